@@ -1,0 +1,176 @@
+# make help lists the targets. Everything that is built goes to bin/, and all it
+# takes is Go, make and git: the tools come from tools/go.mod and
+# tools/lint/go.mod, the control plane from playground/go.mod.
+
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+BIN := bin
+
+# Set these on the command line or in the environment.
+IMG ?= controller:latest
+CONTAINER_TOOL ?= docker
+DOCKER_ARGS ?=
+KUBECTL ?= $(BIN)/kubectl
+PKG ?= ./...
+TESTFLAGS ?=
+TEST_TIMEOUT ?= 25m
+ARGS ?=
+DEBUG_ADDR ?= 127.0.0.1:2345
+
+CONTROLLER_GEN := $(BIN)/controller-gen
+KUSTOMIZE := $(BIN)/kustomize
+GOLANGCI_LINT := $(BIN)/golangci-lint
+DLV := $(BIN)/dlv
+
+# The race detector needs a C compiler. Go sets CGO_ENABLED to 0 where there is none.
+RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+
+# Only our own kubectl has to be built.
+kubectl-if-ours := $(if $(filter $(BIN)/kubectl,$(KUBECTL)),control-plane)
+
+# Sets KUBECONFIG to the playground's, unless the caller named a cluster or no
+# playground is up. Then kubectl's usual rules hold.
+use-cluster = if [[ -z "$${KUBECONFIG:-}" && -x $(BIN)/playground ]] && $(BIN)/playground status >/dev/null 2>&1; then \
+	export KUBECONFIG="$$($(BIN)/playground kubeconfig)"; echo "on the playground ($$KUBECONFIG)" >&2; fi
+
+##@ Start here
+
+.PHONY: help
+help: ## Show this list.
+	@awk 'BEGIN {FS = ":.*## "; print "usage: make TARGET [VARIABLE=value]"} \
+		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z][a-z0-9-]*:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: up
+up: build ## Start a local Kubernetes with the operator and a sample on it. ARGS=--detach gives the prompt back.
+	@$(BIN)/playground up $(ARGS)
+
+.PHONY: down
+down: ## Stop the local Kubernetes.
+	@if [[ -x $(BIN)/playground ]]; then $(BIN)/playground down; else echo "nothing to stop: bin/playground was never built"; fi
+
+.PHONY: test
+test: control-plane ## Vet everything and run all tests. PKG=./internal/plan TESTFLAGS='-run Scale -v' narrows it.
+	go vet $(PKG)
+	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
+	go test $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PKG)
+
+##@ Build
+
+.PHONY: build
+build: binaries control-plane ## Build everything into bin/: the operator, the playground, the control plane.
+
+.PHONY: binaries
+binaries: ## Build only our own programs, the ones under cmd/.
+	@mkdir -p $(BIN)
+	go build -trimpath -o $(BIN)/ ./cmd/...
+
+.PHONY: control-plane
+control-plane: ## Build Kubernetes and kwok. The first time takes minutes, after that only a changed playground/ does.
+	@go run ./hack/buildcontrolplane
+
+.PHONY: docker-build
+docker-build: ## Build the operator's image, IMG.
+	$(CONTAINER_TOOL) build -t $(IMG) $(DOCKER_ARGS) .
+
+.PHONY: build-installer
+build-installer: manifests $(KUSTOMIZE) ## Write dist/install.yaml, which installs IMG with one kubectl apply.
+	@mkdir -p dist
+	@$(call render,$(IMG)) > dist/install.yaml
+	@echo "dist/install.yaml installs $(IMG)"
+
+.PHONY: clean
+clean: down ## Stop the playground and remove bin/ and dist/.
+	rm -rf bin dist test-output cover.out
+
+##@ Develop
+
+.PHONY: run
+run: ## Run the operator from source, on KUBECONFIG's cluster or the playground. ARGS are its flags.
+	@$(use-cluster); go run ./cmd/manager $(ARGS)
+
+.PHONY: debug
+debug: $(DLV) ## Run the operator under delve, headless, on DEBUG_ADDR. ARGS are its flags.
+	go build -gcflags='all=-N -l' -o $(BIN)/manager-debug ./cmd/manager
+	@$(use-cluster); $(DLV) exec --headless --api-version=2 --accept-multiclient --listen=$(DEBUG_ADDR) $(BIN)/manager-debug -- $(ARGS)
+
+.PHONY: generate
+generate: $(CONTROLLER_GEN) ## Generate the deep copies of the API types.
+	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/...
+
+# The CRDs are made beside their folder and move into it when they are whole, so
+# that a test that runs meanwhile never reads an untrimmed one.
+.PHONY: manifests
+manifests: $(CONTROLLER_GEN) ## Generate the CRDs and the operator's ClusterRole.
+	@tmp=$$(mktemp -d config/crd/.bases.XXXXXX); trap 'rm -rf "$$tmp"' EXIT; \
+	$(CONTROLLER_GEN) crd:generateEmbeddedObjectMeta=true paths=./api/... output:crd:artifacts:config="$$tmp"; \
+	go run ./hack/crdtrim "$$tmp"/*.yaml; \
+	for old in config/crd/bases/*.yaml; do [[ -e "$$tmp/$${old##*/}" ]] || rm -f "$$old"; done; \
+	mv "$$tmp"/*.yaml config/crd/bases/
+	$(CONTROLLER_GEN) rbac:roleName=manager-role paths=./internal/... output:rbac:artifacts:config=config/rbac
+
+.PHONY: verify
+verify: ## Fail when generating again changes a file, or when go.mod is not tidy.
+	@hack/verify-generated
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## Lint. The rules, also those on imports, are in .golangci.yml.
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: lint-fix
+lint-fix: $(GOLANGCI_LINT) ## Lint and repair what can be repaired.
+	$(GOLANGCI_LINT) run --fix ./...
+
+.PHONY: fmt
+fmt: $(GOLANGCI_LINT) ## Format the Go code.
+	$(GOLANGCI_LINT) fmt ./...
+
+.PHONY: vet
+vet: ## Run go vet.
+	go vet ./...
+
+##@ On a cluster (KUBECONFIG's, or the playground's when that is unset)
+
+.PHONY: install
+install: manifests $(KUSTOMIZE) $(kubectl-if-ours) ## Install the CRDs.
+	@$(use-cluster); $(KUSTOMIZE) build config/crd | $(KUBECTL) apply -f -
+
+# Deleting the CRDs deletes the PodManagers, whose finalizer needs the operator.
+.PHONY: uninstall
+uninstall: $(KUSTOMIZE) $(kubectl-if-ours) ## Delete the CRDs and with them all PodManagers; the operator has to be running.
+	@$(use-cluster); $(KUSTOMIZE) build config/crd | $(KUBECTL) delete --ignore-not-found --timeout=2m -f - || \
+		{ echo "the CRDs wait for PodManagers whose pods only a running operator cleans up: make run, then make uninstall again" >&2; exit 1; }
+
+.PHONY: deploy
+deploy: manifests $(KUSTOMIZE) $(kubectl-if-ours) ## Install everything, the operator with image IMG.
+	@$(use-cluster); $(call render,$(IMG)) | $(KUBECTL) apply -f -
+
+.PHONY: undeploy
+undeploy: uninstall ## Delete the PodManagers, then everything that deploy installed.
+	@$(use-cluster); $(KUSTOMIZE) build config/default | $(KUBECTL) delete --ignore-not-found -f -
+
+# ---- how it is done ----
+
+# $(call render,IMAGE) prints config/default with that image. The overlay lives
+# in dist/, so that choosing an image changes no file of the repository.
+render = { rm -rf dist/overlay && mkdir -p dist/overlay && cd dist/overlay && \
+	printf 'resources: [../../config/default]\n' > kustomization.yaml && \
+	$(CURDIR)/$(KUSTOMIZE) edit set image controller=$(1) && cd ../.. && $(KUSTOMIZE) build dist/overlay; }
+
+# $(call tool,NAME,MODULE FOLDER,PACKAGE) builds a pinned tool when it is missing
+# or older than the go.mod that pins it.
+define tool
+$(BIN)/$(1): $(2)/go.mod $(2)/go.sum
+	@mkdir -p $(BIN)
+	@echo "building bin/$(1) (once; the first time may take minutes)"
+	@cd $(2) && go build -trimpath -o $(CURDIR)/$$@ $(3)
+	@touch $$@
+endef
+
+$(eval $(call tool,controller-gen,tools,sigs.k8s.io/controller-tools/cmd/controller-gen))
+$(eval $(call tool,kustomize,tools,sigs.k8s.io/kustomize/kustomize/v5))
+$(eval $(call tool,dlv,tools,github.com/go-delve/delve/cmd/dlv))
+$(eval $(call tool,golangci-lint,tools/lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint))
