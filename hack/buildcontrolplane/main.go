@@ -118,7 +118,7 @@ func kubernetesVersion(goMod string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	match := regexp.MustCompile(`(?m)^\s*k8s\.io/kubernetes (v\d+\.\d+\.\S+)`).FindSubmatch(data)
+	match := regexp.MustCompile(`(?m)^\s*(?:require\s+)?k8s\.io/kubernetes (v\d+\.\d+\.\S+)`).FindSubmatch(data)
 	if match == nil {
 		return "", fmt.Errorf("%s does not require k8s.io/kubernetes", goMod)
 	}
