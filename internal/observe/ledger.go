@@ -1,0 +1,217 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package observe
+
+import (
+	"sync"
+	"time"
+
+	kappsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// ledgerPatience is how long a write may stay unseen before the API server
+// itself is asked. A watch that was cut and resumed by a list never tells of a
+// pod that came and went in between, and nothing may wait for an event that
+// was missed.
+const ledgerPatience = 5 * time.Second
+
+// StaleError says that the cache has not seen one of our own writes yet.
+type StaleError struct {
+	What string
+	// overdue are writes that the cache should have shown by now.
+	overdue []overdue
+}
+
+type overdue struct {
+	uid types.UID
+	obj client.Object
+}
+
+func (e *StaleError) Error() string {
+	return "the cache has not seen our last write of " + e.What + " yet"
+}
+
+// Ledger remembers, for each owner, what this process wrote and the cache has
+// not shown yet.
+type Ledger struct {
+	clock clock.PassiveClock
+
+	mu     sync.Mutex
+	owners map[types.UID]*page
+}
+
+// page is one owner's part of the ledger.
+type page struct {
+	// owner is the resourceVersion of our last write of the owner itself.
+	owner  string
+	writes map[types.UID]write
+}
+
+// write is one object that we wrote.
+type write struct {
+	key      client.ObjectKey
+	revision bool
+	// version is the resourceVersion the write gave the object; empty where
+	// the answer did not tell.
+	version string
+	// gone: the write took the object away from the owner.
+	gone bool
+	at   time.Time
+}
+
+// NewLedger makes an empty ledger.
+func NewLedger(clock clock.PassiveClock) *Ledger {
+	return &Ledger{clock: clock, owners: map[types.UID]*page{}}
+}
+
+// Wrote notes that obj was created for, or changed on behalf of, an owner.
+func (l *Ledger) Wrote(owner types.UID, obj client.Object) {
+	l.note(owner, obj, write{version: obj.GetResourceVersion()})
+}
+
+// TookAway notes that obj was deleted, or is no longer the owner's.
+func (l *Ledger) TookAway(owner types.UID, obj client.Object) {
+	l.note(owner, obj, write{gone: true})
+}
+
+func (l *Ledger) note(owner types.UID, obj client.Object, w write) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w.at = l.clock.Now()
+	w.key = client.ObjectKeyFromObject(obj)
+	_, w.revision = obj.(*kappsv1.ControllerRevision)
+	l.page(owner).writes[obj.GetUID()] = w
+}
+
+// WroteOwner notes a write of the owner itself.
+func (l *Ledger) WroteOwner(owner client.Object) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.page(owner.GetUID()).owner = owner.GetResourceVersion()
+}
+
+// Saw notes that the cache showed an object's end, so nobody has to wait for
+// its beginning any more.
+func (l *Ledger) Saw(owner, gone types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p := l.owners[owner]; p != nil {
+		delete(p.writes, gone)
+	}
+}
+
+// Forget drops an owner that is gone.
+func (l *Ledger) Forget(owner types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.owners, owner)
+}
+
+func (l *Ledger) page(owner types.UID) *page {
+	p := l.owners[owner]
+	if p == nil {
+		p = &page{writes: map[types.UID]write{}}
+		l.owners[owner] = p
+	}
+	return p
+}
+
+// check returns a StaleError unless the cache shows every write of the owner's
+// page. What it shows is crossed out, so each write is looked up until it is
+// seen and then never again.
+func (l *Ledger) check(owner client.Object, pods []*corev1.Pod, revisions []*kappsv1.ControllerRevision) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.owners[owner.GetUID()]
+	if p == nil {
+		return nil
+	}
+	if p.owner != "" && older(owner.GetResourceVersion(), p.owner) {
+		return &StaleError{What: client.ObjectKeyFromObject(owner).String()}
+	}
+	p.owner = ""
+	if len(p.writes) == 0 {
+		return nil
+	}
+	cached := make(map[types.UID]client.Object, len(pods)+len(revisions))
+	for _, pod := range pods {
+		cached[pod.UID] = pod
+	}
+	for _, revision := range revisions {
+		cached[revision.UID] = revision
+	}
+	return p.crossOut(cached, l.clock.Now())
+}
+
+// crossOut drops the writes that the cache shows. It stops at the first that
+// is missing, unless some are overdue.
+func (p *page) crossOut(cached map[types.UID]client.Object, now time.Time) error {
+	var stale *StaleError
+	for uid, w := range p.writes {
+		if w.shown(cached[uid]) {
+			delete(p.writes, uid)
+			continue
+		}
+		if stale == nil {
+			stale = &StaleError{What: w.key.String()}
+		}
+		if w.gone || now.Sub(w.at) < ledgerPatience {
+			return stale
+		}
+		w.at = now // asked once, then again after the same patience
+		p.writes[uid] = w
+		stale.overdue = append(stale.overdue, overdue{uid: uid, obj: w.object()})
+	}
+	if stale == nil {
+		return nil
+	}
+	return stale
+}
+
+// object is an empty object to read the write's target into.
+func (w write) object() client.Object {
+	meta := metav1.ObjectMeta{Namespace: w.key.Namespace, Name: w.key.Name}
+	if w.revision {
+		return &kappsv1.ControllerRevision{ObjectMeta: meta}
+	}
+	return &corev1.Pod{ObjectMeta: meta}
+}
+
+// shown tells whether the cache's view of the owner's objects includes the
+// write. A UID names one life of a name, so a successor is never taken for it.
+func (w write) shown(cached client.Object) bool {
+	switch {
+	case w.gone:
+		return cached == nil || cached.GetDeletionTimestamp() != nil
+	case cached == nil:
+		return false
+	}
+	return !older(cached.GetResourceVersion(), w.version)
+}
+
+// older compares resourceVersions. A version that cannot be compared is no
+// reason to wait.
+func older(have, want string) bool {
+	order, err := resourceversion.CompareResourceVersion(have, want)
+	return err == nil && order < 0
+}

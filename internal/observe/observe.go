@@ -1,0 +1,263 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package observe turns the cache into the plain values that plan reads.
+//
+// It finds an owner's pods by owner reference, the orphans that match, the
+// pods of other people that have one of our names, the stored revisions and
+// what is known of the nodes. Two rules keep it honest:
+//
+//   - Freshness. The Ledger remembers what this process wrote for an owner.
+//     While the cache has not seen all of it, Observe returns a StaleError and
+//     nothing is planned: a plan made on an old cache would create a second
+//     time or delete one too many. The gate is per owner, so a busy owner
+//     blocks nobody else.
+//   - Proof. A pod is called lost only when the API server itself, not the
+//     cache, says that its node does not exist.
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	kappsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/podrender"
+)
+
+// Fleet is an owner as Observe needs it.
+type Fleet struct {
+	// Owner is the object as the cache has it.
+	Owner    client.Object
+	Ref      podrender.Owner
+	Desired  plan.Desired
+	Template *corev1.PodTemplateSpec
+	// Selector decides which pods are members.
+	Selector labels.Selector
+	// OrphanKey is the index key under which orphans of this fleet are
+	// found; see IndexPods.
+	OrphanKey string
+}
+
+// Seen is what Observe saw: the planner's input, and what apply needs to carry
+// the decision out.
+type Seen struct {
+	Observed plan.Observed
+	// Encoded is the template in its stored form.
+	Encoded   []byte
+	Revisions []*kappsv1.ControllerRevision
+}
+
+// Observer reads the cache.
+type Observer struct {
+	cache, live client.Reader
+	nodes       *nodes
+	ledger      *Ledger
+}
+
+// New makes an Observer. live reads past the cache; it is asked only when the
+// cache would be no proof.
+func New(cache, live client.Reader, ledger *Ledger) *Observer {
+	return &Observer{cache: cache, live: live, nodes: &nodes{cache: cache, live: live}, ledger: ledger}
+}
+
+// Observe sees a fleet.
+func (o *Observer) Observe(ctx context.Context, f Fleet) (Seen, error) {
+	owned, err := o.listPods(ctx, f.Ref.Namespace, string(f.Ref.UID))
+	if err != nil {
+		return Seen{}, err
+	}
+	revisions, err := o.listRevisions(ctx, f.Ref)
+	if err != nil {
+		return Seen{}, err
+	}
+	if err := o.checkFresh(ctx, f, owned, revisions); err != nil {
+		return Seen{}, err
+	}
+	orphans, err := o.listPods(ctx, f.Ref.Namespace, f.OrphanKey)
+	if err != nil {
+		return Seen{}, err
+	}
+	pods, err := o.describe(ctx, f, owned, orphans)
+	if err != nil {
+		return Seen{}, err
+	}
+	seen := Seen{Revisions: revisions}
+	seen.Observed.Pods = pods
+	if seen.Observed.HeldNames, err = o.heldNames(ctx, f, pods); err != nil {
+		return Seen{}, err
+	}
+	if seen.Encoded, err = podrender.Encode(f.Template); err != nil {
+		return Seen{}, err
+	}
+	return seen, compareRevisions(&seen, f)
+}
+
+// checkFresh holds the cache against the ledger. Writes that are overdue are
+// looked up live: what is gone again will never show up.
+func (o *Observer) checkFresh(ctx context.Context, f Fleet, pods []*corev1.Pod, revisions []*kappsv1.ControllerRevision) error {
+	err := o.ledger.check(f.Owner, pods, revisions)
+	var stale *StaleError
+	if !errors.As(err, &stale) {
+		return err
+	}
+	for _, late := range stale.overdue {
+		err := o.live.Get(ctx, client.ObjectKeyFromObject(late.obj), late.obj)
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("look up %s live: %w", client.ObjectKeyFromObject(late.obj), err)
+		}
+		if err != nil || late.obj.GetUID() != late.uid {
+			o.ledger.Saw(f.Ref.UID, late.uid)
+		}
+	}
+	return stale
+}
+
+func (o *Observer) listPods(ctx context.Context, namespace, key string) ([]*corev1.Pod, error) {
+	var list corev1.PodList
+	// The pods are read and never changed, so the cache's own will do.
+	err := o.cache.List(ctx, &list, client.InNamespace(namespace),
+		client.MatchingFields{IndexPods: key}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("list the pods of %s in %s: %w", key, namespace, err)
+	}
+	pods := make([]*corev1.Pod, len(list.Items))
+	for i := range list.Items {
+		pods[i] = &list.Items[i]
+	}
+	return pods, nil
+}
+
+func (o *Observer) listRevisions(ctx context.Context, owner podrender.Owner) ([]*kappsv1.ControllerRevision, error) {
+	var list kappsv1.ControllerRevisionList
+	err := o.cache.List(ctx, &list, client.InNamespace(owner.Namespace),
+		client.MatchingFields{IndexRevisions: string(owner.UID)}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("list the revisions of %s/%s: %w", owner.Namespace, owner.Name, err)
+	}
+	revisions := make([]*kappsv1.ControllerRevision, len(list.Items))
+	for i := range list.Items {
+		revisions[i] = &list.Items[i]
+	}
+	slices.SortFunc(revisions, func(a, b *kappsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
+	return revisions, nil
+}
+
+func (o *Observer) describe(ctx context.Context, f Fleet, owned, orphans []*corev1.Pod) ([]plan.Pod, error) {
+	pods := make([]plan.Pod, 0, len(owned)+len(orphans))
+	add := func(pod *corev1.Pod, membership plan.Membership) error {
+		p := describePod(&f.Desired, pod, membership)
+		if err := o.nodes.describe(ctx, &p); err != nil {
+			return err
+		}
+		pods = append(pods, p)
+		return nil
+	}
+	for _, pod := range owned {
+		membership := plan.Member
+		if !f.Selector.Matches(labels.Set(pod.Labels)) {
+			membership = plan.Drifted
+		}
+		if err := add(pod, membership); err != nil {
+			return nil, err
+		}
+	}
+	for _, pod := range orphans {
+		if f.Selector.Matches(labels.Set(pod.Labels)) && metav1.GetControllerOf(pod) == nil {
+			if err := add(pod, plan.Orphan); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return pods, nil
+}
+
+// heldNames finds the pods of others that have names which the planner would
+// give: those of the slots it has to fill.
+func (o *Observer) heldNames(ctx context.Context, f Fleet, pods []plan.Pod) ([]string, error) {
+	if f.Desired.Deletion != plan.DeletionNone {
+		return nil, nil
+	}
+	taken := make(map[string]bool, len(pods))
+	missing := f.Desired.Replicas
+	for i := range pods {
+		taken[pods[i].Name] = true
+		if !pods[i].Terminating && pods[i].NodeState == plan.NodePresent && !ended(pods[i].Phase) {
+			missing--
+		}
+	}
+	var held []string
+	for slot := 0; missing > 0; slot++ {
+		if f.Desired.Identity == appsv1.IdentityOrdinal && slot >= f.Desired.Replicas {
+			break
+		}
+		name := plan.SlotName(&f.Desired, slot)
+		if taken[name] {
+			continue
+		}
+		found, err := o.podExists(ctx, client.ObjectKey{Namespace: f.Ref.Namespace, Name: name})
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			held = append(held, name)
+			continue
+		}
+		missing--
+	}
+	return held, nil
+}
+
+func ended(phase corev1.PodPhase) bool {
+	return phase == corev1.PodFailed || phase == corev1.PodSucceeded
+}
+
+func (o *Observer) podExists(ctx context.Context, key client.ObjectKey) (bool, error) {
+	var pod corev1.Pod
+	err := o.cache.Get(ctx, key, &pod)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("look for pod %s: %w", key, err)
+	}
+	return err == nil, nil
+}
+
+// compareRevisions says which revisions mean the template, and finds the name
+// of a new one.
+func compareRevisions(seen *Seen, f Fleet) error {
+	names := map[string]bool{}
+	for _, r := range seen.Revisions {
+		equal, err := podrender.Means(r, f.Template, seen.Encoded)
+		if err != nil {
+			return err
+		}
+		names[r.Name] = true
+		seen.Observed.Revisions = append(seen.Observed.Revisions, plan.Revision{Name: r.Name, Number: r.Revision, Equal: equal})
+	}
+	for salt := 0; ; salt++ {
+		seen.Observed.NewRevision = podrender.RevisionName(f.Ref.Name, seen.Encoded, salt)
+		if !names[seen.Observed.NewRevision] {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,55 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+
+// release lets go of pods whose labels were edited away: somebody took them
+// out of the fleet on purpose, to look at them.
+func release(s *scene) bool {
+	for _, p := range s.drifted {
+		if p.Terminating {
+			continue
+		}
+		s.act(Action{Verb: ReleasePod, Pod: p.Name, UID: p.UID, Slot: p.Slot, ResourceVersion: p.ResourceVersion},
+			appsv1.WhyLabelsEdited, "the pod's labels no longer match "+s.desired.Selector, nil)
+	}
+	return false
+}
+
+// adopt takes in orphans that match. With ordinals, an orphan whose name is
+// not one of ours has no place in the fleet and is left alone.
+func adopt(s *scene) bool {
+	stay := func(bucket []*Pod) []*Pod {
+		kept := bucket[:0]
+		for _, p := range bucket {
+			if p.Membership == Orphan {
+				if s.ordinal() && p.Slot == NoSlot {
+					continue
+				}
+				s.act(Action{
+					Verb: AdoptPod, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision,
+					ResourceVersion: p.ResourceVersion,
+				}, appsv1.WhyMatchingOrphan, "the pod has no owner and matches "+s.desired.Selector, nil)
+			}
+			kept = append(kept, p)
+		}
+		return kept
+	}
+	s.live, s.failed, s.lost = stay(s.live), stay(s.failed), stay(s.lost)
+	return false
+}

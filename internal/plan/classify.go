@@ -1,0 +1,169 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// scene is what the rules look at and write on: the classified fleet and the
+// decision so far. It lives for one Plan.
+type scene struct {
+	desired  Desired
+	observed Observed
+	now      time.Time
+
+	// The buckets. Every observed pod is in exactly one of the first five.
+	live        []*Pod // members and orphans that run or will run
+	failed      []*Pod // members in a terminal phase
+	lost        []*Pod // members on a node that is proved gone
+	terminating []*Pod // members being deleted
+	drifted     []*Pod // ours by owner reference, not by labels
+
+	// gone marks pods that an earlier rule deletes or lets go, by name.
+	gone map[string]bool
+	// spent counts the pods that this pass creates and deletes.
+	spent map[Verb]int
+	// onBackoff counts replacements that wait for the backoff.
+	onBackoff int
+
+	rule     string
+	decision Decision
+}
+
+func newScene(desired Desired, observed Observed, now time.Time) *scene {
+	s := &scene{desired: desired, observed: observed, now: now, gone: map[string]bool{}, spent: map[Verb]int{}}
+	s.decision.Failures = observed.Status.Failures
+	s.decision.CurrentRevision = observed.Status.CurrentRevision
+
+	pods := slices.Clone(observed.Pods)
+	slices.SortFunc(pods, byName)
+	for i := range pods {
+		s.classify(&pods[i])
+	}
+	return s
+}
+
+func byName(a, b Pod) int { return cmp.Compare(a.Name, b.Name) }
+
+// classify puts a pod in its bucket. An orphan counts as a member from the
+// start, because the pass that sees it adopts it; but a terminating orphan is
+// nobody's, and only its name matters.
+func (s *scene) classify(p *Pod) {
+	switch {
+	case p.Membership == Drifted:
+		s.drifted = append(s.drifted, p)
+	case p.Terminating && p.Membership == Orphan:
+		s.observed.HeldNames = append(slices.Clip(s.observed.HeldNames), p.Name)
+	case p.Terminating:
+		s.terminating = append(s.terminating, p)
+	case p.NodeState != NodePresent:
+		s.lost = append(s.lost, p)
+	case p.Phase == corev1.PodFailed || p.Phase == corev1.PodSucceeded:
+		s.failed = append(s.failed, p)
+	default:
+		s.live = append(s.live, p)
+	}
+}
+
+func (s *scene) ordinal() bool { return s.desired.Identity == appsv1.IdentityOrdinal }
+
+// act appends an action with its why.
+func (s *scene) act(a Action, reason, message string, numbers map[string]int64) {
+	a.Why = Why{Rule: s.rule, Reason: reason, Message: message, Numbers: numbers}
+	s.decision.Actions = append(s.decision.Actions, a)
+}
+
+// deletePod appends the deletion of a pod and takes it off the fleet.
+func (s *scene) deletePod(p *Pod, force bool, reason, message string, numbers map[string]int64) {
+	s.gone[p.Name] = true
+	s.act(Action{Verb: DeletePod, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision, Force: force},
+		reason, message, numbers)
+}
+
+// block notes what is held back and, where the wait ends by itself, when to
+// look again.
+func (s *scene) block(b Blocked) {
+	s.decision.Blocked = append(s.decision.Blocked, b)
+	if !b.Until.IsZero() {
+		s.lookAfter(b.Until.Sub(s.now))
+	}
+}
+
+// lookAfter asks for a look no later than d from now.
+func (s *scene) lookAfter(d time.Duration) {
+	d = max(d, soon)
+	if s.decision.NextLook == 0 || d < s.decision.NextLook {
+		s.decision.NextLook = d
+	}
+}
+
+// staying are the live pods that no rule has condemned yet.
+func (s *scene) staying() []*Pod {
+	return slices.DeleteFunc(slices.Clone(s.live), func(p *Pod) bool { return s.gone[p.Name] })
+}
+
+// conclude counts the fleet as it was observed and settles the next look.
+func (s *scene) conclude() Decision {
+	d := &s.decision
+	d.Live = make([]LivePod, 0, len(s.live))
+	for _, p := range s.live {
+		l := LivePod{Name: p.Name, Ready: p.Ready, Updated: p.Revision == d.UpdateRevision}
+		if p.Ready {
+			wait := p.ReadySince.Add(s.desired.MinReady).Sub(s.now)
+			if l.Available = wait <= 0; !l.Available {
+				s.lookAfter(wait)
+			}
+		}
+		d.Live = append(d.Live, l)
+	}
+	d.Counts = countLive(d.Live)
+	d.Counts.Terminating = len(s.terminating)
+	d.Counts.Failed = len(s.failed)
+	d.Counts.Lost = len(s.lost)
+
+	atRest := s.desired.Deletion == DeletionNone && len(d.Actions) == 0 && len(d.Blocked) == 0 &&
+		d.Counts.Available == s.desired.Replicas && d.Counts.Live == s.desired.Replicas && d.Counts.Terminating == 0
+	if atRest {
+		d.NextLook = 0
+	} else {
+		s.lookAfter(safetyLook)
+	}
+	return *d
+}
+
+func countLive(pods []LivePod) Counts {
+	c := Counts{Live: len(pods)}
+	for _, p := range pods {
+		if p.Ready {
+			c.Ready++
+		}
+		if p.Available {
+			c.Available++
+		}
+		if p.Updated {
+			c.Updated++
+		}
+	}
+	return c
+}

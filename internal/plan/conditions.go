@@ -1,0 +1,172 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// failingCount is how many failures in a row count as stalled: the backoff
+// goes on, but somebody should look.
+const failingCount = 3
+
+// state is a reason with its sentence.
+type state struct{ reason, message string }
+
+// setConditions writes the conditions in the way that kstatus reads: Ready is
+// always there; Reconciling and Stalled are there only while they are true,
+// and never both, because a fleet that waits for help does not progress.
+func (r *reporter) setConditions() {
+	stalled, reconciling := r.stalled(), (*state)(nil)
+	if stalled == nil {
+		reconciling = r.reconciling()
+	}
+	r.set(appsv1.ConditionStalled, stalled)
+	r.set(appsv1.ConditionReconciling, reconciling)
+	var paused *state
+	if r.desired.Paused {
+		paused = &state{appsv1.ReasonPaused, "spec.paused is true: rollouts stop, scaling and repair go on"}
+	}
+	r.set(appsv1.ConditionPaused, paused)
+
+	ready := metav1.Condition{Type: appsv1.ConditionReady, Status: metav1.ConditionTrue, Reason: appsv1.ReasonAvailable,
+		Message: fmt.Sprintf("%d of %d pods are available", r.counts.Available, r.desired.Replicas)}
+	switch {
+	case stalled != nil:
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, stalled.reason, stalled.message
+	case reconciling != nil && (r.desired.Deletion != DeletionNone || r.counts.Available < r.desired.Replicas):
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, reconciling.reason, reconciling.message
+	}
+	r.put(ready)
+}
+
+// set makes a condition True, or takes it away.
+func (r *reporter) set(kind string, s *state) {
+	if s == nil {
+		meta.RemoveStatusCondition(&r.status.Conditions, kind)
+		return
+	}
+	r.put(metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: s.reason, Message: s.message})
+}
+
+func (r *reporter) put(c metav1.Condition) {
+	c.ObservedGeneration = r.desired.Generation
+	c.LastTransitionTime = metav1.NewTime(r.now)
+	meta.SetStatusCondition(&r.status.Conditions, c)
+}
+
+// stalled finds what only help from outside can move. It warns once, when the
+// cause appears or changes, however often the refused write is tried again.
+func (r *reporter) stalled() *state {
+	s := r.stalledCause()
+	if s == nil || r.desired.Deletion != DeletionNone {
+		return nil
+	}
+	before := meta.FindStatusCondition(r.previous.Conditions, appsv1.ConditionStalled)
+	if before == nil || before.Reason != s.reason {
+		r.events = append(r.events, Event{
+			Type: corev1.EventTypeWarning, Reason: appsv1.ReasonFailed, Action: "Stall",
+			Note: s.reason + ": " + s.message,
+		})
+	}
+	return s
+}
+
+func (r *reporter) stalledCause() *state {
+	for i := range r.outcomes {
+		if o := &r.outcomes[i]; o.Result == Refused {
+			return &state{o.Cause, o.Message}
+		}
+	}
+	for _, b := range r.decision.Blocked {
+		switch {
+		case b.By == appsv1.BlockedByName:
+			return &state{appsv1.ReasonNameTaken, b.Message}
+		case b.By == appsv1.BlockedByBackoff && r.decision.Failures.Count >= failingCount:
+			return &state{appsv1.ReasonPodsFailing, b.Message + ", so replacements wait longer each time: see the failed pods' status and logs"}
+		}
+	}
+	return nil
+}
+
+// reconciling says what is under way, or nil when the goal is reached.
+func (r *reporter) reconciling() *state {
+	c, want := r.counts, r.desired.Replicas
+	switch {
+	case r.desired.Deletion != DeletionNone:
+		return &state{appsv1.ReasonTerminating, r.terminatingMessage()}
+	case c.Live > want:
+		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", count(c.Live, "live pod"), want)}
+	case c.Live < want && r.blockedBy(appsv1.BlockedByTermination):
+		return &state{appsv1.ReasonWaitingForTermination,
+			fmt.Sprintf("%d of %d pods live; successors wait for %s to be gone", c.Live, want, count(c.Terminating, "terminating pod"))}
+	case c.Live < want && (c.Failed > 0 || c.Lost > 0 || r.wasComplete()):
+		return &state{appsv1.ReasonReplacing, fmt.Sprintf("%d of %d pods live; the others are being replaced", c.Live, want)}
+	case c.Live < want:
+		return &state{appsv1.ReasonScalingUp, fmt.Sprintf("%d of %d pods live", c.Live, want)}
+	case c.Available < want:
+		return &state{r.waitReason(), fmt.Sprintf("%d of %d pods are available", c.Available, want)}
+	case c.Terminating > 0:
+		return &state{appsv1.ReasonScalingDown, count(c.Terminating, "pod") + " still terminating"}
+	}
+	return nil
+}
+
+// waitReason keeps a scale-up a scale-up until its pods are available.
+func (r *reporter) waitReason() string {
+	for i := range r.outcomes {
+		if a := r.outcomes[i].Action; a.Verb == CreatePod && a.Why.Reason == appsv1.WhyScaleUp {
+			return appsv1.ReasonScalingUp
+		}
+	}
+	before := meta.FindStatusCondition(r.previous.Conditions, appsv1.ConditionReconciling)
+	if before != nil && before.ObservedGeneration == r.desired.Generation && before.Reason == appsv1.ReasonScalingUp {
+		return appsv1.ReasonScalingUp
+	}
+	return appsv1.ReasonWaitingForPods
+}
+
+// wasComplete: the fleet was at its goal for this very spec, so what is
+// missing now is a repair.
+func (r *reporter) wasComplete() bool {
+	ready := meta.FindStatusCondition(r.previous.Conditions, appsv1.ConditionReady)
+	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == r.desired.Generation
+}
+
+func (r *reporter) blockedBy(by string) bool {
+	for _, b := range r.decision.Blocked {
+		if b.By == by {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reporter) terminatingMessage() string {
+	for _, b := range r.decision.Blocked {
+		if b.Verb == RemoveFinalizer {
+			return b.Message
+		}
+	}
+	return "the PodManager is being deleted"
+}

@@ -1,0 +1,129 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"fmt"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// finalize settles the pods of an owner that is being deleted. Deletes carry
+// the resourceVersion: the garbage collector may be letting the pods go at
+// this moment (--cascade=orphan), and a pod that has just lost its owner
+// reference must not be deleted on the word of an old cache.
+func finalize(s *scene) bool {
+	switch s.desired.Deletion {
+	case DeletionNone:
+		return false
+	case DeletionDelete:
+		s.deleteAll()
+	case DeletionOrphan:
+		s.orphanAll()
+	case DeletionCascadeOrphan:
+		s.stepAside()
+	}
+	return true
+}
+
+func (s *scene) deleteAll() {
+	if s.desired.Finalizer != FinalizerPresent {
+		return
+	}
+	const message = "the owner is being deleted"
+	waiting := len(s.terminating)
+	for _, bucket := range [][]*Pod{s.live, s.failed, s.drifted, s.lost} {
+		for _, p := range bucket {
+			if p.Membership == Orphan || p.Terminating {
+				continue
+			}
+			waiting++
+			if !s.room(DeletePod, p) {
+				return
+			}
+			s.act(Action{
+				Verb: DeletePod, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision,
+				ResourceVersion: p.ResourceVersion, Force: p.NodeState != NodePresent,
+			}, appsv1.WhyOwnerDeleted, message, nil)
+		}
+	}
+	s.forceLostTerminating()
+	if waiting == 0 {
+		s.removeFinalizer("all pods are gone")
+		return
+	}
+	s.block(Blocked{
+		Verb: RemoveFinalizer, Slot: NoSlot, By: appsv1.BlockedByTermination,
+		Message: fmt.Sprintf("waiting for %s to be gone", count(waiting, "pod")),
+	})
+}
+
+func (s *scene) orphanAll() {
+	if s.desired.Finalizer != FinalizerPresent {
+		return
+	}
+	for _, bucket := range [][]*Pod{s.live, s.failed, s.drifted, s.lost} {
+		for _, p := range bucket {
+			if p.Membership == Orphan || p.Terminating {
+				continue
+			}
+			s.act(Action{
+				Verb: OrphanPod, Pod: p.Name, UID: p.UID, Slot: p.Slot, ResourceVersion: p.ResourceVersion,
+			}, appsv1.WhyOwnerDeleted, "the owner is being deleted and its deletion policy is Orphan", nil)
+		}
+	}
+	if len(s.decision.Actions) == 0 {
+		s.removeFinalizer("all pods are let go")
+		return
+	}
+	s.block(Blocked{
+		Verb: RemoveFinalizer, Slot: NoSlot, By: appsv1.BlockedByTermination,
+		Message: fmt.Sprintf("letting go of %s", count(len(s.decision.Actions), "pod")),
+	})
+}
+
+// stepAside leaves the pods to the garbage collector. The revisions would be
+// left behind without an owner and of no use to anyone, so they go.
+func (s *scene) stepAside() {
+	for _, r := range s.observed.Revisions {
+		s.act(Action{Verb: DeleteRevision, Slot: NoSlot, Revision: r.Name},
+			appsv1.WhyOwnerDeleted, "the owner is being deleted with --cascade=orphan", nil)
+	}
+	if s.desired.Finalizer == FinalizerPresent {
+		s.removeFinalizer("the garbage collector lets the pods go")
+	}
+}
+
+func (s *scene) removeFinalizer(message string) {
+	s.act(Action{Verb: RemoveFinalizer, Slot: NoSlot}, appsv1.WhyPodsGone, message, nil)
+}
+
+// holdFinalizer adds the finalizer before anything else is made.
+func holdFinalizer(s *scene) bool {
+	if s.desired.Finalizer == FinalizerMissing {
+		s.act(Action{Verb: AddFinalizer, Slot: NoSlot}, appsv1.WhyFinalizerMissing,
+			"the finalizer has to be there before the first pod", nil)
+	}
+	return false
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

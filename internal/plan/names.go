@@ -1,0 +1,65 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/rand"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// SlotName is the name of the pod in a slot. It follows from owner and slot
+// alone, so a create that was applied but answered with a time-out comes back
+// as AlreadyExists and never as a second pod.
+//
+// A Random suffix is made from the owner's UID, so that an owner that was
+// deleted and made again under its old name does not wait for the terminating
+// pods of its predecessor.
+func SlotName(d *Desired, slot int) string {
+	if d.Identity == appsv1.IdentityOrdinal {
+		return d.NamePrefix + "-" + strconv.Itoa(slot)
+	}
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s/%d", d.UID, slot)
+	// SafeEncodeString maps to an alphabet without vowels: no words.
+	suffix := rand.SafeEncodeString(strconv.FormatUint(h.Sum64(), 36))
+	return d.NamePrefix + "-" + suffix[max(0, len(suffix)-8):]
+}
+
+// SlotOf is the slot that a name stands for, or NoSlot. label is the value of
+// the slot label; a name that does not follow from it has no slot, so an
+// edited label never gives a pod somebody else's place.
+func SlotOf(d *Desired, name, label string) int {
+	text := label
+	if d.Identity == appsv1.IdentityOrdinal {
+		ordinal, ok := strings.CutPrefix(name, d.NamePrefix+"-")
+		if !ok {
+			return NoSlot
+		}
+		text = ordinal
+	}
+	slot, err := strconv.Atoi(text)
+	if err != nil || slot < 0 || SlotName(d, slot) != name {
+		return NoSlot
+	}
+	return slot
+}

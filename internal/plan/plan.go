@@ -1,0 +1,67 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import "time"
+
+const (
+	// maxPodsPerPass bounds how many pods one pass creates and deletes. A
+	// mistyped replicas can be taken back before the rest follows.
+	maxPodsPerPass = 500
+	// safetyLook is how long a fleet that is not at its goal goes without a
+	// look: nothing waits for an event that may have been missed.
+	safetyLook = 30 * time.Second
+	// soon is the next look when there is more to do right away.
+	soon = time.Millisecond
+)
+
+// A rule decides one thing. It returns true when the rules after it have
+// nothing to say.
+type rule struct {
+	name   string
+	decide func(*scene) (last bool)
+}
+
+// rules is the planner: the order is the algorithm.
+func rules() []rule {
+	return []rule{
+		{"finalize", finalize},              // an owner that goes settles its pods, and that is all
+		{"hold", holdFinalizer},             // nothing is made before the finalizer is there
+		{"revise", revise},                  // the template has a revision
+		{"release", release},                // pods whose labels were edited away are let go
+		{"adopt", adopt},                    // orphans that match are taken in
+		{"replace-lost", replaceLost},       // pods on nodes that are gone make room
+		{"replace-failed", replaceFailed},   // so do failed ones, with backoff
+		{"delete-requested", honourLabel},   // and those a user asked for
+		{"scale-down", scaleDown},           // too many: the least useful go
+		{"scale-up", scaleUp},               // too few: free slots are filled
+		{"prune-revisions", pruneRevisions}, // old revisions nobody uses go
+	}
+}
+
+// Plan decides what to do with a fleet. It is pure: the same input gives the
+// same Decision, whatever the order of the pods.
+func Plan(desired Desired, observed Observed, now time.Time) Decision {
+	s := newScene(desired, observed, now)
+	for _, r := range rules() {
+		s.rule = r.name
+		if r.decide(s) {
+			break
+		}
+	}
+	return s.conclude()
+}

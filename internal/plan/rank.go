@@ -1,0 +1,137 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// victim is a pod with its place in the order in which pods are given up.
+type victim struct {
+	pod *Pod
+	// zoneRank and nodeRank number the owner's pods in the same zone and on
+	// the same node, the most useful first. Giving up the highest numbers
+	// first empties the most crowded places first, and evenly.
+	zoneRank, nodeRank int
+	stale              bool // on another revision than the newest
+	because            string
+}
+
+// criterion is one line of the victim order: the first that tells two pods
+// apart decides. Negative means a goes first.
+type criterion struct {
+	because string
+	compare func(a, b *victim) int
+}
+
+// victimOrder is the design's list, top to bottom.
+var victimOrder = []criterion{
+	{"its deletion was asked for by label", func(a, b *victim) int { return first(a.pod.DeleteRequested, b.pod.DeleteRequested) }},
+	{"it is not scheduled", func(a, b *victim) int { return first(a.pod.Node == "", b.pod.Node == "") }},
+	{"its phase is the earlier one", func(a, b *victim) int { return phaseOrder(a.pod) - phaseOrder(b.pod) }},
+	{"it is not ready", func(a, b *victim) int { return first(!a.pod.Ready, !b.pod.Ready) }},
+	{"it is on an old revision", func(a, b *victim) int { return first(a.stale, b.stale) }},
+	{"its deletion cost is lower", func(a, b *victim) int { return cmp.Compare(a.pod.DeletionCost, b.pod.DeletionCost) }},
+	{"its zone has more pods of this owner", func(a, b *victim) int { return cmp.Compare(b.zoneRank, a.zoneRank) }},
+	{"its node has more pods of this owner", func(a, b *victim) int { return cmp.Compare(b.nodeRank, a.nodeRank) }},
+	{"it became ready more recently", func(a, b *victim) int { return b.pod.ReadySince.Compare(a.pod.ReadySince) }},
+	{"it restarted more often", func(a, b *victim) int { return cmp.Compare(b.pod.Restarts, a.pod.Restarts) }},
+	{"it is newer", func(a, b *victim) int { return b.pod.Created.Compare(a.pod.Created) }},
+	{"its ordinal is higher", func(a, b *victim) int { return cmp.Compare(b.pod.Slot, a.pod.Slot) }},
+	{"its name comes last", func(a, b *victim) int { return strings.Compare(b.pod.Name, a.pod.Name) }},
+}
+
+// rankVictims sorts pods so that the first are given up first, in time
+// n log n: three sorts, the first two to number the places.
+func rankVictims(pods []*Pod, update string) []victim {
+	victims := make([]victim, len(pods))
+	for i, p := range pods {
+		victims[i] = victim{pod: p, stale: p.Revision != update}
+	}
+	order := func(a, b victim) int {
+		for i := range victimOrder {
+			if c := victimOrder[i].compare(&a, &b); c != 0 {
+				return c
+			}
+		}
+		return 0
+	}
+	slices.SortFunc(victims, order)
+	number(victims, func(v *victim) (string, *int) { return v.pod.Node, &v.nodeRank })
+	slices.SortFunc(victims, order)
+	number(victims, func(v *victim) (string, *int) { return v.pod.Zone, &v.zoneRank })
+	slices.SortFunc(victims, order)
+	explain(victims)
+	return victims
+}
+
+// number counts each place's pods from the most useful (the last) upward.
+func number(victims []victim, place func(*victim) (string, *int)) {
+	seen := map[string]int{}
+	for i := len(victims) - 1; i >= 0; i-- {
+		name, rank := place(&victims[i])
+		if name == "" {
+			continue
+		}
+		*rank = seen[name]
+		seen[name]++
+	}
+}
+
+// explain names what set each victim apart from the pod that stays longest
+// after it: the last of the order.
+func explain(victims []victim) {
+	if len(victims) == 0 {
+		return
+	}
+	last := &victims[len(victims)-1]
+	for i := range victims {
+		for j := range victimOrder {
+			if victimOrder[j].compare(&victims[i], last) != 0 {
+				victims[i].because = victimOrder[j].because
+				break
+			}
+		}
+		if victims[i].because == "" {
+			victims[i].because = "all pods go"
+		}
+	}
+}
+
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+func phaseOrder(p *Pod) int {
+	switch p.Phase {
+	case corev1.PodPending, "":
+		return 0
+	case corev1.PodUnknown:
+		return 1
+	}
+	return 2
+}

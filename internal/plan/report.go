@@ -1,0 +1,240 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// Result says what became of an action.
+type Result string
+
+const (
+	// Done: the API server has it.
+	Done Result = "Done"
+	// Refused: the API server said no and will say so again until something
+	// outside changes; Cause says what.
+	Refused Result = "Refused"
+	// Failed: it did not work this time.
+	Failed Result = "Failed"
+	// Skipped: an earlier action failed, so this one was not tried.
+	Skipped Result = "Skipped"
+)
+
+// Outcome is what became of one action.
+type Outcome struct {
+	Action Action `json:"action"`
+	Result Result `json:"result"`
+	// Cause is the documented reason of a refusal.
+	Cause   string `json:"cause,omitempty"`
+	Message string `json:"message,omitempty"`
+	// UID is the UID of a pod that was created.
+	UID types.UID `json:"uid,omitempty"`
+}
+
+// Event is something to tell the user's event stream.
+type Event struct {
+	Type   string    `json:"type"`
+	Reason string    `json:"reason"`
+	Action string    `json:"action"`
+	Note   string    `json:"note"`
+	Pod    string    `json:"pod,omitempty"`
+	UID    types.UID `json:"uid,omitempty"`
+}
+
+// Reported is what Report says: the whole status and the events.
+type Reported struct {
+	Status appsv1.PodManagerStatus `json:"status"`
+	Events []Event                 `json:"events,omitempty"`
+}
+
+// Report turns a decision and its outcomes into status and events. The counts
+// are those of the observation moved by what was done, so one write tells the
+// outcome of a pass and the pods' own events need not.
+func Report(desired Desired, observed Observed, decision Decision, outcomes []Outcome, now time.Time) Reported {
+	r := &reporter{desired: desired, decision: decision, outcomes: outcomes, now: now.Truncate(time.Second)}
+	r.status = *observed.Status.DeepCopy()
+	r.previous = &observed.Status
+
+	counts, names := r.settle()
+	r.counts = counts
+	r.status.ObservedGeneration = desired.Generation
+	r.status.Replicas = int32(counts.Live)
+	r.status.CurrentReplicas = int32(counts.Live)
+	r.status.ReadyReplicas = int32(counts.Ready)
+	r.status.AvailableReplicas = int32(counts.Available)
+	r.status.UpdatedReplicas = int32(counts.Updated)
+	r.status.TerminatingReplicas = int32(counts.Terminating)
+	r.status.UpdateRevision = decision.UpdateRevision
+	r.status.CurrentRevision = decision.CurrentRevision
+	r.status.Selector = desired.Selector
+	r.status.Nodes = names
+	r.status.Failures = decision.Failures
+
+	r.tellDone()
+	r.tellFailures()
+	r.setConditions()
+	return Reported{Status: r.status, Events: r.events}
+}
+
+type reporter struct {
+	desired  Desired
+	decision Decision
+	outcomes []Outcome
+	now      time.Time
+	counts   Counts
+	previous *appsv1.PodManagerStatus
+
+	status appsv1.PodManagerStatus
+	events []Event
+}
+
+// settle moves the observed fleet by what was done.
+func (r *reporter) settle() (Counts, []string) {
+	left := map[string]bool{}
+	live := slices.Clone(r.decision.Live)
+	terminating := r.decision.Counts.Terminating
+	for i := range r.outcomes {
+		o := &r.outcomes[i]
+		if o.Result != Done {
+			continue
+		}
+		switch o.Action.Verb {
+		case CreatePod:
+			live = append(live, LivePod{Name: o.Action.Pod, Updated: o.Action.Revision == r.decision.UpdateRevision})
+		case DeletePod:
+			left[o.Action.Pod] = true
+			if !o.Action.Force {
+				terminating++
+			}
+		case OrphanPod, ReleasePod:
+			left[o.Action.Pod] = true
+		}
+	}
+	live = slices.DeleteFunc(live, func(p LivePod) bool { return left[p.Name] })
+	slices.SortFunc(live, func(a, b LivePod) int { return strings.Compare(a.Name, b.Name) })
+
+	counts := countLive(live)
+	counts.Terminating, counts.Failed, counts.Lost = terminating, r.decision.Counts.Failed, r.decision.Counts.Lost
+	var names []string
+	for _, p := range live[:min(len(live), appsv1.MaxStatusPods)] {
+		names = append(names, p.Name)
+	}
+	return counts, names
+}
+
+// deeds are the verbs that history and events speak of, with their words.
+var deeds = []struct {
+	verb Verb
+	word string
+}{
+	{AdoptPod, appsv1.ReasonAdopted},
+	{ReleasePod, appsv1.ReasonReleased},
+	{OrphanPod, appsv1.ReasonOrphaned},
+	{DeletePod, appsv1.ReasonDeleted},
+	{CreatePod, appsv1.ReasonCreated},
+}
+
+// tellDone writes one history entry and one event for each deed and reason,
+// not one for each pod.
+func (r *reporter) tellDone() {
+	for _, deed := range deeds {
+		var reasons []string
+		groups := map[string][]*Outcome{}
+		for i := range r.outcomes {
+			o := &r.outcomes[i]
+			if o.Result != Done || o.Action.Verb != deed.verb {
+				continue
+			}
+			reason := o.Action.Why.Reason
+			if groups[reason] == nil {
+				reasons = append(reasons, reason)
+			}
+			groups[reason] = append(groups[reason], o)
+		}
+		for _, reason := range reasons {
+			r.tellGroup(deed.word, reason, groups[reason])
+		}
+	}
+}
+
+func (r *reporter) tellGroup(word, reason string, group []*Outcome) {
+	names := make([]string, 0, appsv1.MaxHistoryPods)
+	for _, o := range group[:min(len(group), appsv1.MaxHistoryPods)] {
+		names = append(names, o.Action.Pod)
+	}
+	entry := appsv1.Decision{
+		Time: metav1.NewTime(r.now), Action: word, Count: int32(len(group)),
+		Pods: names, Reason: reason, Message: groupMessage(group),
+	}
+	r.status.History = slices.Insert(r.status.History, 0, entry)
+	if len(r.status.History) > appsv1.MaxHistory {
+		r.status.History = r.status.History[:appsv1.MaxHistory]
+	}
+	listed := strings.Join(names, ", ")
+	if more := len(group) - len(names); more > 0 {
+		listed += fmt.Sprintf(" and %d more", more)
+	}
+	first := group[0]
+	uid := first.Action.UID
+	if uid == "" {
+		uid = first.UID
+	}
+	r.events = append(r.events, Event{
+		Type: corev1.EventTypeNormal, Reason: word, Action: string(first.Action.Verb), Pod: first.Action.Pod, UID: uid,
+		Note: fmt.Sprintf("%s %s: %s (%s)", word, count(len(group), "pod"), listed, entry.Message),
+	})
+}
+
+// groupMessage is the message that all of a group share, or the first few.
+func groupMessage(group []*Outcome) string {
+	var messages []string
+	for _, o := range group {
+		if !slices.Contains(messages, o.Action.Why.Message) {
+			messages = append(messages, o.Action.Why.Message)
+			if len(messages) == 3 {
+				break
+			}
+		}
+	}
+	return strings.Join(messages, "; ")
+}
+
+// tellFailures warns of pods that failed, once for each time it is counted.
+func (r *reporter) tellFailures() {
+	now, before := r.decision.Failures, r.previous.Failures
+	if now == nil || before != nil && now.Revision == before.Revision && now.Count == before.Count {
+		return
+	}
+	note := fmt.Sprintf("Pods of revision %s failed, %s in a row; ", now.Revision, count(int(now.Count), "time"))
+	if wait := now.RetryTime.Sub(now.LastTime.Time); wait > 0 {
+		note += fmt.Sprintf("the next replacement waits %s", wait)
+	} else {
+		note += "they are replaced at once"
+	}
+	r.events = append(r.events, Event{Type: corev1.EventTypeWarning, Reason: appsv1.ReasonFailed, Action: "ReplaceFailed", Note: note})
+}

@@ -1,0 +1,88 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// revise finds the revision of the template, by meaning: Observed says which
+// stored revisions equal it. An equal older one is used again under a new
+// number, so that the newest number is always the one in force.
+func revise(s *scene) bool {
+	var equal *Revision
+	var newest int64
+	for i := range s.observed.Revisions {
+		r := &s.observed.Revisions[i]
+		newest = max(newest, r.Number)
+		if r.Equal && (equal == nil || r.Number > equal.Number) {
+			equal = r
+		}
+	}
+	switch {
+	case equal == nil:
+		s.decision.UpdateRevision = s.observed.NewRevision
+		s.act(Action{Verb: CreateRevision, Slot: NoSlot, Revision: s.observed.NewRevision, Number: newest + 1},
+			appsv1.WhyNewTemplate, "the template differs from every stored revision", nil)
+	case equal.Number < newest:
+		s.decision.UpdateRevision = equal.Name
+		s.act(Action{Verb: RenumberRevision, Slot: NoSlot, Revision: equal.Name, Number: newest + 1},
+			appsv1.WhyNewTemplate, "the template equals an older revision, which becomes the newest", nil)
+	default:
+		s.decision.UpdateRevision = equal.Name
+	}
+	s.decision.CurrentRevision = s.currentRevision()
+	return false
+}
+
+// currentRevision moves to the update revision once every pod is on it.
+func (s *scene) currentRevision() string {
+	update := s.decision.UpdateRevision
+	current := s.observed.Status.CurrentRevision
+	if current == "" {
+		return update
+	}
+	for _, p := range s.live {
+		if p.Revision != update {
+			return current
+		}
+	}
+	return update
+}
+
+// pruneRevisions deletes the oldest revisions beyond the limit, never one that
+// a pod or the status still names.
+func pruneRevisions(s *scene) bool {
+	used := map[string]bool{s.decision.UpdateRevision: true, s.decision.CurrentRevision: true}
+	for i := range s.observed.Pods {
+		used[s.observed.Pods[i].Revision] = true
+	}
+	unused := slices.DeleteFunc(slices.Clone(s.observed.Revisions), func(r Revision) bool { return used[r.Name] })
+	slices.SortFunc(unused, func(a, b Revision) int {
+		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Name, b.Name))
+	})
+	excess := max(0, len(unused)-s.desired.RevisionHistoryLimit)
+	for _, r := range unused[:excess] {
+		s.act(Action{Verb: DeleteRevision, Slot: NoSlot, Revision: r.Name, Number: r.Number},
+			appsv1.WhyHistoryLimit, "more old revisions than revisionHistoryLimit",
+			map[string]int64{"kept": int64(s.desired.RevisionHistoryLimit), "unused": int64(len(unused))})
+	}
+	return false
+}
