@@ -1,0 +1,215 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package apply carries out a Decision: it turns actions into API writes and
+// returns what became of each. It decides nothing, and nothing else in the
+// operator writes pods.
+//
+// Actions run in the order of their verbs. Deletes of one pass run side by
+// side. Creates start slowly, in batches of 1, 2, 4 and so on, each twice the
+// last as long as all went well: a template that the API server refuses costs
+// one request and not a thousand. Every delete carries the pod's UID and every
+// patch the UID too; what depends on the very state that was read carries the
+// resourceVersion. Before the first adoption the owner is read live, because
+// the cache may not know yet that it is being deleted.
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/podrender"
+)
+
+// Ledger is told of every write, so that the next look at the cache knows what
+// it has to show.
+type Ledger interface {
+	Wrote(owner types.UID, obj client.Object)
+	TookAway(owner types.UID, obj client.Object)
+	WroteOwner(owner client.Object)
+}
+
+// Target is whose actions are carried out, and how its objects look.
+type Target struct {
+	// Owner is the object as it was observed.
+	Owner client.Object
+	Ref   podrender.Owner
+	// Finalizer is what the owner's finalizer actions add and remove.
+	Finalizer string
+	// Encoded is the template in its stored form, for a new revision.
+	Encoded []byte
+	// Template finds the template of a revision.
+	Template func(revision string) (*corev1.PodTemplateSpec, error)
+	// ReservedLabels are taken off a pod that is let go for good.
+	ReservedLabels []string
+}
+
+// Applier writes.
+type Applier struct {
+	writer client.Client
+	live   client.Reader
+	ledger Ledger
+}
+
+// New makes an Applier. live reads past the cache.
+func New(writer client.Client, live client.Reader, ledger Ledger) *Applier {
+	return &Applier{writer: writer, live: live, ledger: ledger}
+}
+
+// Apply carries out the actions. The error says what did not work this time
+// and is worth trying again; what was refused for good is in the outcomes
+// only.
+func (a *Applier) Apply(ctx context.Context, target Target, actions []plan.Action) ([]plan.Outcome, error) {
+	run := &run{Applier: a, target: target}
+	outcomes := make([]plan.Outcome, 0, len(actions))
+	failed := false
+	for start := 0; start < len(actions); {
+		end := start + 1
+		for end < len(actions) && actions[end].Verb == actions[start].Verb {
+			end++
+		}
+		phase := actions[start:end]
+		start = end
+		if failed && dependent(phase[0].Verb) {
+			outcomes = append(outcomes, skip(phase)...)
+			continue
+		}
+		done := run.phase(ctx, phase)
+		failed = failed || slices.ContainsFunc(done, func(o plan.Outcome) bool { return o.Result != plan.Done })
+		outcomes = append(outcomes, done...)
+	}
+	return outcomes, run.err
+}
+
+// dependent are the verbs that must not run after a failure: no pod without
+// its finalizer and revision, no adoption in doubt, no farewell too early.
+func dependent(verb plan.Verb) bool {
+	return verb != plan.DeletePod && verb != plan.ReleasePod && verb != plan.OrphanPod
+}
+
+func skip(actions []plan.Action) []plan.Outcome {
+	outcomes := make([]plan.Outcome, len(actions))
+	for i, action := range actions {
+		outcomes[i] = plan.Outcome{Action: action, Result: plan.Skipped}
+	}
+	return outcomes
+}
+
+// run is one Apply.
+type run struct {
+	*Applier
+	target Target
+	// err is the first failure that is worth trying again.
+	err error
+	// ownerChecked: the owner was read live and may adopt.
+	ownerChecked bool
+}
+
+// phase runs the actions of one verb.
+func (r *run) phase(ctx context.Context, actions []plan.Action) []plan.Outcome {
+	if actions[0].Verb == plan.AdoptPod {
+		if err := r.checkOwner(ctx); err != nil {
+			r.fail(err)
+			return skip(actions)
+		}
+	}
+	if actions[0].Verb == plan.CreatePod {
+		return r.slowly(ctx, actions)
+	}
+	return r.together(ctx, actions)
+}
+
+func (r *run) one(ctx context.Context, action plan.Action) (types.UID, error) {
+	switch action.Verb {
+	case plan.AddFinalizer, plan.RemoveFinalizer:
+		return "", r.setFinalizer(ctx, action)
+	case plan.CreateRevision:
+		return "", r.createRevision(ctx, action)
+	case plan.RenumberRevision:
+		return "", r.renumberRevision(ctx, action)
+	case plan.DeleteRevision:
+		return "", r.deleteRevision(ctx, action)
+	case plan.AdoptPod:
+		return "", r.adoptPod(ctx, action)
+	case plan.ReleasePod:
+		return "", r.releasePod(ctx, action, nil)
+	case plan.OrphanPod:
+		return "", r.releasePod(ctx, action, r.target.ReservedLabels)
+	case plan.DeletePod:
+		return "", r.deletePod(ctx, action)
+	case plan.CreatePod:
+		return r.createPod(ctx, action)
+	}
+	return "", fmt.Errorf("unknown verb %q", action.Verb)
+}
+
+// checkOwner asks the API server whether the owner still exists under this UID
+// and is not being deleted. The cache may be behind, and a pod adopted by an
+// owner that is gone would be garbage collected.
+func (r *run) checkOwner(ctx context.Context) error {
+	if r.ownerChecked {
+		return nil
+	}
+	fresh := r.target.Owner.DeepCopyObject().(client.Object)
+	key := client.ObjectKeyFromObject(r.target.Owner)
+	if err := r.live.Get(ctx, key, fresh); err != nil {
+		return fmt.Errorf("read %s live before adopting: %w", key, err)
+	}
+	if fresh.GetUID() != r.target.Ref.UID {
+		return fmt.Errorf("%s was deleted and made again: uid is %s, not %s", key, fresh.GetUID(), r.target.Ref.UID)
+	}
+	if fresh.GetDeletionTimestamp() != nil {
+		return fmt.Errorf("%s is being deleted and adopts no more pods", key)
+	}
+	r.ownerChecked = true
+	return nil
+}
+
+// setFinalizer patches the whole list of finalizers under the resourceVersion
+// that was read, so that nobody else's finalizer is lost.
+func (r *run) setFinalizer(ctx context.Context, action plan.Action) error {
+	owner := r.target.Owner.DeepCopyObject().(client.Object)
+	before := owner.DeepCopyObject().(client.Object)
+	if action.Verb == plan.AddFinalizer {
+		owner.SetFinalizers(append(owner.GetFinalizers(), r.target.Finalizer))
+	} else {
+		owner.SetFinalizers(slices.DeleteFunc(owner.GetFinalizers(), func(f string) bool { return f == r.target.Finalizer }))
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	err := r.writer.Patch(ctx, owner, patch)
+	if apierrors.IsNotFound(err) && action.Verb == plan.RemoveFinalizer {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s of %s: %w", action.Verb, client.ObjectKeyFromObject(owner), err)
+	}
+	r.ledger.WroteOwner(owner)
+	return nil
+}
+
+func podOf(r *run, action plan.Action) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: r.target.Ref.Namespace, Name: action.Pod, UID: action.UID,
+	}}
+}

@@ -1,0 +1,112 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package apply
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
+)
+
+// maxInFlight bounds how many writes of one owner are under way at once. The
+// API server answers no faster beyond it, and other owners want their turn.
+const maxInFlight = 32
+
+// together runs actions side by side and waits for all of them.
+func (r *run) together(ctx context.Context, actions []plan.Action) []plan.Outcome {
+	outcomes := make([]plan.Outcome, len(actions))
+	errs := make([]error, len(actions))
+	var wg sync.WaitGroup
+	gate := make(chan struct{}, maxInFlight)
+	for i, action := range actions {
+		gate <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-gate }()
+			uid, err := r.one(ctx, action)
+			errs[i] = err
+			outcomes[i] = outcome(action, err)
+			outcomes[i].UID = uid
+		})
+	}
+	wg.Wait()
+	for i, err := range errs {
+		if outcomes[i].Result == plan.Failed {
+			r.fail(err)
+		}
+	}
+	return outcomes
+}
+
+// slowly runs batches of 1, 2, 4 and so on, and none after one with a failure.
+func (r *run) slowly(ctx context.Context, actions []plan.Action) []plan.Outcome {
+	outcomes := make([]plan.Outcome, 0, len(actions))
+	for size := 1; len(actions) > 0; size *= 2 {
+		size = min(size, len(actions))
+		batch := r.together(ctx, actions[:size])
+		actions = actions[size:]
+		outcomes = append(outcomes, batch...)
+		for i := range batch {
+			if batch[i].Result != plan.Done {
+				return append(outcomes, skip(actions)...)
+			}
+		}
+	}
+	return outcomes
+}
+
+func (r *run) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// nameTakenError: a pod of somebody else has the slot's name.
+type nameTakenError struct{ pod string }
+
+func (e *nameTakenError) Error() string {
+	return "a pod named " + e.pod + " exists and is not this owner's: delete it, or label it so that it can be adopted"
+}
+
+// outcome tells a refusal, which the same request would meet again until
+// something outside changes, from a failure of the moment.
+func outcome(action plan.Action, err error) plan.Outcome {
+	o := plan.Outcome{Action: action, Result: plan.Done}
+	if err == nil {
+		return o
+	}
+	o.Result, o.Message = plan.Failed, err.Error()
+	var taken *nameTakenError
+	switch {
+	case errors.As(err, &taken):
+		o.Result, o.Cause = plan.Refused, appsv1.ReasonNameTaken
+	case action.Verb != plan.CreatePod:
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		o.Result, o.Cause = plan.Refused, appsv1.ReasonNamespaceTerminating
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
+		o.Result, o.Cause = plan.Refused, appsv1.ReasonQuotaExceeded
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		o.Result, o.Cause = plan.Refused, appsv1.ReasonPodsRefused
+	}
+	return o
+}

@@ -1,0 +1,256 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package fleet is the reconciler that every kind which keeps pods shares. A
+// kind brings a small adapter that says what its object asks for and where its
+// status goes; the reconcile itself is four calls: observe, plan, apply,
+// report.
+//
+// It holds no opinion of its own. What happens to pods is decided by package
+// plan; this package only moves values between the parts, keeps the status
+// from being written more often than it tells something new, and counts.
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/recorder"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/apply"
+	"github.com/mycompany/pod-operator/internal/observe"
+	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/podrender"
+)
+
+// staleRetry is the wait before a look at a cache that is behind. Its next
+// event wakes the owner sooner.
+const staleRetry = 50 * time.Millisecond
+
+// Kind is what a kind of owner brings.
+type Kind interface {
+	// Name is the kind's name, for logs and metrics.
+	Name() string
+	// New makes an empty object to read into.
+	New() client.Object
+	// Fleet says what the object asks for.
+	Fleet(owner client.Object) observe.Fleet
+	// Status is the last status, the planner's memory.
+	Status(owner client.Object) appsv1.PodManagerStatus
+	// SetStatus writes a new status into the object.
+	SetStatus(owner client.Object, status appsv1.PodManagerStatus)
+	// Finalizer is the name of the kind's finalizer, or empty.
+	Finalizer() string
+	// ReservedLabels are taken off pods that are let go for good.
+	ReservedLabels() []string
+}
+
+// Reconciler keeps the fleets of one kind.
+type Reconciler struct {
+	kind     Kind
+	cache    client.Reader
+	observer *observe.Observer
+	applier  *apply.Applier
+	status   *statusWriter
+	recorder recorder.EventRecorder
+	metrics  *Metrics
+	clock    clock.PassiveClock
+}
+
+// Parts is what a Reconciler is made of.
+type Parts struct {
+	// Client reads from the cache and writes to the API server.
+	Client client.Client
+	// Live reads past the cache.
+	Live     client.Reader
+	Ledger   *observe.Ledger
+	Recorder recorder.EventRecorder
+	Metrics  *Metrics
+	Clock    clock.PassiveClock
+}
+
+// New makes the Reconciler of a kind.
+func New(kind Kind, p Parts) *Reconciler {
+	return &Reconciler{
+		kind:     kind,
+		cache:    p.Client,
+		observer: observe.New(p.Client, p.Live, p.Ledger),
+		applier:  apply.New(p.Client, p.Live, p.Ledger),
+		status:   newStatusWriter(p.Client, p.Ledger, kind),
+		recorder: p.Recorder,
+		metrics:  p.Metrics,
+		clock:    p.Clock,
+	}
+}
+
+// Reconcile brings one fleet closer to what its owner asks for.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	now := r.clock.Now()
+	owner := r.kind.New()
+	if err := r.cache.Get(ctx, req.NamespacedName, owner); err != nil {
+		r.metrics.forget(r.kind.Name(), req.NamespacedName)
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	fleet := r.kind.Fleet(owner)
+
+	seen, err := r.observer.Observe(ctx, fleet)
+	if stale := (*observe.StaleError)(nil); errors.As(err, &stale) {
+		r.metrics.skipped(r.kind.Name())
+		return ctrl.Result{RequeueAfter: staleRetry}, nil
+	}
+	if err != nil {
+		r.metrics.reconciled(r.kind.Name(), resultError)
+		return ctrl.Result{}, err
+	}
+	seen.Observed.Status = r.kind.Status(owner)
+
+	decision := plan.Plan(fleet.Desired, seen.Observed, now)
+	outcomes, applyErr := r.applier.Apply(ctx, r.target(fleet, seen), decision.Actions)
+	reported := plan.Report(fleet.Desired, seen.Observed, decision, outcomes, now)
+	later, statusErr := r.report(ctx, owner, fleet, reported, outcomes, now)
+
+	err = errors.Join(applyErr, statusErr)
+	r.metrics.decided(r.kind.Name(), req.NamespacedName, fleet.Desired, reported, outcomes, err)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: soonest(decision.NextLook, later, retryRefused(outcomes))}, nil
+}
+
+// target is what apply needs to know of a fleet.
+func (r *Reconciler) target(fleet observe.Fleet, seen observe.Seen) apply.Target {
+	return apply.Target{
+		Owner:          fleet.Owner,
+		Ref:            fleet.Ref,
+		Finalizer:      r.kind.Finalizer(),
+		Encoded:        seen.Encoded,
+		ReservedLabels: r.kind.ReservedLabels(),
+		Template: func(revision string) (*corev1.PodTemplateSpec, error) {
+			for i, stored := range seen.Observed.Revisions {
+				if stored.Name == revision && !stored.Equal {
+					return podrender.Decode(seen.Revisions[i])
+				}
+			}
+			return fleet.Template, nil
+		},
+	}
+}
+
+// report writes the status and sends the events. An owner whose finalizer was
+// just taken off is gone, so there is nothing left to write to.
+func (r *Reconciler) report(ctx context.Context, owner client.Object, fleet observe.Fleet, reported plan.Reported,
+	outcomes []plan.Outcome, now time.Time,
+) (later time.Duration, err error) {
+	r.log(ctx, outcomes)
+	for _, e := range reported.Events {
+		r.send(owner, e)
+	}
+	if farewell(fleet.Desired, outcomes) {
+		return 0, nil
+	}
+	return r.status.write(ctx, owner, reported.Status, now)
+}
+
+func farewell(desired plan.Desired, outcomes []plan.Outcome) bool {
+	if desired.Deletion != plan.DeletionNone && desired.Finalizer != plan.FinalizerPresent {
+		return true
+	}
+	for i := range outcomes {
+		if outcomes[i].Action.Verb == plan.RemoveFinalizer && outcomes[i].Result == plan.Done {
+			return true
+		}
+	}
+	return false
+}
+
+// log writes one line for each thing that was done to a pod or refused.
+func (r *Reconciler) log(ctx context.Context, outcomes []plan.Outcome) {
+	logger := log.FromContext(ctx)
+	for i := range outcomes {
+		o := &outcomes[i]
+		switch o.Result {
+		case plan.Done:
+			logger.Info(string(o.Action.Verb), "pod", o.Action.Pod, "revision", o.Action.Revision,
+				"reason", o.Action.Why.Reason, "rule", o.Action.Why.Rule, "why", o.Action.Why.Message)
+		case plan.Refused:
+			logger.Info("Refused", "verb", o.Action.Verb, "pod", o.Action.Pod, "cause", o.Cause, "message", o.Message)
+		case plan.Failed, plan.Skipped:
+			// A failure is returned as an error and logged there.
+		}
+	}
+}
+
+// maxNote is the longest note that the events API takes.
+const maxNote = 1024
+
+// send hands an event to the recorder. The pod it speaks of is the related
+// object: its UID also keeps the recorder from folding two decisions of the
+// same reason into one event with the first one's text.
+func (r *Reconciler) send(owner client.Object, e plan.Event) {
+	note := e.Note
+	if len(note) > maxNote {
+		note = note[:maxNote-3] + "..."
+	}
+	if e.Pod == "" {
+		r.recorder.Eventf(owner, nil, e.Type, e.Reason, e.Action, "%s", note)
+		return
+	}
+	pod := &corev1.Pod{}
+	pod.Namespace, pod.Name, pod.UID = owner.GetNamespace(), e.Pod, e.UID
+	r.recorder.Eventf(owner, pod, e.Type, e.Reason, e.Action, "%s", note)
+}
+
+// How soon a refused create is tried again: nothing tells us when a quota is
+// raised or an admission rule is changed.
+const (
+	retryQuota   = 5 * time.Second
+	retryRefusal = 15 * time.Second
+)
+
+func retryRefused(outcomes []plan.Outcome) time.Duration {
+	for i := range outcomes {
+		if outcomes[i].Result != plan.Refused {
+			continue
+		}
+		if outcomes[i].Cause == appsv1.ReasonQuotaExceeded {
+			return retryQuota
+		}
+		return retryRefusal
+	}
+	return 0
+}
+
+// soonest is the smallest wait that is set.
+func soonest(waits ...time.Duration) time.Duration {
+	var least time.Duration
+	for _, w := range waits {
+		if w > 0 && (least == 0 || w < least) {
+			least = w
+		}
+	}
+	return least
+}
+
+// String names the reconciler in errors.
+func (r *Reconciler) String() string { return fmt.Sprintf("%s reconciler", r.kind.Name()) }

@@ -1,0 +1,235 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/mycompany/pod-operator/internal/observe"
+)
+
+// Watched says how the pods of a kind lead back to their owner.
+type Watched struct {
+	GVK schema.GroupVersionKind
+	// NameLabel carries the owner's name on its pods.
+	NameLabel string
+	Workers   int
+}
+
+// SetupWithManager registers the controller and the watches that wake it.
+//
+// The predicates drop what cannot change a plan: updates of an owner that leave
+// its generation and finalizers alone (our own status writes above all), pod
+// updates that touch nothing the planner reads, and every heartbeat of a node.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, ledger *observe.Ledger, w Watched) error {
+	if err := r.watchEnds(ctx, mgr, ledger, w); err != nil {
+		return err
+	}
+	owners := ownerFinder{reader: mgr.GetClient(), kind: r.kind, watched: w}
+	return builder.ControllerManagedBy(mgr).
+		Named(r.kind.Name()).
+		For(r.kind.New(), builder.WithPredicates(ownerChanged())).
+		Watches(&corev1.Pod{}, owners.handlePods(), builder.WithPredicates(podChanged())).
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(owners.ofNode), builder.WithPredicates(nodeLost())).
+		WithOptions(controller.Options{MaxConcurrentReconciles: w.Workers}).
+		Complete(r)
+}
+
+// watchEnds tells the ledger of ends that the cache showed: of a pod, so that
+// nobody waits for its beginning, and of an owner, so that it is forgotten.
+func (r *Reconciler) watchEnds(ctx context.Context, mgr ctrl.Manager, ledger *observe.Ledger, w Watched) error {
+	watch := func(obj client.Object, ended func(client.Object)) error {
+		informer, err := mgr.GetCache().GetInformer(ctx, obj)
+		if err != nil {
+			return fmt.Errorf("watch %T: %w", obj, err)
+		}
+		_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: func(raw any) {
+			if last, ok := raw.(cache.DeletedFinalStateUnknown); ok {
+				raw = last.Obj
+			}
+			if gone, ok := raw.(client.Object); ok {
+				ended(gone)
+			}
+		}})
+		return err
+	}
+	err := watch(r.kind.New(), func(owner client.Object) {
+		ledger.Forget(owner.GetUID())
+		r.status.forget(owner.GetUID())
+	})
+	if err != nil {
+		return err
+	}
+	return watch(&corev1.Pod{}, func(pod client.Object) {
+		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == w.GVK.Kind {
+			ledger.Saw(ref.UID, pod.GetUID())
+		}
+	})
+}
+
+// ownerChanged passes a new or edited spec, a deletion, and a changed list of
+// finalizers (somebody may have taken ours off).
+func ownerChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+			!equality.Semantic.DeepEqual(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers()) ||
+			e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
+	}}
+}
+
+// podChanged passes what moves a pod from one of the planner's buckets to
+// another. Being bound to a node, restarts and deletion cost do not: they are
+// read when a scale-down needs them.
+func podChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*corev1.Pod)
+		after, ok2 := e.ObjectNew.(*corev1.Pod)
+		if !ok || !ok2 {
+			return true
+		}
+		return before.UID != after.UID ||
+			before.Status.Phase != after.Status.Phase ||
+			readyCondition(before) != readyCondition(after) ||
+			before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
+			!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
+			!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences)
+	}}
+}
+
+type ready struct {
+	status corev1.ConditionStatus
+	since  metav1.Time
+}
+
+func readyCondition(pod *corev1.Pod) ready {
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == corev1.PodReady {
+			return ready{c.Status, c.LastTransitionTime}
+		}
+	}
+	return ready{}
+}
+
+// nodeLost passes the end of a node and a change of the out-of-service taint.
+func nodeLost() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		DeleteFunc:  func(event.DeleteEvent) bool { return true },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, ok := e.ObjectOld.(*corev1.Node)
+			after, ok2 := e.ObjectNew.(*corev1.Node)
+			return !ok || !ok2 || observe.OutOfService(before) != observe.OutOfService(after)
+		},
+	}
+}
+
+// ownerFinder leads from pods and nodes back to the owners to wake.
+type ownerFinder struct {
+	reader  client.Reader
+	kind    Kind
+	watched Watched
+}
+
+// handlePods wakes the owner of a pod before and after the change: a pod that
+// was released concerns the owner it had.
+func (f ownerFinder) handlePods() handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	add := func(ctx context.Context, q queue, objs ...client.Object) {
+		for _, obj := range objs {
+			if req, ok := f.ofPod(ctx, obj); ok {
+				q.Add(req)
+			}
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, q, e.Object) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			add(ctx, q, e.ObjectOld, e.ObjectNew)
+		},
+		DeleteFunc:  func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, q, e.Object) },
+		GenericFunc: func(ctx context.Context, e event.GenericEvent, q queue) { add(ctx, q, e.Object) },
+	}
+}
+
+// ordinalName takes a pod name apart at its last dash.
+var ordinalName = regexp.MustCompile(`^(.+)-[0-9]+$`)
+
+// ofPod finds the owner that a pod concerns: its controller; for an orphan the
+// owner that its label names; and otherwise the owner one of whose names it
+// has taken, who waits for it to go.
+func (f ownerFinder) ofPod(ctx context.Context, pod client.Object) (reconcile.Request, bool) {
+	name := ""
+	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == f.watched.GVK.Kind {
+		if gv, err := schema.ParseGroupVersion(ref.APIVersion); err != nil || gv.Group != f.watched.GVK.Group {
+			return reconcile.Request{}, false
+		}
+		name = ref.Name
+		return request(pod.GetNamespace(), name), true
+	}
+	name = pod.GetLabels()[f.watched.NameLabel]
+	if parts := ordinalName.FindStringSubmatch(pod.GetName()); name == "" && parts != nil {
+		name = parts[1]
+	}
+	if name == "" {
+		return reconcile.Request{}, false
+	}
+	req := request(pod.GetNamespace(), name)
+	err := f.reader.Get(ctx, req.NamespacedName, f.kind.New())
+	return req, err == nil
+}
+
+// ofNode finds the owners of the pods on a node.
+func (f ownerFinder) ofNode(ctx context.Context, node client.Object) []reconcile.Request {
+	var pods corev1.PodList
+	err := f.reader.List(ctx, &pods, client.MatchingFields{observe.IndexPodsByNode: node.GetName()}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Cannot find the pods of a lost node", "Node", node.GetName())
+		return nil
+	}
+	seen := map[reconcile.Request]bool{}
+	var requests []reconcile.Request
+	for i := range pods.Items {
+		if req, ok := f.ofPod(ctx, &pods.Items[i]); ok && !seen[req] {
+			seen[req] = true
+			requests = append(requests, req)
+		}
+	}
+	return requests
+}
+
+func request(namespace, name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+}

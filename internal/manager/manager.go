@@ -1,0 +1,190 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package manager
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	kappsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/controller/fleet"
+	"github.com/mycompany/pod-operator/internal/controller/podmanager"
+	"github.com/mycompany/pod-operator/internal/observe"
+	"github.com/mycompany/pod-operator/internal/podrender"
+)
+
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=system
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+
+const leaderElectionID = "pod-operator.apps.mycompany.com"
+
+// shutdownGrace is how long a SIGTERM waits for what is in flight.
+const shutdownGrace = 20 * time.Second
+
+// Scheme knows every type the operator reads and writes.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	err := errors.Join(clientgoscheme.AddToScheme(scheme), appsv1.AddToScheme(scheme))
+	return scheme, err
+}
+
+// New makes the operator. The config's throttle is set from the options.
+func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, error) {
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, fmt.Errorf("build the scheme: %w", err)
+	}
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst = float32(o.QPS), o.Burst
+	config.UserAgent = "pod-operator"
+
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         cacheOptions(o),
+		Metrics:                       metricsOptions(o),
+		HealthProbeBindAddress:        o.ProbeAddress,
+		LeaderElection:                o.LeaderElection,
+		LeaderElectionID:              leaderElectionID,
+		LeaderElectionNamespace:       o.LeaderElectionNamespace,
+		LeaderElectionReleaseOnCancel: true,
+		GracefulShutdownTimeout:       ptr.To(shutdownGrace),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the manager: %w", err)
+	}
+	if err := addControllers(ctx, mgr, o); err != nil {
+		return nil, err
+	}
+	return mgr, addProbes(mgr)
+}
+
+// cacheOptions keep the cache small: pods and nodes without what no planner
+// reads, and of the revisions only ours.
+func cacheOptions(o Options) cache.Options {
+	options := cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Pod{}:  {Transform: observe.Slim},
+			&corev1.Node{}: {Transform: observe.SlimNode},
+			&kappsv1.ControllerRevision{}: {
+				Label: labels.SelectorFromSet(labels.Set{podrender.LabelManagedBy: podrender.ManagedBy}),
+			},
+		},
+	}
+	if len(o.Namespaces) > 0 {
+		options.DefaultNamespaces = map[string]cache.Config{}
+		for _, name := range o.Namespaces {
+			options.DefaultNamespaces[name] = cache.Config{}
+		}
+	}
+	return options
+}
+
+func metricsOptions(o Options) metricsserver.Options {
+	options := metricsserver.Options{BindAddress: o.MetricsAddress, SecureServing: o.SecureMetrics}
+	if !o.SecureMetrics {
+		return options
+	}
+	options.FilterProvider = filters.WithAuthenticationAndAuthorization
+	if o.MetricsCertDir != "" {
+		options.CertDir = filepath.Clean(o.MetricsCertDir)
+	}
+	if !o.EnableHTTP2 {
+		// HTTP/2 let a client open and reset streams without end
+		// (CVE-2023-44487), and metrics need none of it.
+		options.TLSOpts = append(options.TLSOpts, func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} })
+	}
+	return options
+}
+
+func addControllers(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	if err := observe.AddIndexes(ctx, mgr.GetFieldIndexer(), appsv1.LabelName); err != nil {
+		return fmt.Errorf("index the cache: %w", err)
+	}
+	counts, err := fleet.NewMetrics(metrics.Registry)
+	if err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	ledger := observe.NewLedger(clock.RealClock{})
+	reconciler := fleet.New(podmanager.Kind{}, fleet.Parts{
+		Client:   mgr.GetClient(),
+		Live:     mgr.GetAPIReader(),
+		Ledger:   ledger,
+		Recorder: mgr.GetEventRecorder("podmanager"),
+		Metrics:  counts,
+		Clock:    clock.RealClock{},
+	})
+	err = reconciler.SetupWithManager(ctx, mgr, ledger, fleet.Watched{
+		GVK: podmanager.GVK, NameLabel: appsv1.LabelName, Workers: o.ConcurrentReconciles,
+	})
+	if err != nil {
+		return fmt.Errorf("set up the %s: %w", reconciler, err)
+	}
+	return nil
+}
+
+// addProbes makes /readyz true only when the caches are synced: before that
+// the operator would answer for a cluster it has not seen.
+func addProbes(mgr ctrl.Manager) error {
+	var synced atomic.Bool
+	err := mgr.Add(everyReplica(func(ctx context.Context) error {
+		synced.Store(mgr.GetCache().WaitForCacheSync(ctx))
+		return nil
+	}))
+	if err != nil {
+		return fmt.Errorf("watch the cache sync: %w", err)
+	}
+	ready := func(*http.Request) error {
+		if !synced.Load() {
+			return errors.New("the caches are not synced yet")
+		}
+		return nil
+	}
+	return errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", ready))
+}
+
+// everyReplica is a runnable that does not wait to be elected.
+type everyReplica func(ctx context.Context) error
+
+// Start implements manager.Runnable.
+func (f everyReplica) Start(ctx context.Context) error { return f(ctx) }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (everyReplica) NeedLeaderElection() bool { return false }

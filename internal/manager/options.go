@@ -1,0 +1,125 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package manager wires the operator together: its options, the cache that
+// keeps only what planners read, the controllers, and the servers for metrics
+// and probes.
+package manager
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// Options are the operator's flags.
+type Options struct {
+	MetricsAddress string
+	SecureMetrics  bool
+	MetricsCertDir string
+	ProbeAddress   string
+	EnableHTTP2    bool
+
+	LeaderElection          bool
+	LeaderElectionNamespace string
+
+	Namespaces           []string
+	ConcurrentReconciles int
+	QPS                  float64
+	Burst                int
+
+	Zap zap.Options
+}
+
+// ErrHelp says that the user asked for help and got it.
+var ErrHelp = flag.ErrHelp
+
+// ParseFlags reads the command line. An error is a sentence for the user.
+func ParseFlags(args []string, output io.Writer) (Options, error) {
+	o := Options{}
+	fs := flag.NewFlagSet("manager", flag.ContinueOnError)
+	fs.SetOutput(io.Discard) // a bad flag gets one sentence, not the whole usage
+	config.RegisterFlags(fs)
+	fs.StringVar(&o.MetricsAddress, "metrics-bind-address", "0",
+		"The address the metrics endpoint binds to, for example :8443. 0 turns it off.")
+	fs.BoolVar(&o.SecureMetrics, "metrics-secure", true,
+		"Serve metrics over HTTPS, to those whom the API server authenticates and authorizes.")
+	fs.StringVar(&o.MetricsCertDir, "metrics-cert-path", "",
+		"A folder with tls.crt and tls.key for the metrics endpoint. Empty makes a self-signed certificate.")
+	fs.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081",
+		"The address of /healthz and /readyz. 0 turns them off.")
+	fs.BoolVar(&o.EnableHTTP2, "enable-http2", false, "Allow HTTP/2 on the metrics endpoint.")
+	fs.BoolVar(&o.LeaderElection, "leader-elect", false,
+		"Let one of several replicas lead. Without it only one may run.")
+	fs.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "",
+		"The namespace of the leader's lease. Empty means the one the operator runs in.")
+	fs.IntVar(&o.ConcurrentReconciles, "max-concurrent-reconciles", 4, "How many owners are worked on at once.")
+	fs.Float64Var(&o.QPS, "kube-api-qps", -1,
+		"Requests a second to the API server. Negative leaves it to the server's priority and fairness.")
+	fs.IntVar(&o.Burst, "kube-api-burst", 100, "How many requests may exceed kube-api-qps for a moment.")
+	var namespaces string
+	fs.StringVar(&namespaces, "namespaces", "", "The namespaces to watch, separated by commas. Empty means all.")
+	o.Zap.BindFlags(fs)
+	err := fs.Parse(args)
+	if errors.Is(err, ErrHelp) {
+		fs.SetOutput(output)
+		fs.Usage()
+		return o, ErrHelp
+	}
+	if err != nil {
+		return o, fmt.Errorf("%w; see --help", err)
+	}
+	if fs.NArg() > 0 {
+		return o, fmt.Errorf("%q is not a flag: the manager takes flags only, see --help", fs.Arg(0))
+	}
+	o.Namespaces = splitNamespaces(namespaces)
+	return o, o.validate()
+}
+
+func splitNamespaces(list string) []string {
+	var names []string
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (o *Options) validate() error {
+	var errs []error
+	if o.ConcurrentReconciles < 1 {
+		errs = append(errs, fmt.Errorf("--max-concurrent-reconciles is %d: it must be at least 1", o.ConcurrentReconciles))
+	}
+	if o.QPS == 0 {
+		errs = append(errs, errors.New("--kube-api-qps is 0: give a positive number, or a negative one for no limit"))
+	}
+	if o.QPS > 0 && o.Burst < 1 {
+		errs = append(errs, fmt.Errorf("--kube-api-burst is %d: it must be at least 1", o.Burst))
+	}
+	for _, name := range o.Namespaces {
+		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+			errs = append(errs, fmt.Errorf("--namespaces: %q is not a namespace name: %s", name, problems[0]))
+		}
+	}
+	return errors.Join(errs...)
+}
