@@ -49,11 +49,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/podrender"
 )
 
-// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=system
-// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
-// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
-
-const leaderElectionID = "pod-operator.apps.mycompany.com"
+const leaderElectionID = "pod-operator.mycompany.com"
 
 // shutdownGrace is how long a SIGTERM waits for what is in flight.
 const shutdownGrace = 20 * time.Second
