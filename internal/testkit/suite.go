@@ -1,0 +1,188 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package testkit is what tests share: builders, one file a kind, and Suite, a
+// real cluster with the operator on it. Only tests import it.
+package testkit
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mycompany/pod-operator/internal/install"
+	"github.com/mycompany/pod-operator/internal/localkube"
+	"github.com/mycompany/pod-operator/internal/manager"
+)
+
+// The operator's ServiceAccount, as config/ names it.
+const (
+	OperatorNamespace      = "pod-operator-system"
+	OperatorServiceAccount = "pod-operator-controller-manager"
+	// OperatorUser is how the audit log names the operator.
+	OperatorUser = "system:serviceaccount:" + OperatorNamespace + ":" + OperatorServiceAccount
+)
+
+// Patience is how long a test waits for something that has to happen. It is
+// long because machines are slow, not because the operator is.
+const Patience = 60 * time.Second
+
+// Suite is a cluster with what config/ ships installed on it.
+type Suite struct {
+	Cluster *localkube.Cluster
+	// Client is the admin's, past any cache.
+	Client client.Client
+
+	namespaces atomic.Int64
+}
+
+// Root is the folder of the project.
+func Root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+}
+
+// NewSuite starts a cluster and installs the CRDs and the roles.
+func NewSuite(ctx context.Context, options localkube.Options) (*Suite, error) {
+	objects, err := install.Render(filepath.Join(Root(), "config", "playground"))
+	if err != nil {
+		return nil, err
+	}
+	options.OnAPIReady = func(ctx context.Context, admin *rest.Config) error {
+		return install.Apply(ctx, admin, objects)
+	}
+	cluster, err := localkube.Start(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	s := &Suite{Cluster: cluster}
+	if s.Client, err = NewClient(cluster.RESTConfig()); err != nil {
+		return nil, fmt.Errorf("%w; and stopping: %v", err, cluster.Stop())
+	}
+	return s, nil
+}
+
+// NewClient makes a client that knows our kinds.
+func NewClient(config *rest.Config) (client.Client, error) {
+	scheme, err := manager.Scheme()
+	if err != nil {
+		return nil, err
+	}
+	return client.New(config, client.Options{Scheme: scheme})
+}
+
+// OperatorConfig logs in as the operator's own ServiceAccount, with exactly
+// the rights that config/ grants.
+func (s *Suite) OperatorConfig(ctx context.Context) (*rest.Config, error) {
+	return s.Cluster.RESTConfigForServiceAccount(ctx, OperatorNamespace, OperatorServiceAccount, 7200)
+}
+
+// StartOperator runs the operator in this process until stop is called; stop
+// returns what Start returned.
+func (s *Suite) StartOperator(ctx context.Context, options manager.Options) (stop func() error, err error) {
+	config, err := s.OperatorConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return RunOperator(ctx, config, options)
+}
+
+// RunOperator runs an operator with the given login.
+func RunOperator(ctx context.Context, config *rest.Config, options manager.Options) (stop func() error, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	mgr, err := manager.New(ctx, config, options)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	done := make(chan error, 1)
+	go func() { done <- mgr.Start(ctx) }()
+	if !mgr.GetCache().WaitForCacheSync(ctx) {
+		cancel()
+		return nil, fmt.Errorf("the operator's caches did not sync: %w", <-done)
+	}
+	return func() error { cancel(); return <-done }, nil
+}
+
+// OperatorOptions are fit for tests: no servers, unless a test asks for them.
+func OperatorOptions() manager.Options {
+	return manager.Options{
+		MetricsAddress: "0", ProbeAddress: "0", SecureMetrics: true,
+		ConcurrentReconciles: 4, QPS: -1, Burst: 100,
+	}
+}
+
+// Namespace makes a namespace of its own for a test and deletes it afterwards.
+func (s *Suite) Namespace(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprintf("test-%d", s.namespaces.Add(1))
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if err := s.Client.Create(t.Context(), ns); err != nil {
+		t.Fatalf("create namespace %s: %v", name, err)
+	}
+	t.Cleanup(func() { _ = s.Client.Delete(context.Background(), ns) })
+	// Pods need the default ServiceAccount, which the controller manager makes.
+	Eventually(t, "the default ServiceAccount exists", func() error {
+		return s.Client.Get(t.Context(), client.ObjectKey{Namespace: name, Name: "default"}, &corev1.ServiceAccount{})
+	})
+	return name
+}
+
+// Kubectl runs the real kubectl as admin and returns what it printed.
+func (s *Suite) Kubectl(t testing.TB, args ...string) string {
+	t.Helper()
+	out, err := s.TryKubectl(t, args...)
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// TryKubectl runs kubectl and returns what it printed, on both streams, and
+// how it ended.
+func (s *Suite) TryKubectl(t testing.TB, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(Root(), "bin", "kubectl"), args...)
+	cmd.Env = append(cmd.Environ(), "KUBECONFIG="+s.Cluster.KubeconfigPath(), "HOME="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// Eventually waits until check returns nil.
+func Eventually(t testing.TB, what string, check func() error) {
+	t.Helper()
+	deadline := time.Now().Add(Patience)
+	var err error
+	for time.Now().Before(deadline) {
+		if err = check(); err == nil {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatalf("waited %s until %s: %v", Patience, what, err)
+}
+
