@@ -1,0 +1,158 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package flightrecorder
+
+import (
+	"context"
+	"reflect"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+)
+
+// Handler wraps an event handler, for the builder's Watches.
+func (t *TypedTap[R]) Handler(inner handler.TypedEventHandler[client.Object, R]) handler.TypedEventHandler[client.Object, R] {
+	return WrapHandler(t, inner)
+}
+
+// WrapHandler wraps an event handler for objects of any type, for source.TypedKind and
+// source.TypedChannel. The handler decides as before which requests to add.
+func WrapHandler[O any, R comparable](tap *TypedTap[R], inner handler.TypedEventHandler[O, R]) handler.TypedEventHandler[O, R] {
+	return &eventHandler[O, R]{tap: tap, inner: inner}
+}
+
+type eventHandler[O any, R comparable] struct {
+	tap   *TypedTap[R]
+	inner handler.TypedEventHandler[O, R]
+}
+
+func (h *eventHandler[O, R]) Create(ctx context.Context, e event.TypedCreateEvent[O], q workqueue.TypedRateLimitingInterface[R]) {
+	kind := TriggerCreate
+	if e.IsInInitialList {
+		kind = TriggerStartup
+	}
+	h.inner.Create(ctx, e, h.known(q, kind, nil, objectOf(e.Object)))
+}
+
+func (h *eventHandler[O, R]) Update(ctx context.Context, e event.TypedUpdateEvent[O], q workqueue.TypedRateLimitingInterface[R]) {
+	h.inner.Update(ctx, e, h.known(q, TriggerUpdate, objectOf(e.ObjectOld), objectOf(e.ObjectNew)))
+}
+
+func (h *eventHandler[O, R]) Delete(ctx context.Context, e event.TypedDeleteEvent[O], q workqueue.TypedRateLimitingInterface[R]) {
+	h.inner.Delete(ctx, e, h.known(q, TriggerDelete, nil, objectOf(e.Object)))
+}
+
+func (h *eventHandler[O, R]) Generic(ctx context.Context, e event.TypedGenericEvent[O], q workqueue.TypedRateLimitingInterface[R]) {
+	h.inner.Generic(ctx, e, h.known(q, TriggerGeneric, nil, objectOf(e.Object)))
+}
+
+func (h *eventHandler[O, R]) known(q workqueue.TypedRateLimitingInterface[R], kind TriggerKind, before, after client.Object) *knownQueue[R] {
+	return &knownQueue[R]{PriorityQueue: asPriorityQueue(q), tap: h.tap, event: h.tap.newEvent(kind, before, after)}
+}
+
+// objectOf returns nil for what is not an object, or is a nil pointer to one.
+func objectOf(o any) client.Object {
+	obj, ok := o.(client.Object)
+	if !ok {
+		return nil
+	}
+	if v := reflect.ValueOf(obj); v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil
+	}
+	return obj
+}
+
+// watchEvent is an event that may become a trigger, of one request or of many. What it says is worked
+// out once, when the first request is added; of events that lead to none, nothing is.
+type watchEvent struct {
+	recorder      *Recorder
+	kinds         *kinds
+	kind          TriggerKind
+	before, after client.Object
+
+	once    sync.Once
+	trigger *Trigger
+}
+
+func (t *TypedTap[R]) newEvent(kind TriggerKind, before, after client.Object) *watchEvent {
+	return &watchEvent{recorder: t.recorder, kinds: t.kinds, kind: kind, before: before, after: after}
+}
+
+func (e *watchEvent) describe() *Trigger {
+	e.once.Do(func() {
+		e.trigger = &Trigger{Kind: e.kind}
+		e.fill(e.trigger)
+		e.before, e.after = nil, nil
+	})
+	return e.trigger
+}
+
+// fill runs on the informer's goroutine, where a panic would end the operator. An object that the
+// differ cannot cope with costs its details.
+func (e *watchEvent) fill(t *Trigger) {
+	defer func() {
+		if recover() != nil {
+			e.recorder.faults.Add(1)
+		}
+	}()
+	obj := e.after
+	if obj == nil {
+		if obj = e.before; obj == nil {
+			return
+		}
+	}
+	t.Object = e.kinds.ref(obj)
+	t.ResourceVersion = obj.GetResourceVersion()
+	t.TraceParent = e.recorder.tracing.traceparent(obj)
+	switch {
+	case e.kind == TriggerCreate:
+		t.Changes = e.recorder.creatorsOf(obj)
+	case e.kind == TriggerUpdate && e.before != nil && e.after != nil:
+		if e.before.GetResourceVersion() == e.after.GetResourceVersion() {
+			t.Kind = TriggerResync
+			return
+		}
+		var fields []string
+		fields, t.MoreFields = e.recorder.differ.diff(e.before, e.after)
+		writers, inferred := e.recorder.writersOf(e.before, e.after)
+		t.Changes = groupByManager(fields, writers, inferred)
+	}
+}
+
+// writersOf asks the object's managedFields, or, where the cache has stripped them, the table.
+func (r *Recorder) writersOf(before, after metav1.Object) (writers []writer, inferred bool) {
+	if entries := after.GetManagedFields(); len(entries) > 0 {
+		return candidates(before.GetManagedFields(), entries)
+	}
+	return r.managers.writersOf(after)
+}
+
+func (r *Recorder) creatorsOf(obj metav1.Object) []Change {
+	if entries := obj.GetManagedFields(); len(entries) > 0 {
+		return creators(entries)
+	}
+	writers, _ := r.managers.writersOf(obj)
+	var changes []Change
+	for i := range writers {
+		changes = append(changes, writers[i].change(nil, false))
+	}
+	return changes
+}

@@ -1,0 +1,226 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package flightrecorder
+
+import (
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+)
+
+// Options returns the controller's options with a queue that tells the Tap about every request that
+// goes in and out. Everything else stays as it is given; so does the kind of queue, be it the default
+// priority queue, client-go's (UsePriorityQueue: false) or one of your own (NewQueue).
+func (t *TypedTap[R]) Options(options controller.TypedOptions[R]) controller.TypedOptions[R] {
+	// The builder fills in the manager's defaults only later, but the queue below depends on them.
+	options.DefaultFromConfig(t.defaults)
+	newQueue := options.NewQueue
+	if newQueue == nil {
+		newQueue = defaultQueue(options)
+	}
+	options.NewQueue = func(name string, limiter workqueue.TypedRateLimiter[R]) workqueue.TypedRateLimitingInterface[R] {
+		inner := newQueue(name, &rateLimiter[R]{TypedRateLimiter: limiter, tap: t})
+		_, merges := inner.(priorityqueue.PriorityQueue[R])
+		q := &queue[R]{PriorityQueue: asPriorityQueue(inner), tap: t, merges: merges}
+		t.queue.Store(q)
+		return q
+	}
+	return options
+}
+
+// defaultQueue makes what controller-runtime makes where NewQueue is not set.
+func defaultQueue[R comparable](
+	options controller.TypedOptions[R],
+) func(string, workqueue.TypedRateLimiter[R]) workqueue.TypedRateLimitingInterface[R] {
+	return func(name string, limiter workqueue.TypedRateLimiter[R]) workqueue.TypedRateLimitingInterface[R] {
+		if ptr.Deref(options.UsePriorityQueue, true) {
+			return priorityqueue.New(name, func(o *priorityqueue.Opts[R]) {
+				o.Log = options.Logger.WithValues("controller", name)
+				o.RateLimiter = limiter
+			})
+		}
+		return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[R]{Name: name})
+	}
+}
+
+// queue is the controller's queue, with the Tap looking on.
+type queue[R comparable] struct {
+	priorityqueue.PriorityQueue[R]
+	tap *TypedTap[R]
+	// merges says that a delayed add shares the request's one place in the queue.
+	merges bool
+}
+
+func (q *queue[R]) Add(request R) {
+	q.tap.pass(request, 0, false)
+	q.PriorityQueue.Add(request)
+}
+
+func (q *queue[R]) AddAfter(request R, after time.Duration) {
+	q.tap.pass(request, after, false)
+	q.PriorityQueue.AddAfter(request, after)
+}
+
+func (q *queue[R]) AddRateLimited(request R) {
+	q.tap.pass(request, 0, true)
+	q.PriorityQueue.AddRateLimited(request)
+}
+
+func (q *queue[R]) AddWithOpts(o priorityqueue.AddOpts, requests ...R) {
+	for _, request := range requests {
+		q.tap.pass(request, o.After, o.RateLimited)
+	}
+	q.PriorityQueue.AddWithOpts(o, requests...)
+}
+
+func (q *queue[R]) GetWithPriority() (request R, priority int, shutdown bool) {
+	request, priority, shutdown = q.PriorityQueue.GetWithPriority()
+	if !shutdown {
+		q.tap.handOut(request, priority)
+	}
+	return request, priority, shutdown
+}
+
+func (q *queue[R]) Get() (request R, shutdown bool) {
+	request, _, shutdown = q.GetWithPriority()
+	return request, shutdown
+}
+
+func (q *queue[R]) Done(request R) {
+	q.tap.done(request)
+	q.PriorityQueue.Done(request)
+}
+
+// pass sees an add on its way into the queue. Most were written down by whoever knew the reason; of
+// the others, a delayed one during a run is what that run asked for, and one that a predicate has just
+// announced is the builder's For or Owns.
+func (t *TypedTap[R]) pass(request R, after time.Duration, rateLimited bool) {
+	trigger, known := t.reasonFor(request, after > 0 || rateLimited)
+	if known {
+		return
+	}
+	if trigger == nil {
+		trigger = &Trigger{Kind: TriggerUnattributed}
+	}
+	t.add(request, trigger, after, rateLimited, false)
+}
+
+func (t *TypedTap[R]) reasonFor(request R, delayed bool) (trigger *Trigger, known bool) {
+	t.mu.Lock()
+	if n := t.credits[request]; n > 0 {
+		if n == 1 {
+			delete(t.credits, request)
+		} else {
+			t.credits[request] = n - 1
+		}
+		t.mu.Unlock()
+		return nil, true
+	}
+	if run := t.running[request]; delayed && run != nil && run.next != nil {
+		trigger, run.next = run.next, nil
+		t.mu.Unlock()
+		return trigger, false
+	}
+	event := t.claim(request)
+	t.mu.Unlock()
+	if event != nil {
+		return event.describe(), false
+	}
+	return nil, false
+}
+
+// done forgets a run. What it wanted and the controller did not add, it does not get.
+func (t *TypedTap[R]) done(request R) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.running, request)
+}
+
+// rateLimiter tells the Tap how long a retry will wait.
+type rateLimiter[R comparable] struct {
+	workqueue.TypedRateLimiter[R]
+	tap *TypedTap[R]
+}
+
+func (l *rateLimiter[R]) When(request R) time.Duration {
+	delay := l.TypedRateLimiter.When(request)
+	l.tap.delayed(request, delay, l.NumRequeues(request))
+	return delay
+}
+
+// knownQueue is the queue that an event handler gets: it writes the event down for every request
+// that the handler adds.
+type knownQueue[R comparable] struct {
+	priorityqueue.PriorityQueue[R]
+	tap   *TypedTap[R]
+	event *watchEvent
+}
+
+func (q *knownQueue[R]) Add(request R) {
+	q.tap.add(request, q.event.describe(), 0, false, true)
+	q.PriorityQueue.Add(request)
+}
+
+func (q *knownQueue[R]) AddAfter(request R, after time.Duration) {
+	q.tap.add(request, q.event.describe(), after, false, true)
+	q.PriorityQueue.AddAfter(request, after)
+}
+
+func (q *knownQueue[R]) AddRateLimited(request R) {
+	q.tap.add(request, q.event.describe(), 0, true, true)
+	q.PriorityQueue.AddRateLimited(request)
+}
+
+func (q *knownQueue[R]) AddWithOpts(o priorityqueue.AddOpts, requests ...R) {
+	for _, request := range requests {
+		q.tap.add(request, q.event.describe(), o.After, o.RateLimited, true)
+	}
+	q.PriorityQueue.AddWithOpts(o, requests...)
+}
+
+// asPriorityQueue gives a plain queue the methods of a priority queue, as controller-runtime does.
+func asPriorityQueue[R comparable](q workqueue.TypedRateLimitingInterface[R]) priorityqueue.PriorityQueue[R] {
+	if pq, ok := q.(priorityqueue.PriorityQueue[R]); ok {
+		return pq
+	}
+	return plainQueue[R]{q}
+}
+
+type plainQueue[R comparable] struct {
+	workqueue.TypedRateLimitingInterface[R]
+}
+
+func (q plainQueue[R]) AddWithOpts(o priorityqueue.AddOpts, requests ...R) {
+	for _, request := range requests {
+		switch {
+		case o.RateLimited:
+			q.AddRateLimited(request)
+		case o.After > 0:
+			q.AddAfter(request, o.After)
+		default:
+			q.Add(request)
+		}
+	}
+}
+
+func (q plainQueue[R]) GetWithPriority() (request R, priority int, shutdown bool) {
+	request, shutdown = q.Get()
+	return request, 0, shutdown
+}
