@@ -1,0 +1,24 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package v1alpha1 is ImoocPod, the tutorials' operator that keeps a number of
+// busybox pods, on the planning engine of PodManager. Its conditions, reasons,
+// history and failure record are those of api/apps/v1: one engine speaks one
+// language.
+//
+// +kubebuilder:object:generate=true
+// +groupName=batch.tutorial.kubebuilder.io
+package v1alpha1
