@@ -143,6 +143,11 @@ func (c *Cluster) startAll(ctx context.Context) error {
 }
 
 func (c *Cluster) launchAndWait(ctx context.Context, component Component) error {
+	if component == Kwok {
+		if err := c.dropNodeLeases(ctx); err != nil {
+			return err
+		}
+	}
 	if err := c.launch(component); err != nil {
 		return err
 	}

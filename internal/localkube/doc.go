@@ -32,7 +32,7 @@ limitations under the License.
 //     kernel kills the children when their parent dies (Linux), and Stop kills
 //     what is left.
 //   - Two clusters never share a folder: it is locked while in use.
-//   - kwok deletes only pods that are already terminating. It deletes by name,
-//     without a UID, and sometimes late; an admission policy refuses what would
-//     hit a pod that was created again under the same name.
+//   - kwok ends only pods that are terminating. It deletes by name, without a
+//     UID, and sometimes late; an admission policy refuses what would hit a pod
+//     that was created again under the same name.
 package localkube

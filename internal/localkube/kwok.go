@@ -41,7 +41,7 @@ const (
 	KwokUser = "system:kwok"
 
 	kwokName        = "localkube:kwok"
-	kwokGuardPolicy = "localkube-kwok-deletes-only-terminating-pods"
+	kwokGuardPolicy = "localkube-keep-kwok-from-live-pods"
 	fakeNode        = "kwok.x-k8s.io/node"
 )
 
@@ -67,6 +67,21 @@ func (c *Cluster) startKwok(ctx context.Context) error {
 		return err
 	}
 	return c.waitNodes(ctx, clients)
+}
+
+// dropNodeLeases ends the leases of an earlier kwok. Each run of kwok calls
+// itself by another name and would wait 40 s until those have expired, while
+// nothing happens on any node.
+func (c *Cluster) dropNodeLeases(ctx context.Context) error {
+	clients, err := kubernetes.NewForConfig(c.admin)
+	if err != nil {
+		return err
+	}
+	leases := clients.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	if err := leases.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		return fmt.Errorf("drop the node leases of an earlier kwok: %w", err)
+	}
+	return nil
 }
 
 func (c *Cluster) kwokArguments() ([]string, error) {
@@ -180,32 +195,45 @@ func applyKwokAccess(ctx context.Context, clients kubernetes.Interface) error {
 	return nil
 }
 
-// kwokGuard is the policy and its binding. kwok deletes a terminating pod by
-// its name alone, and again when it sees an old event; between the two a
-// controller may have created the pod anew. The API server evaluates the policy
-// on the very object it is about to delete, so there is no gap in which the
-// pod could change.
+// kwokGuard is the policy and its binding. It closes two gaps through which
+// kwok would kill a pod that a controller has just created again:
+//
+//   - kwok deletes a terminating pod by its name alone, and again for each
+//     event it sees of it. The API server evaluates the policy on the very
+//     object it is about to delete, so that nothing can change in between.
+//   - A delete without grace has two steps: the pod's grace becomes 0, then the
+//     pod goes. The API server also takes the second step for whoever updates a
+//     pod after the first, and then by name alone, without admission. So kwok
+//     must not update such a pod; it has nothing to say about it anyway.
 func kwokGuard() (*admissionv1.ValidatingAdmissionPolicy, *admissionv1.ValidatingAdmissionPolicyBinding) {
 	fail := admissionv1.Fail
+	rule := func(operation admissionv1.OperationType, resource string) admissionv1.NamedRuleWithOperations {
+		return admissionv1.NamedRuleWithOperations{RuleWithOperations: admissionv1.RuleWithOperations{
+			Operations: []admissionv1.OperationType{operation},
+			Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{resource}},
+		}}
+	}
 	policy := &admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: kwokGuardPolicy},
 		Spec: admissionv1.ValidatingAdmissionPolicySpec{
 			FailurePolicy: &fail,
-			MatchConstraints: &admissionv1.MatchResources{
-				ResourceRules: []admissionv1.NamedRuleWithOperations{{
-					RuleWithOperations: admissionv1.RuleWithOperations{
-						Operations: []admissionv1.OperationType{admissionv1.Delete},
-						Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
-					},
-				}},
-			},
+			MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{
+				rule(admissionv1.Delete, "pods"), rule(admissionv1.Update, "pods/status"),
+			}},
 			MatchConditions: []admissionv1.MatchCondition{{
 				Name: "kwok", Expression: fmt.Sprintf("request.userInfo.username == %q", KwokUser),
 			}},
-			Validations: []admissionv1.Validation{{
-				Expression: "has(oldObject.metadata.deletionTimestamp)",
-				Message:    "kwok may delete terminating pods only; this one was created after the pod it means",
-			}},
+			Validations: []admissionv1.Validation{
+				{
+					Expression: `request.operation != "DELETE" || has(oldObject.metadata.deletionTimestamp)`,
+					Message:    "kwok may delete terminating pods only; this one was created after the pod it means",
+				},
+				{
+					Expression: `request.operation != "UPDATE" || !has(oldObject.metadata.deletionGracePeriodSeconds)` +
+						` || oldObject.metadata.deletionGracePeriodSeconds > 0`,
+					Message: "this pod is as good as gone; an update would delete the next of its name",
+				},
+			},
 		},
 	}
 	binding := &admissionv1.ValidatingAdmissionPolicyBinding{

@@ -52,7 +52,7 @@ type NodeOptions struct {
 
 const nodeWorkers = 16
 
-func (o NodeOptions) complete(kwok bool) NodeOptions {
+func (o NodeOptions) complete(kwok bool) (NodeOptions, error) {
 	switch {
 	case o.Count < 0 || !kwok:
 		o.Count = 0
@@ -74,13 +74,22 @@ func (o NodeOptions) complete(kwok bool) NodeOptions {
 	if o.Zones == 0 {
 		o.Zones = 3
 	}
-	return o
+	if _, err := resource.ParseQuantity(o.CPU); err != nil {
+		return o, fmt.Errorf("node CPU %q: %w", o.CPU, err)
+	}
+	if _, err := resource.ParseQuantity(o.Memory); err != nil {
+		return o, fmt.Errorf("node memory %q: %w", o.Memory, err)
+	}
+	return o, nil
 }
 
 // CreateNodes creates nodes that kwok plays. Those that exist already keep
 // their size. It does not wait until they are ready.
 func (c *Cluster) CreateNodes(ctx context.Context, opts NodeOptions) error {
-	opts = opts.complete(c.opts.has(Kwok))
+	opts, err := opts.complete(c.opts.has(Kwok))
+	if err != nil {
+		return err
+	}
 	clients, err := kubernetes.NewForConfig(c.admin)
 	if err != nil {
 		return err
@@ -89,10 +98,7 @@ func (c *Cluster) CreateNodes(ctx context.Context, opts NodeOptions) error {
 	group.SetLimit(nodeWorkers)
 	for i := range opts.Count {
 		group.Go(func() error {
-			node, err := c.node(opts, i)
-			if err != nil {
-				return err
-			}
+			node := c.node(opts, i)
 			if err := c.createNode(ctx, clients, node); err != nil {
 				return fmt.Errorf("create node %s: %w", node.Name, err)
 			}
@@ -115,18 +121,10 @@ func (c *Cluster) createNode(ctx context.Context, clients kubernetes.Interface, 
 
 // node is what a kubelet would register, save for its readiness: that comes
 // from kwok.
-func (c *Cluster) node(opts NodeOptions, i int) (*corev1.Node, error) {
-	cpu, err := resource.ParseQuantity(opts.CPU)
-	if err != nil {
-		return nil, fmt.Errorf("node CPU %q: %w", opts.CPU, err)
-	}
-	memory, err := resource.ParseQuantity(opts.Memory)
-	if err != nil {
-		return nil, fmt.Errorf("node memory %q: %w", opts.Memory, err)
-	}
+func (c *Cluster) node(opts NodeOptions, i int) *corev1.Node {
 	capacity := corev1.ResourceList{
-		corev1.ResourceCPU:    cpu,
-		corev1.ResourceMemory: memory,
+		corev1.ResourceCPU:    resource.MustParse(opts.CPU),
+		corev1.ResourceMemory: resource.MustParse(opts.Memory),
 		corev1.ResourcePods:   *resource.NewQuantity(int64(opts.Pods), resource.DecimalSI),
 	}
 	name := opts.Prefix + strconv.Itoa(i+1)
@@ -162,7 +160,7 @@ func (c *Cluster) node(opts NodeOptions, i int) (*corev1.Node, error) {
 				ContainerRuntimeVersion: "kwok", KernelVersion: "kwok",
 			},
 		},
-	}, nil
+	}
 }
 
 // zoneName counts zone-a … zone-z, zone-27 ….

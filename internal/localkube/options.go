@@ -140,8 +140,9 @@ func (o Options) complete() (Options, error) {
 	if o.Log == nil {
 		o.Log = io.Discard
 	}
-	o.Nodes = o.Nodes.complete(slices.Contains(o.Components, Kwok))
-	return o, nil
+	var err error
+	o.Nodes, err = o.Nodes.complete(o.has(Kwok))
+	return o, err
 }
 
 // has tells whether the component is among those asked for.
