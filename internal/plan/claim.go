@@ -22,34 +22,24 @@ import appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 // out of the fleet on purpose, to look at them.
 func release(s *scene) bool {
 	for _, p := range s.drifted {
-		if p.Terminating {
-			continue
-		}
 		s.act(Action{Verb: ReleasePod, Pod: p.Name, UID: p.UID, Slot: p.Slot, ResourceVersion: p.ResourceVersion},
 			appsv1.WhyLabelsEdited, "the pod's labels no longer match "+s.desired.Selector, nil)
 	}
 	return false
 }
 
-// adopt takes in orphans that match. With ordinals, an orphan whose name is
-// not one of ours has no place in the fleet and is left alone.
+// adopt takes in orphans that match.
 func adopt(s *scene) bool {
-	stay := func(bucket []*Pod) []*Pod {
-		kept := bucket[:0]
+	for _, bucket := range [][]*Pod{s.live, s.failed, s.lost} {
 		for _, p := range bucket {
-			if p.Membership == Orphan {
-				if s.ordinal() && p.Slot == NoSlot {
-					continue
-				}
-				s.act(Action{
-					Verb: AdoptPod, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision,
-					ResourceVersion: p.ResourceVersion,
-				}, appsv1.WhyMatchingOrphan, "the pod has no owner and matches "+s.desired.Selector, nil)
+			if p.Membership != Orphan {
+				continue
 			}
-			kept = append(kept, p)
+			s.act(Action{
+				Verb: AdoptPod, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision,
+				ResourceVersion: p.ResourceVersion,
+			}, appsv1.WhyMatchingOrphan, "the pod has no owner and matches "+s.desired.Selector, nil)
 		}
-		return kept
 	}
-	s.live, s.failed, s.lost = stay(s.live), stay(s.failed), stay(s.lost)
 	return false
 }

@@ -33,12 +33,16 @@ type scene struct {
 	observed Observed
 	now      time.Time
 
-	// The buckets. Every observed pod is in exactly one of the first five.
+	// The buckets. A pod is in one of them, or it is an orphan that stays
+	// one.
 	live        []*Pod // members and orphans that run or will run
-	failed      []*Pod // members in a terminal phase
-	lost        []*Pod // members on a node that is proved gone
-	terminating []*Pod // members being deleted
+	failed      []*Pod // members and orphans in a terminal phase
+	lost        []*Pod // members and orphans on a node that is proved gone
+	terminating []*Pod // ours, and being deleted
 	drifted     []*Pod // ours by owner reference, not by labels
+
+	// leaving are the names of terminating orphans, free again soon.
+	leaving map[string]bool
 
 	// gone marks pods that an earlier rule deletes or lets go, by name.
 	gone map[string]bool
@@ -52,8 +56,12 @@ type scene struct {
 }
 
 func newScene(desired Desired, observed Observed, now time.Time) *scene {
-	s := &scene{desired: desired, observed: observed, now: now, gone: map[string]bool{}, spent: map[Verb]int{}}
+	s := &scene{
+		desired: desired, observed: observed, now: now,
+		leaving: map[string]bool{}, gone: map[string]bool{}, spent: map[Verb]int{},
+	}
 	s.decision.Failures = observed.Status.Failures
+	s.decision.UpdateRevision = observed.Status.UpdateRevision
 	s.decision.CurrentRevision = observed.Status.CurrentRevision
 
 	pods := slices.Clone(observed.Pods)
@@ -68,22 +76,36 @@ func byName(a, b Pod) int { return cmp.Compare(a.Name, b.Name) }
 
 // classify puts a pod in its bucket. An orphan counts as a member from the
 // start, because the pass that sees it adopts it; but a terminating orphan is
-// nobody's, and only its name matters.
+// nobody's, and only its name matters. A pod that terminates is ours until it
+// is gone, even when its labels were edited away.
 func (s *scene) classify(p *Pod) {
 	switch {
-	case p.Membership == Drifted:
-		s.drifted = append(s.drifted, p)
 	case p.Terminating && p.Membership == Orphan:
-		s.observed.HeldNames = append(slices.Clip(s.observed.HeldNames), p.Name)
+		s.leaving[p.Name] = true
 	case p.Terminating:
 		s.terminating = append(s.terminating, p)
+	case p.Membership == Drifted:
+		s.drifted = append(s.drifted, p)
+	case p.Membership == Orphan && !s.adopts(p):
 	case p.NodeState != NodePresent:
 		s.lost = append(s.lost, p)
-	case p.Phase == corev1.PodFailed || p.Phase == corev1.PodSucceeded:
+	case p.dead():
 		s.failed = append(s.failed, p)
 	default:
 		s.live = append(s.live, p)
 	}
+}
+
+// dead: the pod does not run and never will again.
+func (p *Pod) dead() bool {
+	return p.NodeState != NodePresent || p.Phase == corev1.PodFailed || p.Phase == corev1.PodSucceeded
+}
+
+// adopts tells whether an orphan has a place here. With ordinals, one whose
+// name is not one of ours has none and is left alone; and an owner that is
+// being deleted takes in nobody.
+func (s *scene) adopts(p *Pod) bool {
+	return s.desired.Deletion == DeletionNone && (!s.ordinal() || p.Slot != NoSlot)
 }
 
 func (s *scene) ordinal() bool { return s.desired.Identity == appsv1.IdentityOrdinal }
@@ -94,8 +116,12 @@ func (s *scene) act(a Action, reason, message string, numbers map[string]int64) 
 	s.decision.Actions = append(s.decision.Actions, a)
 }
 
-// deletePod appends the deletion of a pod and takes it off the fleet.
+// deletePod appends the deletion of a pod and takes it off the fleet, as far
+// as the pass has room.
 func (s *scene) deletePod(p *Pod, force bool, reason, message string, numbers map[string]int64) {
+	if !s.room(DeletePod, p) {
+		return
+	}
 	s.gone[p.Name] = true
 	s.act(Action{Verb: DeletePod, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision, Force: force},
 		reason, message, numbers)

@@ -48,12 +48,9 @@ func (s *scene) deleteAll() {
 	waiting := len(s.terminating)
 	for _, bucket := range [][]*Pod{s.live, s.failed, s.drifted, s.lost} {
 		for _, p := range bucket {
-			if p.Membership == Orphan || p.Terminating {
-				continue
-			}
 			waiting++
 			if !s.room(DeletePod, p) {
-				return
+				continue
 			}
 			s.act(Action{
 				Verb: DeletePod, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision,
@@ -76,9 +73,11 @@ func (s *scene) orphanAll() {
 	if s.desired.Finalizer != FinalizerPresent {
 		return
 	}
+	waiting := 0
 	for _, bucket := range [][]*Pod{s.live, s.failed, s.drifted, s.lost} {
 		for _, p := range bucket {
-			if p.Membership == Orphan || p.Terminating {
+			waiting++
+			if !s.room(OrphanPod, p) {
 				continue
 			}
 			s.act(Action{
@@ -86,13 +85,13 @@ func (s *scene) orphanAll() {
 			}, appsv1.WhyOwnerDeleted, "the owner is being deleted and its deletion policy is Orphan", nil)
 		}
 	}
-	if len(s.decision.Actions) == 0 {
+	if waiting == 0 {
 		s.removeFinalizer("all pods are let go")
 		return
 	}
 	s.block(Blocked{
 		Verb: RemoveFinalizer, Slot: NoSlot, By: appsv1.BlockedByTermination,
-		Message: fmt.Sprintf("letting go of %s", count(len(s.decision.Actions), "pod")),
+		Message: fmt.Sprintf("letting go of %s", count(waiting, "pod")),
 	})
 }
 

@@ -43,28 +43,23 @@ func honourLabel(s *scene) bool {
 
 // scaleDown condemns what is too many: with ordinals the pods from replicas
 // upward, highest first, otherwise the least useful ones. An orphan is adopted
-// first and condemned by a later pass, as a member.
+// first and counts only in a later pass, as a member: should the adoption fail,
+// no member has been given up for it.
 func scaleDown(s *scene) bool {
 	if s.ordinal() {
 		s.condemnOrdinals()
 		return false
 	}
-	staying := s.staying()
-	surplus := len(staying) - s.desired.Replicas
+	members := slices.DeleteFunc(s.staying(), func(p *Pod) bool { return p.Membership == Orphan })
+	surplus := len(members) - s.desired.Replicas
 	if surplus <= 0 {
 		return false
 	}
-	ranked := rankVictims(staying, s.decision.UpdateRevision)
-	for _, v := range ranked[:surplus] {
-		if v.pod.Membership == Orphan {
-			continue
-		}
-		if !s.room(DeletePod, v.pod) {
-			break
-		}
+	numbers := map[string]int64{"live": int64(len(members)), "replicas": int64(s.desired.Replicas)}
+	for _, v := range rankVictims(members, s.decision.UpdateRevision)[:surplus] {
 		s.deletePod(v.pod, false, appsv1.WhyScaleDown,
-			fmt.Sprintf("%d pods live, %d are asked for; chosen because %s", len(staying), s.desired.Replicas, v.because),
-			map[string]int64{"live": int64(len(staying)), "replicas": int64(s.desired.Replicas)})
+			fmt.Sprintf("%s, %d asked for; chosen because %s", count(len(members), "live pod"), s.desired.Replicas, v.because),
+			numbers)
 	}
 	return false
 }
@@ -76,9 +71,6 @@ func (s *scene) condemnOrdinals() {
 	slices.SortFunc(condemned, func(a, b *Pod) int { return b.Slot - a.Slot })
 	numbers := map[string]int64{"condemned": int64(len(condemned)), "replicas": int64(s.desired.Replicas)}
 	for _, p := range condemned {
-		if !s.room(DeletePod, p) {
-			return
-		}
 		message := fmt.Sprintf("ordinal %d is not below replicas %d", p.Slot, s.desired.Replicas)
 		if p.Slot == NoSlot {
 			message = "the pod's name is none of this fleet's ordinals"
@@ -107,18 +99,23 @@ func scaleUp(s *scene) bool {
 
 	for slot := 0; s.wantsSlot(slot, missing); slot++ {
 		name := SlotName(&s.desired, slot)
-		if holder := occupied[slot]; holder != nil {
+		switch holder := occupied[name]; {
+		case holder != nil:
 			s.blockOnHolder(holder, slot)
 			continue
-		}
-		if held[name] {
+		case s.leaving[name]:
+			s.blockOnTermination(name, slot)
+			continue
+		case held[name]:
 			s.blockOnName(name, slot)
 			continue
 		}
-		if !s.room(CreatePod, &Pod{Name: name, Slot: slot}) {
+		pod := &Pod{Name: name, Slot: slot}
+		if !s.room(CreatePod, pod) {
 			break
 		}
 		missing--
+		occupied[name] = pod
 		s.act(Action{Verb: CreatePod, Pod: name, Slot: slot, Revision: s.decision.UpdateRevision}, reason, message, numbers)
 	}
 	return false
@@ -132,33 +129,39 @@ func (s *scene) wantsSlot(slot, missing int) bool {
 	return missing > 0
 }
 
-// occupied maps every slot to the pod that has it, dead or alive. A Random
-// slot is free for others only when its pod is gone, because the name is.
-func (s *scene) occupied() map[int]*Pod {
-	slots := make(map[int]*Pod, len(s.observed.Pods))
+// occupied maps every name to the pod that has it, dead or alive. A slot is
+// free when its name is: so a Random pod whose slot label was edited keeps its
+// place, and of two slots whose suffixes happen to be the same one is used.
+func (s *scene) occupied() map[string]*Pod {
+	names := make(map[string]*Pod, len(s.observed.Pods))
 	for _, bucket := range [][]*Pod{s.live, s.failed, s.lost, s.terminating, s.drifted} {
 		for _, p := range bucket {
-			if p.Slot != NoSlot {
-				slots[p.Slot] = p
-			}
+			names[p.Name] = p
 		}
 	}
-	return slots
+	return names
 }
 
 // blockOnHolder tells that an ordinal waits for its old pod. A live pod is no
-// blocker, and a failed one on backoff has said so already.
+// blocker, and a failed one on backoff has said so already; a dead orphan is
+// deleted once it is adopted.
 func (s *scene) blockOnHolder(p *Pod, slot int) {
 	switch {
-	case !s.ordinal():
 	case p.Membership == Drifted && !p.Terminating:
 		s.blockOnName(p.Name, slot)
-	case p.Terminating || s.gone[p.Name]:
-		s.block(Blocked{
-			Verb: CreatePod, Pod: p.Name, Slot: slot, By: appsv1.BlockedByTermination,
-			Message: "the pod's name is free only when the old pod is gone",
-		})
+	case p.Terminating || s.gone[p.Name] || p.Membership == Orphan && p.dead():
+		s.blockOnTermination(p.Name, slot)
 	}
+}
+
+func (s *scene) blockOnTermination(name string, slot int) {
+	if !s.ordinal() {
+		return
+	}
+	s.block(Blocked{
+		Verb: CreatePod, Pod: name, Slot: slot, By: appsv1.BlockedByTermination,
+		Message: "the pod's name is free only when the old pod is gone",
+	})
 }
 
 func (s *scene) blockOnName(name string, slot int) {
@@ -181,11 +184,14 @@ func (s *scene) createWhy() string {
 	return appsv1.WhyMissing
 }
 
-// room keeps one pass within maxPodsPerPass for each verb.
+// room keeps one pass within maxPodsPerPass for each verb, and says so once.
 func (s *scene) room(verb Verb, p *Pod) bool {
-	if s.spent[verb] < maxPodsPerPass {
-		s.spent[verb]++
+	s.spent[verb]++
+	if s.spent[verb] <= maxPodsPerPass {
 		return true
+	}
+	if s.spent[verb] > maxPodsPerPass+1 {
+		return false
 	}
 	s.block(Blocked{
 		Verb: verb, Pod: p.Name, Slot: p.Slot, By: appsv1.BlockedByBatch,
