@@ -80,7 +80,7 @@ func Report(desired Desired, observed Observed, decision Decision, outcomes []Ou
 	r.status = *observed.Status.DeepCopy()
 	r.previous = &observed.Status
 
-	counts, names := r.settle()
+	counts, names := r.settle(observed.Pods)
 	r.counts = counts
 	r.status.ObservedGeneration = desired.Generation
 	r.status.Replicas = int32(counts.Live)
@@ -113,14 +113,23 @@ type reporter struct {
 	events []Event
 }
 
-// settle moves the observed fleet by what was done.
-func (r *reporter) settle() (Counts, []string) {
-	left := map[string]bool{}
+// settle moves the observed fleet by what was done. An orphan that was not
+// adopted is not ours after all.
+func (r *reporter) settle(pods []Pod) (Counts, []string) {
+	left, ending := map[string]bool{}, map[types.UID]bool{}
+	for i := range pods {
+		if pods[i].Terminating {
+			ending[pods[i].UID] = true
+		}
+	}
 	live := slices.Clone(r.decision.Live)
 	terminating := r.decision.Counts.Terminating
 	for i := range r.outcomes {
 		o := &r.outcomes[i]
 		if o.Result != Done {
+			if o.Action.Verb == AdoptPod {
+				left[o.Action.Pod] = true
+			}
 			continue
 		}
 		switch o.Action.Verb {
@@ -128,8 +137,11 @@ func (r *reporter) settle() (Counts, []string) {
 			live = append(live, LivePod{Name: o.Action.Pod, Updated: o.Action.Revision == r.decision.UpdateRevision})
 		case DeletePod:
 			left[o.Action.Pod] = true
-			if !o.Action.Force {
+			switch {
+			case !o.Action.Force:
 				terminating++
+			case ending[o.Action.UID]:
+				terminating--
 			}
 		case OrphanPod, ReleasePod:
 			left[o.Action.Pod] = true
@@ -227,7 +239,7 @@ func groupMessage(group []*Outcome) string {
 // tellFailures warns of pods that failed, once for each time it is counted.
 func (r *reporter) tellFailures() {
 	now, before := r.decision.Failures, r.previous.Failures
-	if now == nil || before != nil && now.Revision == before.Revision && now.Count == before.Count {
+	if now == nil || before != nil && now.Revision == before.Revision && now.LastTime.Equal(&before.LastTime) {
 		return
 	}
 	note := fmt.Sprintf("Pods of revision %s failed, %s in a row; ", now.Revision, count(int(now.Count), "time"))
