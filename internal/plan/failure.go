@@ -138,13 +138,13 @@ func (s *scene) waits(p *Pod, retry time.Time) bool {
 }
 
 // buryOrdinals deletes failed pods, because their successors need the name.
-// Those above replicas have no successor and do not wait.
+// Those in no slot below replicas have no successor and do not wait.
 func (s *scene) buryOrdinals(retry time.Time) {
 	for _, p := range s.failed {
 		if p.Membership == Orphan {
 			continue
 		}
-		if p.Slot < s.desired.Replicas && s.waits(p, retry) {
+		if p.Slot != NoSlot && p.Slot < s.desired.Replicas && s.waits(p, retry) {
 			s.blockOnBackoff(p, retry)
 			continue
 		}
@@ -155,14 +155,21 @@ func (s *scene) buryOrdinals(retry time.Time) {
 
 // buryBeyondLimit keeps the newest failed pods for inspection. Their
 // successors have other names and do not wait for them to go.
+//
+// A corpse that waits for the backoff is kept whatever the limit: it is all
+// that remembers the hole it left, and without it the next pass would fill the
+// hole at once. No more of them wait than pods are missing, because the others
+// have their successors already.
 func (s *scene) buryBeyondLimit(retry time.Time) {
 	corpses := slices.Clone(s.failed)
 	slices.SortFunc(corpses, func(a, b *Pod) int {
 		return cmp.Or(b.FailedAt.Compare(a.FailedAt), cmp.Compare(a.Name, b.Name))
 	})
+	missing := s.desired.Replicas - len(s.live)
 	for i, p := range corpses {
-		if s.waits(p, retry) {
+		if s.onBackoff < missing && s.waits(p, retry) {
 			s.blockOnBackoff(p, retry)
+			continue
 		}
 		if i < s.desired.FailedPods.Limit || p.Membership == Orphan {
 			continue
