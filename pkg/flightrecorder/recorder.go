@@ -133,12 +133,15 @@ func New(config Config) (*Recorder, error) {
 		redactor: newRedactor(),
 		writes:   newWriteTable(),
 		tracing:  newTracing(config),
-		// Three quarters for records; an eighth each for what waits in the queues, and for who
-		// wrote the objects whose managedFields are gone.
-		store:      newStore(config.MaxBytes/4*3, config.RecordsPerObject),
+		// An eighth each for who wrote the objects whose managedFields are gone, for the details of
+		// what waits in the queues, and for what is not counted. The rest is for records, less what
+		// a very long queue needs.
 		managers:   newManagerTable(names, config.MaxBytes/8),
 		maxPending: int64(config.MaxBytes / 8),
 	}
+	r.store = newStore(config.MaxBytes/8*5, config.RecordsPerObject, func() int {
+		return int(max(0, r.pendingBytes.Load()-r.maxPending))
+	})
 	if config.File != nil {
 		file, err := newFileWriter(*config.File, config.Now)
 		if err != nil {

@@ -25,6 +25,7 @@ import "sync"
 type store struct {
 	maxBytes  int
 	perObject int
+	lent      func() int // bytes of the budget that others need for a while
 
 	mu             sync.Mutex
 	objects        map[objectKey]*ring
@@ -54,9 +55,10 @@ type entry struct {
 	ringOlder, ringNewer *entry
 }
 
-func newStore(maxBytes, perObject int) *store {
+func newStore(maxBytes, perObject int, lent func() int) *store {
 	return &store{
 		maxBytes:      maxBytes,
+		lent:          lent,
 		perObject:     perObject,
 		objects:       map[objectKey]*ring{},
 		controllers:   map[string]int{},
@@ -72,7 +74,7 @@ func (s *store) add(record *Record) {
 	s.seq++
 	record.Seq = s.seq
 	s.insert(&entry{record: record, size: size})
-	for s.bytes > s.maxBytes && s.oldest != nil {
+	for limit := s.maxBytes - s.lent(); s.bytes > limit && s.oldest != nil; {
 		s.remove(s.oldest)
 	}
 	for sub := range s.subscriptions {

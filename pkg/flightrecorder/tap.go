@@ -164,7 +164,10 @@ func (t *TypedTap[R]) add(request R, trigger *Trigger, after time.Duration, rate
 	t.push(request, q)
 }
 
-const queuedBytes = int64(unsafe.Sizeof(queued{}))
+const (
+	queuedBytes  = int64(unsafe.Sizeof(queued{})) + 16
+	waitingBytes = int64(unsafe.Sizeof(waiting{})) + 112 // and its place in the map
+)
 
 // push is called with the lock held.
 func (t *TypedTap[R]) push(request R, q queued) {
@@ -172,6 +175,7 @@ func (t *TypedTap[R]) push(request R, q queued) {
 	if w == nil {
 		w = &waiting{}
 		t.waiting[request] = w
+		t.recorder.pendingBytes.Add(waitingBytes)
 	}
 	if len(w.triggers) >= t.recorder.config.MaxTriggers {
 		if !w.fold(q.trigger, t.recorder.config.MaxFields) {
@@ -322,6 +326,7 @@ func (t *TypedTap[R]) take(request R, w *waiting, now time.Time) []queued {
 		w.triggers, w.dropped = later, 0
 	} else {
 		delete(t.waiting, request)
+		t.recorder.pendingBytes.Add(-waitingBytes)
 	}
 	return due
 }
