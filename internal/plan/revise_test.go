@@ -1,0 +1,153 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRevise(t *testing.T) {
+	for name, test := range map[string]struct {
+		given   fleet
+		want    []string
+		update  string
+		current string
+	}{
+		"the first template gets revision 1": {
+			given: func() fleet {
+				f := aFleet(0).revisions(10)
+				f.observed.Status.CurrentRevision = ""
+				return f
+			}(),
+			want:    []string{"CreateRevision web-next#1 NewTemplate"},
+			update:  "web-next",
+			current: "web-next",
+		},
+		"a template like no stored revision gets the next number": {
+			given: aFleet(0).revisions(10, Revision{Name: "a", Number: 4}, Revision{Name: "b", Number: 9}),
+			want:  []string{"CreateRevision web-next#10 NewTemplate"},
+			// No pod is left on another one.
+			update: "web-next", current: "web-next",
+		},
+		"the newest revision is used as it is": {
+			given:  aFleet(0).revisions(10, Revision{Name: "a", Number: 4}, Revision{Name: newRev, Number: 9, Equal: true}),
+			update: newRev, current: newRev,
+		},
+		"an older one that means the same is used again under the next number": {
+			given:  aFleet(0).revisions(10, Revision{Name: oldRev, Number: 4, Equal: true}, Revision{Name: newRev, Number: 9}),
+			want:   []string{"RenumberRevision web-old#10 NewTemplate"},
+			update: oldRev, current: oldRev,
+		},
+		"of several that mean the same, the newest": {
+			given:  aFleet(0).revisions(10, Revision{Name: oldRev, Number: 4, Equal: true}, Revision{Name: newRev, Number: 9, Equal: true}),
+			update: newRev, current: newRev,
+		},
+		"the order in which revisions are stored does not matter": {
+			given:  aFleet(0).revisions(10, Revision{Name: newRev, Number: 9}, Revision{Name: oldRev, Number: 4, Equal: true}),
+			want:   []string{"RenumberRevision web-old#10 NewTemplate"},
+			update: oldRev, current: oldRev,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := test.given.plan()
+			if diff := cmp.Diff(test.want, saidOf(got)); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+			if got.UpdateRevision != test.update || got.CurrentRevision != test.current {
+				t.Errorf("update, current = %q, %q, want %q, %q", got.UpdateRevision, got.CurrentRevision, test.update, test.current)
+			}
+		})
+	}
+}
+
+func TestTheCurrentRevisionFollowsWhenEveryPodIsOnIt(t *testing.T) {
+	// Paused, so that the pods stay as they are.
+	changing := func(pods ...podBuilder) fleet {
+		f := aFleet(2, pods...).paused()
+		f.observed.Status.CurrentRevision = oldRev
+		return f
+	}
+	for name, test := range map[string]struct {
+		given fleet
+		want  string
+	}{
+		"while a pod is on the old one it stays":           {changing(ordinal(0), ordinal(1).revision(oldRev)), oldRev},
+		"then it follows":                                  {changing(ordinal(0), ordinal(1)), newRev},
+		"a terminating pod does not hold it back":          {changing(ordinal(0), ordinal(1), ordinal(2).revision(oldRev).terminating()), newRev},
+		"nor does a failed one":                            {changing(ordinal(0), ordinal(1).revision(oldRev).failed(time.Second)), newRev},
+		"nor one that was taken out of the fleet":          {changing(ordinal(0), ordinal(1).revision(oldRev).drifted()), newRev},
+		"nor an orphan that has no place in it":            {changing(ordinal(0), ordinal(1), aPod("stray").orphan().revision(oldRev)), newRev},
+		"an orphan that is taken in counts like any other": {changing(ordinal(0), ordinal(1).orphan().revision(oldRev)), oldRev},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.given.plan().CurrentRevision; got != test.want {
+				t.Errorf("current revision %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestPruneRevisions(t *testing.T) {
+	stored := []Revision{
+		{Name: "r4", Number: 4}, {Name: "r1", Number: 1}, {Name: "r3", Number: 3}, {Name: "r2", Number: 2},
+		{Name: newRev, Number: 5, Equal: true},
+	}
+	for name, test := range map[string]struct {
+		given fleet
+		want  []string
+	}{
+		"the oldest beyond the limit go, oldest first": {
+			given: aFleet(1, ordinal(0)).revisions(2, stored...),
+			want:  []string{"DeleteRevision r1#1 RevisionHistoryLimit", "DeleteRevision r2#2 RevisionHistoryLimit"},
+		},
+		"the one in use does not count": {
+			given: aFleet(1, ordinal(0)).revisions(4, stored...),
+		},
+		"a limit of 0 keeps only what is in use": {
+			given: aFleet(1, ordinal(0)).revisions(0, stored...),
+			want: []string{
+				"DeleteRevision r1#1 RevisionHistoryLimit", "DeleteRevision r2#2 RevisionHistoryLimit",
+				"DeleteRevision r3#3 RevisionHistoryLimit", "DeleteRevision r4#4 RevisionHistoryLimit",
+			},
+		},
+		"a revision of a live pod stays": {
+			given: aFleet(1, ordinal(0).revision("r1")).paused().revisions(2, stored...),
+			want:  []string{"DeleteRevision r2#2 RevisionHistoryLimit"},
+		},
+		"so does that of a terminating one, which is still there to be looked at": {
+			given: aFleet(1, ordinal(0), ordinal(1).revision("r1").terminating()).revisions(2, stored...),
+			want:  []string{"DeleteRevision r2#2 RevisionHistoryLimit"},
+		},
+		"and the one that the status calls current": {
+			given: func() fleet {
+				f := aFleet(1, ordinal(0).revision("r2")).paused().revisions(0, stored...)
+				f.observed.Status.CurrentRevision = "r1"
+				return f
+			}(),
+			want: []string{"DeleteRevision r3#3 RevisionHistoryLimit", "DeleteRevision r4#4 RevisionHistoryLimit"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, saidOf(test.given.plan())); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
