@@ -1,0 +1,205 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package manifests checks what config/ ships, without a cluster: that it
+// renders, that it grants no more than it says, and that it fits the code.
+package manifests
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	kappsv1 "k8s.io/api/apps/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
+	collectorv1 "github.com/mycompany/pod-operator/api/collector/v1"
+	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
+	"github.com/mycompany/pod-operator/internal/install"
+	"github.com/mycompany/pod-operator/internal/manager"
+)
+
+const config = "../../config"
+
+func render(t *testing.T, folder string) []*unstructured.Unstructured {
+	t.Helper()
+	objects, err := install.Render(filepath.Join(config, folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+func into[T any](t *testing.T, object *unstructured.Unstructured) T {
+	t.Helper()
+	var typed T
+	err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, &typed, true)
+	if err != nil {
+		t.Fatalf("%s %s: %v", object.GetKind(), object.GetName(), err)
+	}
+	return typed
+}
+
+func names(objects []*unstructured.Unstructured) []string {
+	var all []string
+	for _, object := range objects {
+		all = append(all, object.GetKind()+" "+object.GetName())
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestEveryFolderRenders(t *testing.T) {
+	folders, err := filepath.Glob(config + "/*/kustomization.yaml")
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("no kustomization found: %v", err)
+	}
+	for _, path := range folders {
+		folder := filepath.Base(filepath.Dir(path))
+		t.Run(folder, func(t *testing.T) {
+			if len(render(t, folder)) == 0 {
+				t.Error("it renders nothing")
+			}
+		})
+	}
+}
+
+// Whoever may read secrets, or give rights that it does not have, owns the
+// cluster; a star grants what nobody has thought of yet.
+func TestNoRoleIsAKeyToTheCluster(t *testing.T) {
+	kinds := 0
+	for _, object := range render(t, "default") {
+		if object.GetKind() != "ClusterRole" && object.GetKind() != "Role" {
+			continue
+		}
+		kinds++
+		role := into[rbacv1.ClusterRole](t, object) // a Role has the same rules
+		if role.AggregationRule != nil {
+			t.Errorf("%s: its rules are not to be seen here", role.Name)
+		}
+		for _, rule := range role.Rules {
+			if key := keyTo(rule); key != "" {
+				t.Errorf("%s %s grants %s", object.GetKind(), role.Name, key)
+			}
+		}
+	}
+	if kinds == 0 {
+		t.Error("no role found")
+	}
+}
+
+func keyTo(rule rbacv1.PolicyRule) string {
+	granted := slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs, rule.NonResourceURLs)
+	for _, key := range []string{"*", "*/*", "/*", "secrets", "escalate", "bind", "impersonate", "serviceaccounts/token", "pods/exec"} {
+		if slices.Contains(granted, key) {
+			return key
+		}
+	}
+	return ""
+}
+
+func TestThePlaygroundLacksOnlyWhatRunsTheOperator(t *testing.T) {
+	var missing []string
+	installed := names(render(t, "playground"))
+	for _, name := range names(render(t, "default")) {
+		if !slices.Contains(installed, name) {
+			missing = append(missing, name)
+		}
+	}
+	want := []string{
+		"Deployment pod-operator-controller-manager",
+		"Service pod-operator-controller-manager-metrics-service",
+	}
+	if diff := cmp.Diff(want, missing); diff != "" {
+		t.Errorf("of default, the playground lacks (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheDeploymentFitsTheProgram(t *testing.T) {
+	for _, object := range render(t, "default") {
+		if object.GetKind() != "Deployment" {
+			continue
+		}
+		container := into[kappsv1.Deployment](t, object).Spec.Template.Spec.Containers[0]
+		options, err := manager.ParseFlags(container.Args, io.Discard)
+		if err != nil {
+			t.Fatalf("the manager refuses its own flags: %v", err)
+		}
+		if !options.LeaderElection {
+			t.Error("a rollout of the operator runs two of them for a moment: it needs leader election")
+		}
+		ports := map[string]string{}
+		for _, port := range container.Ports {
+			ports[port.Name] = fmt.Sprintf(":%d", port.ContainerPort)
+		}
+		want := map[string]string{"metrics": options.MetricsAddress, "health": options.ProbeAddress}
+		if diff := cmp.Diff(want, ports); diff != "" {
+			t.Errorf("ports (-flags +container):\n%s", diff)
+		}
+		return
+	}
+	t.Fatal("no Deployment found")
+}
+
+// kubectl keeps the whole object in an annotation, and annotations hold 256 KiB.
+func TestTheCRDsFitAClientSideApply(t *testing.T) {
+	for _, object := range render(t, "crd") {
+		raw, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if limit := 256*1024 - 1024; len(raw) > limit {
+			t.Errorf("%s: %d bytes, more than %d", object.GetName(), len(raw), limit)
+		}
+	}
+}
+
+// Strictly decoded, so that a misspelt or outdated field is found.
+func TestTheSamplesAreWrittenInOurTypes(t *testing.T) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		appsv1.AddToScheme, batchv1alpha1.AddToScheme, collectorv1.AddToScheme, testv1alpha1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
+	samples := render(t, "samples")
+	for _, sample := range samples {
+		raw, err := json.Marshal(sample)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := decoder.Decode(raw, nil, nil); err != nil {
+			t.Errorf("%s %s: %v", sample.GetKind(), sample.GetName(), err)
+		}
+	}
+
+	files, err := filepath.Glob(config + "/samples/*_*.yaml")
+	if err != nil || len(files) != len(samples) {
+		t.Errorf("%d files but %d samples: config/samples/kustomization.yaml has to list each (%v)", len(files), len(samples), err)
+	}
+}
