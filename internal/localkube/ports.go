@@ -83,3 +83,6 @@ var errPortTaken = errors.New("a port was taken meanwhile")
 func saysPortTaken(logTail string) bool {
 	return strings.Contains(logTail, "address already in use")
 }
+
+// FreePort is a port on 127.0.0.1 that nobody listens on right now.
+func FreePort() (int, error) { return newPorts().next() }

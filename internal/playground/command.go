@@ -1,0 +1,163 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package playground
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Main runs the command and returns its exit code.
+func Main(args []string, out, errOut io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	// Who presses Ctrl-C a second time does not want to wait: then the signal
+	// ends us, and the kernel our children.
+	context.AfterFunc(ctx, stop)
+
+	command := newCommand()
+	command.SetArgs(args)
+	command.SetOut(out)
+	command.SetErr(errOut)
+	err := command.ExecuteContext(ctx)
+	if err != nil && !errors.Is(err, errStopped) {
+		fmt.Fprintln(errOut, "playground:", err)
+		return 1
+	}
+	return 0
+}
+
+// errStopped says that somebody asked for the end, which is not a failure.
+var errStopped = errors.New("stopped")
+
+func newCommand() *cobra.Command {
+	var l layout
+	root := &cobra.Command{
+		Use:           "playground",
+		Short:         "A real local Kubernetes with the operator on it",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if l.root != "" {
+				return nil
+			}
+			found, err := findRoot()
+			l = found
+			return err
+		},
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.PersistentFlags().StringVar(&l.root, "root", "", "the project's folder, when it is not the one around the working folder")
+	root.AddCommand(upCommand(&l), kubeconfigCommand(&l), kubectlCommand(&l),
+		&cobra.Command{
+			Use: "down", Short: "Stop it; the data stays", Args: cobra.NoArgs,
+			RunE: func(c *cobra.Command, _ []string) error { return down(c.Context(), l, c.OutOrStdout()) },
+		},
+		&cobra.Command{
+			Use: "status", Short: "Show its processes and the API server's health", Args: cobra.NoArgs,
+			RunE: func(c *cobra.Command, _ []string) error { return status(c.Context(), l, c.OutOrStdout(), time.Now()) },
+		},
+		&cobra.Command{
+			Use: "reset", Short: "Stop it and remove its data", Args: cobra.NoArgs,
+			RunE: func(c *cobra.Command, _ []string) error { return reset(c.Context(), l, c.OutOrStdout()) },
+		},
+	)
+	return root
+}
+
+func upCommand(l *layout) *cobra.Command {
+	var opts upOptions
+	var inBackground bool
+	command := &cobra.Command{
+		Use:   "up [-- OPERATOR FLAGS]",
+		Short: "Start it, with the operator and a sample, and show the sample until it is ready",
+		Example: `  playground up
+  playground up --detach --nodes=10
+  playground up -- --zap-log-level=debug`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if dash := c.ArgsLenAtDash(); len(args) > 0 && dash != 0 {
+				return fmt.Errorf("up takes no arguments but the operator's flags after --, not %q", args[0])
+			}
+			opts.operatorArgs = args
+			if opts.detach && !inBackground {
+				return detach(c.Context(), *l, opts, c.OutOrStdout())
+			}
+			opts.detach = inBackground
+			return up(c.Context(), *l, opts, c.OutOrStdout())
+		},
+	}
+	flags := command.Flags()
+	flags.BoolVarP(&opts.detach, "detach", "d", false, "give the prompt back when it is ready, and go on in the background")
+	flags.IntVar(&opts.port, "port", 0, "the API server's port; 0 means any free one")
+	flags.IntVar(&opts.nodes, "nodes", 3, "how many nodes there are")
+	flags.BoolVar(&opts.audit, "audit", false, "write an audit log to .playground/cluster/logs/audit.log")
+	flags.BoolVar(&opts.noOperator, "without-operator", false, `do not run the operator, so that "make run" can`)
+	flags.BoolVar(&inBackground, "in-background", false, "")
+	_ = flags.MarkHidden("in-background") // it is there, two lines above
+	return command
+}
+
+func kubeconfigCommand(l *layout) *cobra.Command {
+	return &cobra.Command{
+		Use: "kubeconfig", Short: "Print the path of the administrator's kubeconfig", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(c.OutOrStdout(), l.kubeconfig())
+			return err
+		},
+	}
+}
+
+func kubectlCommand(l *layout) *cobra.Command {
+	return &cobra.Command{
+		Use: "kubectl -- ARGS", Short: "Run kubectl as the administrator",
+		Example: "  playground kubectl -- get podmanager,pods",
+		// Flags are kubectl's, with or without the two dashes.
+		DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 && args[0] == "--" {
+				args = args[1:]
+			}
+			return runKubectl(*l, args)
+		},
+	}
+}
+
+// runKubectl becomes kubectl: the terminal, the signals and the exit code are its.
+func runKubectl(l layout, args []string) error {
+	s, err := readState(l)
+	if err != nil {
+		return err
+	}
+	if s == nil || !s.Supervisor.alive() {
+		return fmt.Errorf(`%w; "bin/playground up" starts it`, errNotUp)
+	}
+	kubectl := l.bin("kubectl")
+	environment := append(os.Environ(), "KUBECONFIG="+l.kubeconfig())
+	if err := syscall.Exec(kubectl, append([]string{"kubectl"}, args...), environment); err != nil {
+		return fmt.Errorf("run %s: %w", kubectl, err)
+	}
+	return nil
+}

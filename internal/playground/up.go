@@ -1,0 +1,310 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package playground
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+
+	"github.com/mycompany/pod-operator/internal/install"
+	"github.com/mycompany/pod-operator/internal/localkube"
+)
+
+// upOptions are the flags of "up".
+type upOptions struct {
+	detach       bool
+	port         int
+	nodes        int
+	audit        bool
+	noOperator   bool
+	operatorArgs []string
+}
+
+// supervisor is a running "up".
+type supervisor struct {
+	layout layout
+	opts   upOptions
+	out    io.Writer
+	began  time.Time
+
+	mu    sync.Mutex // of what follows and of out
+	state state
+}
+
+// up runs the playground until the context ends or a component dies.
+func up(ctx context.Context, l layout, opts upOptions, out io.Writer) error {
+	if err := l.checkParts(!opts.noOperator); err != nil {
+		return err
+	}
+	if running, err := lookForEarlier(l, out); err != nil || running {
+		return err
+	}
+	s := &supervisor{layout: l, opts: opts, out: out, began: time.Now()}
+	if err := s.announce(); err != nil {
+		return err
+	}
+	defer func() {
+		if err := removeState(l, os.Getpid()); err != nil {
+			s.say("%v", err)
+		}
+	}()
+	return s.run(ctx)
+}
+
+// lookForEarlier tells of a playground that is up, and clears away what is left
+// of one that was killed.
+func lookForEarlier(l layout, out io.Writer) (running bool, err error) {
+	earlier, err := readState(l)
+	if err != nil || earlier == nil {
+		return false, err
+	}
+	if earlier.Supervisor.alive() {
+		fmt.Fprintf(out, "The playground is up already (process %d). See \"bin/playground status\"; \"bin/playground down\" stops it.\n",
+			earlier.Supervisor.PID)
+		return true, nil
+	}
+	fmt.Fprintf(out, "An earlier run (process %d) was killed. Its data is kept, and this run continues with it.\n", earlier.Supervisor.PID)
+	return false, earlier.killRest()
+}
+
+// announce writes the state file before anything is started, so that "down"
+// works from the first moment.
+func (s *supervisor) announce() error {
+	if err := os.MkdirAll(s.layout.dir(), 0o700); err != nil {
+		return err
+	}
+	self, err := describe("playground", os.Getpid(), 0, s.began)
+	if err != nil {
+		return err
+	}
+	s.state.Supervisor = self
+	return s.state.write(s.layout)
+}
+
+func (s *supervisor) run(ctx context.Context) error {
+	manifests, err := install.Render(s.layout.manifests())
+	if err != nil {
+		return err
+	}
+	cluster, err := s.startCluster(ctx, manifests)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		s.say("stopping")
+		if err := cluster.Stop(); err != nil {
+			s.say("%v", err)
+		}
+		s.say("stopped; nothing is left running")
+	}()
+	if s.opts.noOperator {
+		return s.idle(ctx, cluster)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var keeping sync.WaitGroup
+	defer keeping.Wait()
+	defer cancel()
+	op := &operator{layout: s.layout, cluster: cluster, args: s.opts.operatorArgs, started: s.record, say: s.say}
+	if err := s.startOperator(ctx, op, manifests, &keeping); err != nil {
+		return s.explain(err, cluster)
+	}
+	if err := s.showSample(ctx, cluster); err != nil {
+		return s.explain(err, cluster)
+	}
+	return s.idle(ctx, cluster)
+}
+
+func (s *supervisor) startCluster(ctx context.Context, manifests []*unstructured.Unstructured) (*localkube.Cluster, error) {
+	_, statErr := os.Stat(s.layout.cluster())
+	opts := localkube.Options{
+		BinDir: s.layout.binDir(),
+		Dir:    s.layout.cluster(),
+		Port:   s.opts.port,
+		Nodes:  localkube.NodeOptions{Count: s.opts.nodes},
+		Log:    lockedWriter{s},
+		OnAPIReady: func(ctx context.Context, admin *rest.Config) error {
+			return install.Apply(ctx, admin, manifests)
+		},
+	}
+	if s.opts.audit {
+		opts.Audit.Level = localkube.AuditMetadata
+	}
+	cluster, err := localkube.Start(ctx, opts)
+	if err != nil {
+		return nil, startError(err, ctx.Err() != nil, statErr == nil)
+	}
+	if err := cluster.WriteKubeconfig(s.layout.kubeconfig(), cluster.RESTConfig()); err != nil {
+		return nil, errors.Join(err, cluster.Stop())
+	}
+	for _, component := range cluster.Components() {
+		p, err := cluster.Process(component)
+		if err != nil {
+			return nil, errors.Join(err, cluster.Stop())
+		}
+		entry, err := describe(string(component), p.PID(), cluster.Port(component), p.Started())
+		if err == nil {
+			err = s.record(entry)
+		}
+		if err != nil {
+			return nil, errors.Join(err, cluster.Stop())
+		}
+	}
+	return cluster, nil
+}
+
+// startError adds what to do about it.
+func startError(err error, interrupted, hadData bool) error {
+	switch {
+	case interrupted:
+		return errStopped
+	case errors.Is(err, localkube.ErrNoBinaries):
+		return fmt.Errorf(`%w ("make control-plane" does it too)`, err)
+	case errors.Is(err, localkube.ErrPortBusy):
+		return fmt.Errorf("%w: leave --port out to get a free one, or stop whoever has it", err)
+	case errors.Is(err, localkube.ErrDirInUse):
+		return fmt.Errorf(`%w: another playground is just starting or stopping; try again in a moment`, err)
+	case hadData:
+		return fmt.Errorf("%w\nThis run continued with the data of an earlier one. If that is the reason, "+
+			`"bin/playground reset" removes it, and the next "up" starts afresh`, err)
+	}
+	return err
+}
+
+func (s *supervisor) startOperator(ctx context.Context, op *operator, manifests []*unstructured.Unstructured, keeping *sync.WaitGroup) error {
+	if err := op.login(ctx, manifests); err != nil {
+		return err
+	}
+	p, err := op.start(ctx)
+	if err != nil {
+		return err
+	}
+	s.say("the operator is ready after %.1fs", time.Since(p.Started()).Seconds())
+	keeping.Go(func() { op.keep(ctx, p) })
+	return nil
+}
+
+func (s *supervisor) showSample(ctx context.Context, cluster *localkube.Cluster) error {
+	example, err := newSample(cluster.RESTConfig(), s.layout.sample())
+	if err != nil {
+		return err
+	}
+	if err := example.create(ctx); err != nil {
+		return err
+	}
+	b := newBoard(s.out)
+	err = example.wait(ctx, func(v view) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		b.show(v)
+	})
+	if ctx.Err() != nil {
+		return errStopped
+	}
+	if err != nil {
+		s.say("%v", err) // people want to look at it, so the playground stays
+		return nil
+	}
+	return nil
+}
+
+// idle says what to try and waits for the end.
+func (s *supervisor) idle(ctx context.Context, cluster *localkube.Cluster) error {
+	s.mu.Lock()
+	s.state.Ready = time.Now()
+	err := s.state.write(s.layout)
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	s.say("%s", s.hints())
+	for {
+		select {
+		case <-ctx.Done():
+			return errStopped
+		case err := <-cluster.Died():
+			var died *localkube.DiedError
+			if !errors.As(err, &died) || died.Name != operatorName {
+				return err
+			}
+			s.say("%v", err) // and whoever keeps it starts it again
+		}
+	}
+}
+
+func (s *supervisor) hints() string {
+	took := time.Since(s.began).Round(100 * time.Millisecond)
+	if s.opts.noOperator {
+		return fmt.Sprintf("\nUp after %s, without the operator: \"make run\" runs it from source.", took)
+	}
+	end := "Ctrl-C stops it all."
+	if s.opts.detach {
+		end = "bin/playground down        stops it all"
+	}
+	return fmt.Sprintf(`
+Up after %s. In another terminal, try:
+
+  bin/playground kubectl -- get podmanager,pods
+  bin/playground kubectl -- scale pm/my-pod-manager --replicas=5
+  bin/playground kubectl -- delete pod my-pod-manager-1
+  bin/playground kubectl -- describe pm my-pod-manager
+  bin/playground status
+
+or: export KUBECONFIG=%s
+%s`, took, s.layout.kubeconfig(), end)
+}
+
+// explain prefers the story of a component that died to the error that
+// somebody else got from it.
+func (s *supervisor) explain(err error, cluster *localkube.Cluster) error {
+	select {
+	case died := <-cluster.Died():
+		return died
+	default:
+		return err
+	}
+}
+
+// record writes a process into the state file.
+func (s *supervisor) record(p process) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.set(p)
+	return s.state.write(s.layout)
+}
+
+func (s *supervisor) say(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(s.out, format+"\n", args...)
+}
+
+// lockedWriter lets localkube's goroutines write between our own lines.
+type lockedWriter struct{ s *supervisor }
+
+func (w lockedWriter) Write(p []byte) (int, error) {
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	return w.s.out.Write(p)
+}
