@@ -32,19 +32,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/controller/fleet"
-	"github.com/mycompany/pod-operator/internal/controller/podmanager"
+	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
+	collectorv1 "github.com/mycompany/pod-operator/api/collector/v1"
+	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
 	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/internal/podrender"
 )
@@ -57,7 +56,8 @@ const shutdownGrace = 20 * time.Second
 // Scheme knows every type the operator reads and writes.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	err := errors.Join(clientgoscheme.AddToScheme(scheme), appsv1.AddToScheme(scheme))
+	err := errors.Join(clientgoscheme.AddToScheme(scheme), appsv1.AddToScheme(scheme),
+		batchv1alpha1.AddToScheme(scheme), collectorv1.AddToScheme(scheme), testv1alpha1.AddToScheme(scheme))
 	return scheme, err
 }
 
@@ -99,6 +99,7 @@ func cacheOptions(o Options) cache.Options {
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}:  {Transform: observe.Slim},
 			&corev1.Node{}: {Transform: observe.SlimNode},
+			crdMetadata():  {Transform: slimCRD},
 			&kappsv1.ControllerRevision{}: {
 				Label: labels.SelectorFromSet(labels.Set{podrender.LabelManagedBy: podrender.ManagedBy}),
 			},
@@ -128,32 +129,6 @@ func metricsOptions(o Options) metricsserver.Options {
 		options.TLSOpts = append(options.TLSOpts, func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} })
 	}
 	return options
-}
-
-func addControllers(ctx context.Context, mgr ctrl.Manager, o Options) error {
-	if err := observe.AddIndexes(ctx, mgr.GetFieldIndexer(), appsv1.LabelName); err != nil {
-		return fmt.Errorf("index the cache: %w", err)
-	}
-	counts, err := fleet.NewMetrics(metrics.Registry)
-	if err != nil {
-		return fmt.Errorf("register metrics: %w", err)
-	}
-	ledger := observe.NewLedger(clock.RealClock{})
-	reconciler := fleet.New(podmanager.Kind{}, fleet.Parts{
-		Client:   mgr.GetClient(),
-		Live:     mgr.GetAPIReader(),
-		Ledger:   ledger,
-		Recorder: mgr.GetEventRecorder("podmanager"),
-		Metrics:  counts,
-		Clock:    clock.RealClock{},
-	})
-	err = reconciler.SetupWithManager(ctx, mgr, ledger, fleet.Watched{
-		GVK: podmanager.GVK, NameLabel: appsv1.LabelName, Workers: o.ConcurrentReconciles,
-	})
-	if err != nil {
-		return fmt.Errorf("set up the %s: %w", reconciler, err)
-	}
-	return nil
 }
 
 // addProbes makes /readyz true only when the caches are synced: before that

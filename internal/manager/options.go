@@ -42,6 +42,8 @@ type Options struct {
 	LeaderElection          bool
 	LeaderElectionNamespace string
 
+	// Controllers are the kinds to work on; none means all.
+	Controllers          []string
 	Namespaces           []string
 	ConcurrentReconciles int
 	QPS                  float64
@@ -76,7 +78,9 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	fs.Float64Var(&o.QPS, "kube-api-qps", -1,
 		"Requests a second to the API server. Negative leaves it to the server's priority and fairness.")
 	fs.IntVar(&o.Burst, "kube-api-burst", 100, "How many requests may exceed kube-api-qps for a moment.")
-	var namespaces string
+	var namespaces, controllers string
+	fs.StringVar(&controllers, "controllers", "", "The controllers to run, separated by commas: "+
+		strings.Join(kindNames(), ", ")+". Empty means all. One whose CRD is not installed waits until it is.")
 	fs.StringVar(&namespaces, "namespaces", "", "The namespaces to watch, separated by commas. Empty means all.")
 	o.Zap.BindFlags(fs)
 	err := fs.Parse(args)
@@ -91,11 +95,11 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	if fs.NArg() > 0 {
 		return o, fmt.Errorf("%q is not a flag: the manager takes flags only, see --help", fs.Arg(0))
 	}
-	o.Namespaces = splitNamespaces(namespaces)
+	o.Controllers, o.Namespaces = splitList(controllers), splitList(namespaces)
 	return o, o.validate()
 }
 
-func splitNamespaces(list string) []string {
+func splitList(list string) []string {
 	var names []string
 	for name := range strings.SplitSeq(list, ",") {
 		if name = strings.TrimSpace(name); name != "" {
@@ -116,6 +120,7 @@ func (o *Options) validate() error {
 	if o.QPS > 0 && o.Burst < 1 {
 		errs = append(errs, fmt.Errorf("--kube-api-burst is %d: it must be at least 1", o.Burst))
 	}
+	errs = append(errs, checkControllers(o.Controllers))
 	for _, name := range o.Namespaces {
 		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 			errs = append(errs, fmt.Errorf("--namespaces: %q is not a namespace name: %s", name, problems[0]))

@@ -37,6 +37,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/mycompany/pod-operator/internal/controller/crdgate"
 	"github.com/mycompany/pod-operator/internal/observe"
 )
 
@@ -46,6 +47,8 @@ type Watched struct {
 	// NameLabel carries the owner's name on its pods.
 	NameLabel string
 	Workers   int
+	// Gate holds the controller back while the kind's CRD is not installed.
+	Gate *crdgate.Gate
 }
 
 // SetupWithManager registers the controller and the watches that wake it.
@@ -57,56 +60,55 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, led
 	if err := r.watchEnds(ctx, mgr, ledger, w); err != nil {
 		return err
 	}
-	owners := ownerFinder{reader: mgr.GetClient(), kind: r.kind, watched: w}
+	owners := ownerFinder{reader: w.Gate.Client(mgr.GetClient()), kind: r.kind, watched: w}
 	return builder.ControllerManagedBy(mgr).
 		Named(r.kind.Name()).
-		For(r.kind.New(), builder.WithPredicates(ownerChanged())).
+		WithLogConstructor(w.Gate.LogConstructor(mgr.GetLogger(), r.kind.Name())).
+		WatchesRawSource(w.Gate.Kind(&handler.EnqueueRequestForObject{}, r.ownerChanged(ledger))).
 		Watches(&corev1.Pod{}, owners.handlePods(), builder.WithPredicates(podChanged())).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(owners.ofNode), builder.WithPredicates(nodeLost())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: w.Workers}).
 		Complete(r)
 }
 
-// watchEnds tells the ledger of ends that the cache showed: of a pod, so that
-// nobody waits for its beginning, and of an owner, so that it is forgotten.
+// watchEnds tells the ledger of pods whose end the cache showed, so that nobody
+// waits for their beginning.
 func (r *Reconciler) watchEnds(ctx context.Context, mgr ctrl.Manager, ledger *observe.Ledger, w Watched) error {
-	watch := func(obj client.Object, ended func(client.Object)) error {
-		informer, err := mgr.GetCache().GetInformer(ctx, obj)
-		if err != nil {
-			return fmt.Errorf("watch %T: %w", obj, err)
-		}
-		_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: func(raw any) {
-			if last, ok := raw.(cache.DeletedFinalStateUnknown); ok {
-				raw = last.Obj
-			}
-			if gone, ok := raw.(client.Object); ok {
-				ended(gone)
-			}
-		}})
-		return err
-	}
-	err := watch(r.kind.New(), func(owner client.Object) {
-		ledger.Forget(owner.GetUID())
-		r.status.forget(owner.GetUID())
-	})
+	informer, err := mgr.GetCache().GetInformer(ctx, &corev1.Pod{})
 	if err != nil {
-		return err
+		return fmt.Errorf("watch pods: %w", err)
 	}
-	return watch(&corev1.Pod{}, func(pod client.Object) {
+	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: func(raw any) {
+		if last, ok := raw.(cache.DeletedFinalStateUnknown); ok {
+			raw = last.Obj
+		}
+		pod, ok := raw.(client.Object)
+		if !ok {
+			return
+		}
 		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == w.GVK.Kind {
 			ledger.Saw(ref.UID, pod.GetUID())
 		}
-	})
+	}})
+	return err
 }
 
 // ownerChanged passes a new or edited spec, a deletion, and a changed list of
-// finalizers (somebody may have taken ours off).
-func ownerChanged() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
-			!equality.Semantic.DeepEqual(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers()) ||
-			e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
-	}}
+// finalizers (somebody may have taken ours off). An owner that is gone is
+// forgotten on the way.
+func (r *Reconciler) ownerChanged(ledger *observe.Ledger) predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+				!equality.Semantic.DeepEqual(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers()) ||
+				e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
+		},
+		DeleteFunc: func(e event.DeleteEvent) bool {
+			ledger.Forget(e.Object.GetUID())
+			r.status.forget(e.Object.GetUID())
+			return true
+		},
+	}
 }
 
 // podChanged passes what moves a pod from one of the planner's buckets to

@@ -65,6 +65,11 @@ func newStatusWriter(c client.Client, ledger apply.Ledger, kind Kind) *statusWri
 // it returns for how long.
 func (w *statusWriter) write(ctx context.Context, owner client.Object, status appsv1.PodManagerStatus, now time.Time) (time.Duration, error) {
 	before := w.kind.Status(owner)
+	after := owner.DeepCopyObject().(client.Object)
+	w.kind.SetStatus(after, status)
+	// A kind may keep less than the planner reports: only what it keeps
+	// can be new.
+	status = w.kind.Status(after)
 	if equality.Semantic.DeepEqual(before, status) {
 		return 0, nil
 	}
@@ -74,8 +79,6 @@ func (w *statusWriter) write(ctx context.Context, owner client.Object, status ap
 			return wait, nil
 		}
 	}
-	after := owner.DeepCopyObject().(client.Object)
-	w.kind.SetStatus(after, status)
 	patch, err := statusPatch(owner, after)
 	if err != nil {
 		return 0, err

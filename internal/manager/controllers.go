@@ -1,0 +1,144 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package manager
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
+	"github.com/mycompany/pod-operator/internal/controller/crdgate"
+	"github.com/mycompany/pod-operator/internal/controller/fleet"
+	"github.com/mycompany/pod-operator/internal/controller/imoocpod"
+	"github.com/mycompany/pod-operator/internal/controller/podmanager"
+	"github.com/mycompany/pod-operator/internal/observe"
+)
+
+// kind is one of the operator's controllers.
+type kind struct {
+	// name is what --controllers calls it.
+	name string
+	gvk  schema.GroupVersionKind
+	crd  string
+	new  func() client.Object
+	// add adds the controller to the manager.
+	add func(ctx context.Context, w *wiring, gate *crdgate.Gate) error
+}
+
+// kinds are all controllers, in the order in which they are added.
+func kinds() []kind {
+	return []kind{
+		{
+			name: "podmanager", gvk: podmanager.GVK, crd: "podmanagers.apps.mycompany.com",
+			new: func() client.Object { return &appsv1.PodManager{} },
+			add: addFleet(podmanager.Kind{}, podmanager.GVK, appsv1.LabelName),
+		},
+		{
+			name: "imoocpod", gvk: imoocpod.GVK, crd: "imoocpods.batch.tutorial.kubebuilder.io",
+			new: func() client.Object { return &batchv1alpha1.ImoocPod{} },
+			add: addFleet(imoocpod.Kind{}, imoocpod.GVK, batchv1alpha1.LabelName),
+		},
+	}
+}
+
+// kindNames are the names that --controllers knows.
+func kindNames() []string {
+	var names []string
+	for _, k := range kinds() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// chosenKinds are the controllers that the options ask for.
+func chosenKinds(o Options) []kind {
+	return slices.DeleteFunc(kinds(), func(k kind) bool {
+		return len(o.Controllers) > 0 && !slices.Contains(o.Controllers, k.name)
+	})
+}
+
+// checkControllers tells of a name that --controllers does not know.
+func checkControllers(names []string) error {
+	for _, name := range names {
+		if !slices.Contains(kindNames(), name) {
+			return fmt.Errorf("--controllers: there is no controller %q, choose from %s", name, strings.Join(kindNames(), ", "))
+		}
+	}
+	return nil
+}
+
+// wiring is what the controllers share.
+type wiring struct {
+	mgr     ctrl.Manager
+	options Options
+	ledger  *observe.Ledger
+	counts  *fleet.Metrics
+}
+
+// addControllers adds the controllers that were chosen. Those whose CRD is not
+// installed wait behind a closed gate until it is.
+func addControllers(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	err := observe.AddIndexes(ctx, mgr.GetFieldIndexer(), appsv1.LabelName, batchv1alpha1.LabelName)
+	if err != nil {
+		return fmt.Errorf("index the cache: %w", err)
+	}
+	counts, err := fleet.NewMetrics(metrics.Registry)
+	if err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	w := &wiring{mgr: mgr, options: o, ledger: observe.NewLedger(clock.RealClock{}), counts: counts}
+	doorman, err := newDoorman(mgr)
+	if err != nil {
+		return err
+	}
+	for _, k := range chosenKinds(o) {
+		gate := crdgate.New(mgr.GetCache(), k.new(), k.gvk)
+		if err := k.add(ctx, w, gate); err != nil {
+			return fmt.Errorf("set up the controller %s: %w", k.name, err)
+		}
+		if err := doorman.admit(ctx, k.crd, gate); err != nil {
+			return err
+		}
+	}
+	return doorman.setup(mgr)
+}
+
+// addFleet adds the controller of a kind that keeps pods.
+func addFleet(k fleet.Kind, gvk schema.GroupVersionKind, nameLabel string) func(context.Context, *wiring, *crdgate.Gate) error {
+	return func(ctx context.Context, w *wiring, gate *crdgate.Gate) error {
+		reconciler := fleet.New(k, fleet.Parts{
+			Client:   gate.Client(w.mgr.GetClient()),
+			Live:     w.mgr.GetAPIReader(),
+			Ledger:   w.ledger,
+			Recorder: w.mgr.GetEventRecorder(k.Name()),
+			Metrics:  w.counts,
+			Clock:    clock.RealClock{},
+		})
+		return reconciler.SetupWithManager(ctx, w.mgr, w.ledger, fleet.Watched{
+			GVK: gvk, NameLabel: nameLabel, Workers: w.options.ConcurrentReconciles, Gate: gate,
+		})
+	}
+}

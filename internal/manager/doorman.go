@@ -1,0 +1,173 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/mycompany/pod-operator/internal/controller/crdgate"
+)
+
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=list;watch
+
+// How often discovery is asked whether a CRD that exists is served. The API
+// server needs a moment for a new one, and longer only when something is wrong
+// with it.
+const (
+	servedSoon = 250 * time.Millisecond
+	servedLate = 30 * time.Second
+	newFor     = time.Minute
+)
+
+// doorman opens and closes the gates of the kinds. What is served is found out
+// through discovery, which is asked at the start and then only when the CRD of
+// a closed gate shows up; that it does, and that it goes, a metadata-only watch
+// tells.
+type doorman struct {
+	cache     client.Reader
+	discovery discovery.CachedDiscoveryInterfaceWithContext
+	log       logr.Logger
+	// gates are by the name of their CRD. They are all there before the
+	// doorman starts.
+	gates map[string]*crdgate.Gate
+}
+
+func newDoorman(mgr ctrl.Manager) (*doorman, error) {
+	c, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("make a discovery client: %w", err)
+	}
+	return &doorman{
+		cache:     mgr.GetClient(),
+		discovery: memory.NewMemCacheClientWithContext(c),
+		log:       mgr.GetLogger().WithName("kinds"),
+		gates:     map[string]*crdgate.Gate{},
+	}, nil
+}
+
+// admit takes a gate in and opens it where its kind is served already.
+func (d *doorman) admit(ctx context.Context, crd string, gate *crdgate.Gate) error {
+	d.gates[crd] = gate
+	served, err := d.served(ctx, gate.GVK())
+	if err != nil {
+		return err
+	}
+	if served {
+		return gate.Open(ctx)
+	}
+	d.log.Info("Left out, because its CRD is not installed; picked up when it is", "kind", gate.GVK().Kind, "CustomResourceDefinition", crd)
+	return nil
+}
+
+// served asks the cached discovery.
+func (d *doorman) served(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
+	list, err := d.discovery.ServerResourcesForGroupVersionWithContext(ctx, gvk.GroupVersion().String())
+	if apierrors.IsNotFound(err) || errors.Is(err, memory.ErrCacheNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("find out whether %s is served: %w", gvk, err)
+	}
+	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Kind == gvk.Kind }), nil
+}
+
+func crdMetadata() *metav1.PartialObjectMetadata {
+	crd := &metav1.PartialObjectMetadata{}
+	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	return crd
+}
+
+// slimCRD drops what the doorman does not read: the annotation that kubectl
+// apply leaves on a CRD is as large as the CRD.
+func slimCRD(raw any) (any, error) {
+	if crd, ok := raw.(client.Object); ok {
+		crd.SetAnnotations(nil)
+		crd.SetManagedFields(nil)
+		crd.SetLabels(nil)
+	}
+	return raw, nil
+}
+
+// setup adds the doorman to the manager. It runs on every replica, elected or
+// not, so that none is surprised by what it finds when it is.
+func (d *doorman) setup(mgr ctrl.Manager) error {
+	ours := predicate.NewPredicateFuncs(func(crd client.Object) bool { return d.gates[crd.GetName()] != nil })
+	all := source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		for crd := range d.gates {
+			q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: crd}})
+		}
+		return nil
+	})
+	return builder.ControllerManagedBy(mgr).
+		Named("kinds").
+		Watches(crdMetadata(), &handler.EnqueueRequestForObject{}, builder.WithPredicates(ours)).
+		// Once for each, because one may have gone before the watch began.
+		WatchesRawSource(all).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1, NeedLeaderElection: ptr.To(false)}).
+		Complete(d)
+}
+
+// Reconcile opens or closes the gate of one CRD.
+func (d *doorman) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	gate := d.gates[req.Name]
+	crd := crdMetadata()
+	err := d.cache.Get(ctx, req.NamespacedName, crd)
+	if apierrors.IsNotFound(err) {
+		if gate.IsOpen() {
+			d.log.Info("Rests, because its CRD is gone", "kind", gate.GVK().Kind, "CustomResourceDefinition", req.Name)
+		}
+		return ctrl.Result{}, gate.Close(ctx)
+	}
+	if err != nil || gate.IsOpen() {
+		return ctrl.Result{}, err
+	}
+	d.discovery.InvalidateWithContext(ctx)
+	served, err := d.served(ctx, gate.GVK())
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if !served {
+		if time.Since(crd.CreationTimestamp.Time) < newFor {
+			return ctrl.Result{RequeueAfter: servedSoon}, nil
+		}
+		return ctrl.Result{RequeueAfter: servedLate}, nil
+	}
+	d.log.Info("Picked up, because its CRD is installed now", "kind", gate.GVK().Kind, "CustomResourceDefinition", req.Name)
+	return ctrl.Result{}, gate.Open(ctx)
+}
