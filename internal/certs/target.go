@@ -1,0 +1,174 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package certs
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Target is an object with webhook client configurations in it.
+type Target struct {
+	GVK  schema.GroupVersionKind
+	Name string
+}
+
+// MutatingConfiguration is a MutatingWebhookConfiguration.
+func MutatingConfiguration(name string) Target {
+	return Target{admissionregistrationv1.SchemeGroupVersion.WithKind("MutatingWebhookConfiguration"), name}
+}
+
+// ValidatingConfiguration is a ValidatingWebhookConfiguration.
+func ValidatingConfiguration(name string) Target {
+	return Target{admissionregistrationv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration"), name}
+}
+
+// CRD is a CustomResourceDefinition with a conversion webhook.
+func CRD(name string) Target {
+	return Target{schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}, name}
+}
+
+// String names the target in errors.
+func (t Target) String() string { return t.GVK.Kind + " " + t.Name }
+
+func (t Target) object() *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(t.GVK)
+	u.SetName(t.Name)
+	return u
+}
+
+// clientConfig is one place where an API server learns whom to call and whom
+// to trust.
+type clientConfig struct {
+	pointer string // JSON pointer to it
+	config  map[string]any
+}
+
+// clientConfigs finds them in an object.
+func clientConfigs(object *unstructured.Unstructured) []clientConfig {
+	var found []clientConfig
+	webhooks, _, _ := unstructured.NestedSlice(object.Object, "webhooks")
+	for i, item := range webhooks {
+		webhook, _ := item.(map[string]any)
+		if config, ok := webhook["clientConfig"].(map[string]any); ok {
+			found = append(found, clientConfig{"/webhooks/" + strconv.Itoa(i) + "/clientConfig", config})
+		}
+	}
+	if config, ok, _ := unstructured.NestedMap(object.Object, "spec", "conversion", "webhook", "clientConfig"); ok {
+		found = append(found, clientConfig{"/spec/conversion/webhook/clientConfig", config})
+	}
+	return found
+}
+
+// host is the name by which the API server calls.
+func (c clientConfig) host() string {
+	if raw, ok := c.config["url"].(string); ok {
+		if u, err := url.Parse(raw); err == nil {
+			return u.Hostname()
+		}
+		return ""
+	}
+	name, _, _ := unstructured.NestedString(c.config, "service", "name")
+	namespace, _, _ := unstructured.NestedString(c.config, "service", "namespace")
+	return name + "." + namespace + ".svc"
+}
+
+// path is where on the server the webhook is.
+func (c clientConfig) path() string {
+	if raw, ok := c.config["url"].(string); ok {
+		if u, err := url.Parse(raw); err == nil {
+			return u.Path
+		}
+		return ""
+	}
+	path, _, _ := unstructured.NestedString(c.config, "service", "path")
+	return path
+}
+
+// patch is a JSON patch's one operation.
+type patch struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// patches tell how an object has to change so that each of its clientConfigs
+// trusts bundle(what it trusts now) and, where base is set, calls that address.
+func patches(object *unstructured.Unstructured, base string, bundle func([]byte) []byte) []patch {
+	var list []patch
+	for _, c := range clientConfigs(object) {
+		// A caBundle that is no base64 would not be there.
+		encoded, _ := c.config["caBundle"].(string)
+		old, _ := base64.StdEncoding.DecodeString(encoded)
+		wanted := bundle(old)
+		if base != "" && c.config["url"] != base+c.path() {
+			list = append(list, patch{"replace", c.pointer, map[string]any{
+				"url": base + c.path(), "caBundle": wanted,
+			}})
+			continue
+		}
+		if !bytes.Equal(old, wanted) {
+			list = append(list, patch{"add", c.pointer + "/caBundle", wanted})
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	// A bundle is merged from what was read: whoever wrote in between wins,
+	// and we merge again.
+	return append([]patch{{"add", "/metadata/resourceVersion", object.GetResourceVersion()}}, list...)
+}
+
+// write sends patches.
+func write(ctx context.Context, c client.Writer, object *unstructured.Unstructured, list []patch) error {
+	t := Target{GVK: object.GroupVersionKind(), Name: object.GetName()}
+	raw, err := json.Marshal(list)
+	if err != nil {
+		return fmt.Errorf("patch %s: %w", t, err)
+	}
+	if err := c.Patch(ctx, t.object(), client.RawPatch(types.JSONPatchType, raw)); err != nil {
+		return fmt.Errorf("patch %s: %w", t, err)
+	}
+	return nil
+}
+
+// hostsOf are the names by which objects have the API server call us, sorted.
+func hostsOf(objects []*unstructured.Unstructured) []string {
+	var hosts []string
+	for _, object := range objects {
+		for _, c := range clientConfigs(object) {
+			if host := c.host(); host != "" {
+				hosts = append(hosts, host)
+			}
+		}
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}
