@@ -62,6 +62,15 @@ func ordinal(slot int) podBuilder { return aPod("web-" + strconv.Itoa(slot)).slo
 // random begins the pod of a slot of a Random fleet.
 func random(slot int) podBuilder { return aPod(randomName(slot)).slot(slot) }
 
+// podsOf builds the pods of the first n slots.
+func podsOf(n int, pod func(slot int) podBuilder) []podBuilder {
+	pods := make([]podBuilder, n)
+	for slot := range pods {
+		pods[slot] = pod(slot)
+	}
+	return pods
+}
+
 func randomName(slot int) string {
 	d := aFleet(0).random().desired
 	return SlotName(&d, slot)

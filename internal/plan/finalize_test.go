@@ -1,0 +1,168 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFinalize(t *testing.T) {
+	allKinds := []podBuilder{
+		ordinal(0), ordinal(1).failed(time.Hour), ordinal(2).drifted(), ordinal(3).nodeGone(),
+		ordinal(4).orphan(), ordinal(5).terminating(),
+	}
+	for name, test := range map[string]struct {
+		given   fleet
+		want    []string
+		blocked []string
+	}{
+		"Delete deletes every pod of ours, those of a node that is gone by force, and waits": {
+			given: aFleet(6, allKinds...).deleting(DeletionDelete),
+			want: []string{
+				"DeletePod web-0 OwnerDeleted", "DeletePod web-1 OwnerDeleted", "DeletePod web-2 OwnerDeleted",
+				"DeletePod web-3 OwnerDeleted by force",
+			},
+			blocked: []string{"RemoveFinalizer Terminating"},
+		},
+		"Delete waits for terminating pods": {
+			given:   aFleet(1, ordinal(0).terminating()).deleting(DeletionDelete),
+			blocked: []string{"RemoveFinalizer Terminating"},
+		},
+		"also for those that were taken out of the fleet before": {
+			given:   aFleet(1, ordinal(0).drifted().terminating()).deleting(DeletionDelete),
+			blocked: []string{"RemoveFinalizer Terminating"},
+		},
+		"Delete does not wait for a kubelet that is gone": {
+			given:   aFleet(1, ordinal(0).terminating().outOfService()).deleting(DeletionDelete),
+			want:    []string{"DeletePod web-0 NodeOutOfService by force"},
+			blocked: []string{"RemoveFinalizer Terminating"},
+		},
+		"Delete lets the owner go when the last pod is gone": {
+			given: aFleet(3).deleting(DeletionDelete),
+			want:  []string{"RemoveFinalizer PodsGone"},
+		},
+		"orphans are nobody's and hold nothing up": {
+			given: aFleet(3, ordinal(0).orphan(), ordinal(1).orphan().terminating()).deleting(DeletionDelete),
+			want:  []string{"RemoveFinalizer PodsGone"},
+		},
+		"without our finalizer Delete leaves all to the garbage collector": {
+			given: aFleet(1, ordinal(0)).deleting(DeletionDelete).finalizer(FinalizerMissing),
+		},
+		"so does a kind that has none": {
+			given: aFleet(1, ordinal(0)).deleting(DeletionDelete).finalizer(FinalizerUnused),
+		},
+		"Orphan lets every pod of ours go, dead or alive": {
+			given: aFleet(6, allKinds...).deleting(DeletionOrphan),
+			want: []string{
+				"OrphanPod web-0 OwnerDeleted", "OrphanPod web-1 OwnerDeleted", "OrphanPod web-2 OwnerDeleted",
+				"OrphanPod web-3 OwnerDeleted",
+			},
+			blocked: []string{"RemoveFinalizer Terminating"},
+		},
+		"Orphan does not wait for terminating pods": {
+			given: aFleet(1, ordinal(0).terminating()).deleting(DeletionOrphan),
+			want:  []string{"RemoveFinalizer PodsGone"},
+		},
+		"without our finalizer Orphan does nothing": {
+			given: aFleet(1, ordinal(0)).deleting(DeletionOrphan).finalizer(FinalizerMissing),
+		},
+		"--cascade=orphan leaves the pods to the garbage collector and takes the revisions along": {
+			given: aFleet(1, allKinds...).deleting(DeletionCascadeOrphan),
+			want:  []string{"DeleteRevision web-new#0 OwnerDeleted", "RemoveFinalizer PodsGone"},
+		},
+		"also where our finalizer is missing": {
+			given: aFleet(1, ordinal(0)).deleting(DeletionCascadeOrphan).finalizer(FinalizerMissing),
+			want:  []string{"DeleteRevision web-new#0 OwnerDeleted"},
+		},
+		"an owner that goes gets no finalizer, no revision and no pod": {
+			given: aFleet(3).deleting(DeletionDelete).finalizer(FinalizerMissing).revisions(0),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := test.given.plan()
+			if diff := cmp.Diff(test.want, saidOf(got)); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.blocked, heldBackOf(got)); diff != "" {
+				t.Errorf("blockers (-want +got):\n%s", diff)
+			}
+			if got.NextLook == 0 {
+				t.Error("no next look: a missed event would leave the owner for ever")
+			}
+		})
+	}
+}
+
+// The garbage collector may be letting the pods go at this moment, so a delete
+// holds only for the very pod that was read.
+func TestFinalDeletesCarryTheResourceVersion(t *testing.T) {
+	for _, how := range []Deletion{DeletionDelete, DeletionOrphan} {
+		got := aFleet(1, ordinal(0)).deleting(how).plan()
+		if len(got.Actions) != 1 || got.Actions[0].ResourceVersion != "7" || got.Actions[0].UID != "uid-web-0" {
+			t.Errorf("%s: actions %+v, want one with UID and resourceVersion", how, got.Actions)
+		}
+	}
+}
+
+func TestTheOwnerGoesAfterItsPods(t *testing.T) {
+	for name, test := range map[string]struct {
+		how  Deletion
+		left int // pods that are there when the finalizer is gone
+	}{
+		"Delete":  {how: DeletionDelete},
+		"Orphan":  {how: DeletionOrphan},
+		"Cascade": {how: DeletionCascadeOrphan, left: 1200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newModel(aFleet(2000, podsOf(1200, ordinal)...).deleting(test.how))
+			for passes := 0; !m.finalized && passes < 5; passes++ {
+				m.step(time.Second)
+			}
+			if !m.finalized || len(m.pods) != test.left || m.total[CreatePod] > 0 {
+				t.Errorf("finalized: %t, %d pods left, %d created; want true, %d, 0",
+					m.finalized, len(m.pods), m.total[CreatePod], test.left)
+			}
+		})
+	}
+}
+
+func TestTheFinalizerIsThereBeforeAnythingElse(t *testing.T) {
+	got := saidOf(aFleet(1).finalizer(FinalizerMissing).revisions(10).plan())
+	want := []string{"AddFinalizer FinalizerMissing", "CreateRevision web-next#1 NewTemplate", "CreatePod web-0 Missing"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("actions (-want +got):\n%s", diff)
+	}
+	if got := saidOf(aFleet(1, ordinal(0)).finalizer(FinalizerUnused).plan()); len(got) != 0 {
+		t.Errorf("actions %v for a kind without finalizer, want none", got)
+	}
+}
+
+// While an owner goes, its status still tells which revision its pods are on.
+func TestAnOwnerThatGoesKeepsItsRevisions(t *testing.T) {
+	f := aFleet(2, ordinal(0), ordinal(1).orphan()).deleting(DeletionDelete)
+	got := f.plan()
+	if got.UpdateRevision != newRev || got.CurrentRevision != newRev {
+		t.Errorf("update, current = %q, %q, want %q twice", got.UpdateRevision, got.CurrentRevision, newRev)
+	}
+	status := f.done(got).Status
+	if status.Replicas != 0 || status.TerminatingReplicas != 1 {
+		t.Errorf("replicas, terminating = %d, %d, want 0, 1: an orphan is not counted", status.Replicas, status.TerminatingReplicas)
+	}
+}
