@@ -30,8 +30,10 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
+	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
 	"github.com/mycompany/pod-operator/internal/controller/crdgate"
 	"github.com/mycompany/pod-operator/internal/controller/fleet"
+	"github.com/mycompany/pod-operator/internal/controller/helloworld"
 	"github.com/mycompany/pod-operator/internal/controller/imoocpod"
 	"github.com/mycompany/pod-operator/internal/controller/podmanager"
 	"github.com/mycompany/pod-operator/internal/observe"
@@ -60,6 +62,11 @@ func kinds() []kind {
 			name: "imoocpod", gvk: imoocpod.GVK, crd: "imoocpods.batch.tutorial.kubebuilder.io",
 			new: func() client.Object { return &batchv1alpha1.ImoocPod{} },
 			add: addFleet(imoocpod.Kind{}, imoocpod.GVK, batchv1alpha1.LabelName),
+		},
+		{
+			name: helloworld.Name, gvk: helloworld.GVK, crd: "helloworlds.test.jiaozi.com",
+			new: func() client.Object { return &testv1alpha1.HelloWorld{} },
+			add: addHelloWorld,
 		},
 	}
 }
@@ -141,4 +148,12 @@ func addFleet(k fleet.Kind, gvk schema.GroupVersionKind, nameLabel string) func(
 			GVK: gvk, NameLabel: nameLabel, Workers: w.options.ConcurrentReconciles, Gate: gate,
 		})
 	}
+}
+
+func addHelloWorld(ctx context.Context, w *wiring, gate *crdgate.Gate) error {
+	if err := helloworld.AddIndexes(ctx, w.mgr.GetFieldIndexer()); err != nil {
+		return fmt.Errorf("index the cache: %w", err)
+	}
+	reconciler := helloworld.New(gate.Client(w.mgr.GetClient()), w.mgr.GetEventRecorder(helloworld.Name), clock.RealClock{})
+	return reconciler.SetupWithManager(w.mgr, gate, w.options.ConcurrentReconciles)
 }

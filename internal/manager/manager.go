@@ -44,6 +44,7 @@ import (
 	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
 	collectorv1 "github.com/mycompany/pod-operator/api/collector/v1"
 	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
+	"github.com/mycompany/pod-operator/internal/controller/helloworld"
 	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/internal/podrender"
 )
@@ -97,9 +98,10 @@ func cacheOptions(o Options) cache.Options {
 	options := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:  {Transform: observe.Slim},
-			&corev1.Node{}: {Transform: observe.SlimNode},
-			crdMetadata():  {Transform: slimCRD},
+			&corev1.Pod{}:         {Transform: observe.Slim},
+			&corev1.Node{}:        {Transform: observe.SlimNode},
+			crdMetadata():         {Transform: slimCRD},
+			&kappsv1.Deployment{}: {Transform: helloworld.Slim},
 			&kappsv1.ControllerRevision{}: {
 				Label: labels.SelectorFromSet(labels.Set{podrender.LabelManagedBy: podrender.ManagedBy}),
 			},

@@ -18,7 +18,6 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -30,6 +29,7 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/apply"
+	"github.com/mycompany/pod-operator/internal/controller/statuspatch"
 )
 
 // While a fleet moves, its counters change with every pod. They are written at
@@ -79,7 +79,7 @@ func (w *statusWriter) write(ctx context.Context, owner client.Object, status ap
 			return wait, nil
 		}
 	}
-	patch, err := statusPatch(owner, after)
+	patch, err := statuspatch.Between(owner, after)
 	if err != nil {
 		return 0, err
 	}
@@ -90,26 +90,6 @@ func (w *statusWriter) write(ctx context.Context, owner client.Object, status ap
 	w.ledger.WroteOwner(after)
 	w.paced(owner.GetUID(), now, counters)
 	return 0, nil
-}
-
-// statusPatch is a merge patch that carries the UID, so that it cannot land on
-// a successor of the same name, but no resourceVersion: nobody else writes
-// this status, and an edit of the spec must not cost us the history entry of
-// what was just done.
-func statusPatch(before, after client.Object) (client.Patch, error) {
-	raw, err := client.MergeFrom(before).Data(after)
-	if err != nil {
-		return nil, fmt.Errorf("compare the statuses of %s: %w", client.ObjectKeyFromObject(before), err)
-	}
-	var body map[string]any
-	if err := json.Unmarshal(raw, &body); err != nil {
-		return nil, fmt.Errorf("decode the status patch of %s: %w", client.ObjectKeyFromObject(before), err)
-	}
-	body["metadata"] = map[string]any{"uid": string(before.GetUID())}
-	if raw, err = json.Marshal(body); err != nil {
-		return nil, fmt.Errorf("encode the status patch of %s: %w", client.ObjectKeyFromObject(before), err)
-	}
-	return client.RawPatch(types.MergePatchType, raw), nil
 }
 
 // due is how long the owner's counters still have to wait.
