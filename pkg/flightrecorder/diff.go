@@ -43,6 +43,10 @@ const (
 // It walks both versions side by side with reflection, guided by a plan made once per Go type, and
 // allocates nothing where nothing changed. Fields that change with every write (resourceVersion,
 // generation, managedFields) are left out. Where a whole branch appears or goes, its root is named.
+//
+// Most events are about status, and most of an object is spec. The API server counts the changes of
+// spec in metadata.generation, so where that stayed the same, spec is looked at only if nothing else
+// changed: a server that does not count right must not make the change disappear.
 type differ struct {
 	planner planner
 	walks   sync.Pool
@@ -61,16 +65,11 @@ func (d *differ) diff(oldObj, newObj client.Object) (fields []string, more int) 
 		w = &walk{path: make([]byte, 0, maxPathLength), names: d.names, max: d.max}
 	}
 	defer d.walks.Put(w)
-	w.path, w.fields, w.more, w.depth = w.path[:0], nil, 0, 0
-
-	oldU, oldIs := oldObj.(*unstructured.Unstructured)
-	newU, newIs := newObj.(*unstructured.Unstructured)
-	if oldIs || newIs {
-		if oldIs && newIs {
-			w.unstructuredObject(oldU.Object, newU.Object)
-		}
-	} else if a, b := reflect.ValueOf(oldObj), reflect.ValueOf(newObj); a.Type() == b.Type() && a.Kind() == reflect.Pointer {
-		w.value(a, b, d.planner.planFor(a.Type()))
+	w.skipSpec = newObj.GetGeneration() > 0 && newObj.GetGeneration() == oldObj.GetGeneration()
+	w.compare(oldObj, newObj, &d.planner)
+	if w.skipSpec && len(w.fields) == 0 {
+		w.skipSpec = false
+		w.compare(oldObj, newObj, &d.planner)
 	}
 	slices.Sort(w.fields)
 	fields, more = w.fields, w.more
@@ -86,6 +85,24 @@ type walk struct {
 	fields []string
 	more   int
 	depth  int
+
+	skipSpec bool
+}
+
+func (w *walk) compare(oldObj, newObj client.Object, planner *planner) {
+	w.path, w.fields, w.more, w.depth = w.path[:0], nil, 0, 0
+	oldU, oldIs := oldObj.(*unstructured.Unstructured)
+	newU, newIs := newObj.(*unstructured.Unstructured)
+	if oldIs || newIs {
+		if oldIs && newIs {
+			w.unstructuredObject(oldU.Object, newU.Object)
+		}
+		return
+	}
+	a, b := reflect.ValueOf(oldObj), reflect.ValueOf(newObj)
+	if a.Type() == b.Type() && a.Kind() == reflect.Pointer {
+		w.value(a, b, planner.planFor(a.Type()))
+	}
 }
 
 func (w *walk) changed() {
@@ -209,6 +226,9 @@ func (w *walk) structure(a, b reflect.Value, p *typePlan) {
 	}
 	for i := range p.fields {
 		f := &p.fields[i]
+		if w.skipSpec && w.depth == 1 && f.name == "spec" {
+			continue
+		}
 		fa, fb := a.Field(f.index), b.Field(f.index)
 		if plainlyEqual(fa, fb, f.plan.kind) {
 			continue // most fields: spared the path

@@ -168,6 +168,7 @@ func TestDiffNamesTheFieldsThatChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before, after := testPod(), testPod()
 			c.change(after)
+			before.Generation = 7
 			d := newDiffer(newInterner(), 64)
 			got, more := d.diff(before, after)
 			if diff := cmp.Diff(c.want, got); diff != "" || more != 0 {
@@ -179,6 +180,50 @@ func TestDiffNamesTheFieldsThatChanged(t *testing.T) {
 			got, more = d.diff(asUnstructured(t, before), asUnstructured(t, after))
 			if diff := cmp.Diff(c.want, got); diff != "" || more != 0 {
 				t.Errorf("unstructured, -want +got, %d more:\n%s", more, diff)
+			}
+		})
+	}
+}
+
+func TestDiffTrustsTheGenerationOnlyWhereItExplainsTheChange(t *testing.T) {
+	cases := map[string]struct {
+		change func(*corev1.Pod)
+		want   []string
+	}{
+		"status changed and the generation did not: spec is not looked at": {
+			change: func(p *corev1.Pod) { p.Status.Phase, p.Spec.NodeName = corev1.PodFailed, "x" },
+			want:   []string{"status.phase"},
+		},
+		"the generation changed": {
+			change: func(p *corev1.Pod) {
+				p.Status.Phase, p.Spec.NodeName, p.Generation = corev1.PodFailed, "x", 2
+			},
+			want: []string{"spec.nodeName", "status.phase"},
+		},
+		"nothing but spec changed, whatever the generation says": {
+			change: func(p *corev1.Pod) { p.Spec.NodeName = "x" },
+			want:   []string{"spec.nodeName"},
+		},
+		"nobody counts generations": {
+			change: func(p *corev1.Pod) {
+				p.Status.Phase, p.Spec.NodeName, p.Generation = corev1.PodFailed, "x", 0
+			},
+			want: []string{"spec.nodeName", "status.phase"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			before, after := testPod(), testPod()
+			c.change(after)
+			if after.Generation == 0 {
+				before.Generation = 0
+			}
+			d := newDiffer(newInterner(), 64)
+			for _, pair := range [][2]client.Object{{before, after}, {asUnstructured(t, before), asUnstructured(t, after)}} {
+				got, _ := d.diff(pair[0], pair[1])
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("%T, -want +got:\n%s", pair[0], diff)
+				}
 			}
 		})
 	}
@@ -235,13 +280,14 @@ func TestDiffNeverShowsValues(t *testing.T) {
 		p.Spec.HostAliases = []corev1.HostAlias{{IP: canary + v}}
 		p.Status.Message = canary + v
 		p.Finalizers = []string{canary + v}
+		p.Generation = int64(len(v)) // another one, so that spec is compared
 		return p
 	}
 	for name, pair := range map[string][2]client.Object{
 		"secret":              {secret("1"), secret("2")},
 		"secret unstructured": {asUnstructured(t, secret("1")), asUnstructured(t, secret("2"))},
-		"pod":                 {pod("1"), pod("2")},
-		"pod unstructured":    {asUnstructured(t, pod("1")), asUnstructured(t, pod("2"))},
+		"pod":                 {pod("1"), pod("22")},
+		"pod unstructured":    {asUnstructured(t, pod("1")), asUnstructured(t, pod("22"))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, _ := newDiffer(newInterner(), 64).diff(pair[0], pair[1])

@@ -33,9 +33,9 @@ func unstructuredKey(list string) string {
 
 func (w *walk) unstructuredObject(a, b map[string]any) {
 	diffMaps(w, a, b, func(x, y any) {
-		switch string(w.path) {
-		case "apiVersion", "kind":
-		case "metadata":
+		switch path := string(w.path); {
+		case path == "apiVersion", path == "kind", path == "spec" && w.skipSpec:
+		case path == "metadata":
 			w.unstructuredMetadata(x, y)
 		default:
 			w.any(x, y, "")

@@ -17,6 +17,8 @@ limitations under the License.
 package flightrecorder
 
 import (
+	"context"
+	"encoding/json"
 	"sync"
 	"testing"
 	"time"
@@ -24,6 +26,7 @@ import (
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -68,14 +71,10 @@ func (c *clock) move(d time.Duration) {
 // eventually polls: what it waits for happens in other goroutines.
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; {
-		if done() {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 20s: %s", what)
-		}
-		time.Sleep(2 * time.Millisecond)
+	err := wait.PollUntilContextTimeout(t.Context(), 2*time.Millisecond, 20*time.Second, true,
+		func(context.Context) (bool, error) { return done(), nil })
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
 	}
 }
 
@@ -83,4 +82,19 @@ func testMapper() meta.RESTMapper {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("ReplicationController"), meta.RESTScopeNamespace)
 	return mapper
+}
+
+func configMapMapper() meta.RESTMapper {
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
+	return mapper
+}
+
+func asJSON(t testing.TB, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
 }

@@ -127,10 +127,29 @@ func (r *redactor) json(in []byte) []byte {
 	return c.out
 }
 
-// mayHaveSecrets spares most payloads the walk.
+// mayHaveSecrets spares most payloads the walk: it looks only at how names end.
 func mayHaveSecrets(in []byte) bool {
-	for _, s := range []string{`nv"`, `nvVars"`, `nvironment"`, `"data"`, `"Data"`, `tringData"`, lastApplied} {
-		if bytes.Contains(in, []byte(s)) {
+	for at := bytes.IndexByte(in, '"'); at >= 0; {
+		if at >= 3 {
+			switch in[at-1] {
+			case 'v', 'V', 's', 't', 'a', 'n':
+				if endsLikeASecret(in[:at]) {
+					return true
+				}
+			}
+		}
+		next := bytes.IndexByte(in[at+1:], '"')
+		if next < 0 {
+			return false
+		}
+		at += 1 + next
+	}
+	return false
+}
+
+func endsLikeASecret(name []byte) bool {
+	for _, end := range []string{"env", "envvars", "environment", `"data`, "stringdata", "last-applied-configuration"} {
+		if len(name) >= len(end) && strings.EqualFold(string(name[len(name)-len(end):]), end) {
 			return true
 		}
 	}

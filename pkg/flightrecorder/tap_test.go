@@ -592,3 +592,5 @@ func TestAnObjectThatCannotBeComparedCostsItsDetailsOnly(t *testing.T) {
 		t.Errorf("got %+v, %+v", trigger, rec.Stats())
 	}
 }
+
+func toWeb(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{web()} }
