@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package apps
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/conversion"
+)
+
+func TestConversionHandler(t *testing.T) {
+	tests := map[string]struct {
+		desired string
+		objects []string
+		want    []string
+		refused string
+	}{
+		"a list of v1 objects is shown as v1alpha1": {
+			desired: "apps.mycompany.com/v1alpha1",
+			objects: []string{
+				`{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":"a"},"spec":{"image":"i","replicas":1}}`,
+				`{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":"b"},"spec":{"fromTheFuture":1.5,"image":"i"}}`,
+			},
+			want: []string{
+				`{"apiVersion":"apps.mycompany.com/v1alpha1","kind":"PodManager","metadata":{"name":"a"},"spec":{"image":"i","size":1}}`,
+				`{"apiVersion":"apps.mycompany.com/v1alpha1","kind":"PodManager","metadata":{"annotations":{"apps.mycompany.com/v1":"{\"spec\":{\"fromTheFuture\":1.5}}"},"name":"b"},"spec":{"image":"i"}}`,
+			},
+		},
+		"and comes back": {
+			desired: "apps.mycompany.com/v1",
+			objects: []string{
+				`{"apiVersion":"apps.mycompany.com/v1alpha1","kind":"PodManager","metadata":{"annotations":{"apps.mycompany.com/v1":"{\"spec\":{\"fromTheFuture\":1.5}}"},"name":"b"},"spec":{"image":"i","size":9007199254740993}}`,
+			},
+			want: []string{
+				`{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":"b"},"spec":{"fromTheFuture":1.5,"image":"i","replicas":9007199254740993}}`,
+			},
+		},
+		"a version that does not exist": {
+			desired: "apps.mycompany.com/v2",
+			objects: []string{`{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":"a"}}`},
+			refused: `no kind "PodManager" is registered for version "apps.mycompany.com/v2"`,
+		},
+		"another kind": {
+			desired: "apps.mycompany.com/v1",
+			objects: []string{`{"apiVersion":"apps.mycompany.com/v1alpha1","kind":"Other","metadata":{"name":"a"}}`},
+			refused: `no kind "Other" is registered for version "apps.mycompany.com/v1alpha1"`,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			handler, err := NewConversionHandler(conversion.NewRegistry())
+			if err != nil {
+				t.Fatal(err)
+			}
+			response := convert(t, handler, tt.desired, tt.objects)
+			refused := ""
+			if response.Result.Status != metav1.StatusSuccess {
+				refused = response.Result.Message
+			}
+			if (refused == "") != (tt.refused == "") || !strings.HasPrefix(refused, tt.refused) {
+				t.Fatalf("refused: %q, want %q", refused, tt.refused)
+			}
+			var got []string
+			for _, object := range response.ConvertedObjects {
+				got = append(got, string(object.Raw))
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("converted (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func convert(t *testing.T, handler http.Handler, desired string, objects []string) *apiextensionsv1.ConversionResponse {
+	t.Helper()
+	review := apiextensionsv1.ConversionReview{Request: &apiextensionsv1.ConversionRequest{UID: "1", DesiredAPIVersion: desired}}
+	for _, object := range objects {
+		review.Request.Objects = append(review.Request.Objects, runtime.RawExtension{Raw: []byte(object)})
+	}
+	body, err := json.Marshal(review)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorder := httptest.NewRecorder()
+	handler.ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, ConversionPath, bytes.NewReader(body)))
+	var answer apiextensionsv1.ConversionReview
+	if err := json.Unmarshal(recorder.Body.Bytes(), &answer); err != nil {
+		t.Fatalf("%v in %s", err, recorder.Body)
+	}
+	if answer.Response == nil || answer.Response.UID != "1" {
+		t.Fatalf("answer: %s", recorder.Body)
+	}
+	return answer.Response
+}
