@@ -179,7 +179,8 @@ func (c *Cluster) launch(component Component) error {
 }
 
 // RunProcess runs a program of yours as the components are run: it dies with
-// us, its unexpected end is reported by Died, and Stop ends it first.
+// us, its unexpected end is reported by Died, and Stop ends it first. Without a
+// LogPath it writes to NAME.log beside the components' logs.
 func (c *Cluster) RunProcess(spec ProcessSpec) (*Process, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -45,10 +45,25 @@ func (c *Cluster) openDir() error {
 		return err
 	}
 	c.opts.Dir = dir
+	if err := c.putOldLogsAside(); err != nil {
+		return err
+	}
 	for _, sub := range []string{c.logDir(), c.pkiDir()} {
 		if err := os.MkdirAll(sub, 0o700); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// putOldLogsAside keeps the logs of the run before this one, and no more.
+func (c *Cluster) putOldLogsAside() error {
+	old := c.logDir() + ".old"
+	if err := os.RemoveAll(old); err != nil {
+		return err
+	}
+	if err := os.Rename(c.logDir(), old); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
 	return nil
 }

@@ -39,7 +39,10 @@ type NodeOptions struct {
 	Count int
 	// Prefix of their names; empty means "node-". They are numbered from 1.
 	Prefix string
-	// CPU and Memory of each node as quantities; empty means "32" and "256Gi".
+	// CPU and Memory of each node as quantities; empty means "8" and "32Gi". The
+	// scheduler scores in whole percents of a node and counts a pod without
+	// requests as a tenth of a core: on much larger nodes a few such pods weigh
+	// nothing, and may all land on one.
 	CPU, Memory string
 	// Pods is how many fit on a node; 0 means 110, as with a kubelet.
 	Pods int
@@ -63,10 +66,10 @@ func (o NodeOptions) complete(kwok bool) (NodeOptions, error) {
 		o.Prefix = "node-"
 	}
 	if o.CPU == "" {
-		o.CPU = "32"
+		o.CPU = "8"
 	}
 	if o.Memory == "" {
-		o.Memory = "256Gi"
+		o.Memory = "32Gi"
 	}
 	if o.Pods == 0 {
 		o.Pods = 110

@@ -42,11 +42,16 @@ func Main(args []string, out, errOut io.Writer) int {
 	command.SetOut(out)
 	command.SetErr(errOut)
 	err := command.ExecuteContext(ctx)
-	if err != nil && !errors.Is(err, errStopped) {
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errStopped):
+		fmt.Fprintln(out, err)
+		return 0
+	default:
 		fmt.Fprintln(errOut, "playground:", err)
 		return 1
 	}
-	return 0
 }
 
 // errStopped says that somebody asked for the end, which is not a failure.
@@ -131,18 +136,15 @@ func kubeconfigCommand(l *layout) *cobra.Command {
 }
 
 func kubectlCommand(l *layout) *cobra.Command {
-	return &cobra.Command{
+	command := &cobra.Command{
 		Use: "kubectl -- ARGS", Short: "Run kubectl as the administrator",
 		Example: "  playground kubectl -- get podmanager,pods",
-		// Flags are kubectl's, with or without the two dashes.
-		DisableFlagParsing: true,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 && args[0] == "--" {
-				args = args[1:]
-			}
-			return runKubectl(*l, args)
-		},
+		RunE:    func(_ *cobra.Command, args []string) error { return runKubectl(*l, args) },
 	}
+	// From the first word on, flags are kubectl's; the two dashes are needed
+	// only where kubectl's command begins with a flag.
+	command.Flags().SetInterspersed(false)
+	return command
 }
 
 // runKubectl becomes kubectl: the terminal, the signals and the exit code are its.

@@ -89,7 +89,7 @@ func reset(ctx context.Context, l layout, out io.Writer) error {
 	if localkube.DirInUse(l.cluster()) {
 		return fmt.Errorf("a playground that left no state file still uses %s: stop it first", l.cluster())
 	}
-	for _, path := range []string{l.cluster(), l.kubeconfig(), l.operatorKubeconfig(), l.operatorLog(), l.upLog()} {
+	for _, path := range []string{l.cluster(), l.kubeconfig(), l.operatorKubeconfig(), l.upLog()} {
 		if err := os.RemoveAll(path); err != nil {
 			return err
 		}

@@ -42,7 +42,6 @@ func (l layout) cluster() string            { return filepath.Join(l.dir(), "clu
 func (l layout) state() string              { return filepath.Join(l.dir(), "state.json") }
 func (l layout) kubeconfig() string         { return filepath.Join(l.dir(), "kubeconfig") }
 func (l layout) operatorKubeconfig() string { return filepath.Join(l.dir(), "operator.kubeconfig") }
-func (l layout) operatorLog() string        { return filepath.Join(l.dir(), "operator.log") }
 func (l layout) upLog() string              { return filepath.Join(l.dir(), "up.log") }
 
 // findRoot looks for the project above the working folder and above the

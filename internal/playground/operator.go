@@ -98,8 +98,7 @@ func (o *operator) start(ctx context.Context) (*localkube.Process, error) {
 			fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", probes),
 			"--leader-elect=false",
 		}, o.args...),
-		Env:     []string{"KUBECONFIG=" + o.layout.operatorKubeconfig()},
-		LogPath: o.layout.operatorLog(),
+		Env: []string{"KUBECONFIG=" + o.layout.operatorKubeconfig()},
 	})
 	if err != nil {
 		return nil, err

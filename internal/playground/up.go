@@ -70,7 +70,11 @@ func up(ctx context.Context, l layout, opts upOptions, out io.Writer) error {
 			s.say("%v", err)
 		}
 	}()
-	return s.run(ctx)
+	err := s.run(ctx)
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w; nothing is left running", errStopped)
+	}
+	return err
 }
 
 // lookForEarlier tells of a playground that is up, and clears away what is left
@@ -86,7 +90,10 @@ func lookForEarlier(l layout, out io.Writer) (running bool, err error) {
 		return true, nil
 	}
 	fmt.Fprintf(out, "An earlier run (process %d) was killed. Its data is kept, and this run continues with it.\n", earlier.Supervisor.PID)
-	return false, earlier.killRest()
+	if err := earlier.killRest(); err != nil {
+		return false, err
+	}
+	return false, os.Remove(l.state())
 }
 
 // announce writes the state file before anything is started, so that "down"
@@ -117,7 +124,6 @@ func (s *supervisor) run(ctx context.Context) error {
 		if err := cluster.Stop(); err != nil {
 			s.say("%v", err)
 		}
-		s.say("stopped; nothing is left running")
 	}()
 	if s.opts.noOperator {
 		return s.idle(ctx, cluster)
@@ -153,7 +159,7 @@ func (s *supervisor) startCluster(ctx context.Context, manifests []*unstructured
 	}
 	cluster, err := localkube.Start(ctx, opts)
 	if err != nil {
-		return nil, startError(err, ctx.Err() != nil, statErr == nil)
+		return nil, startError(err, statErr == nil)
 	}
 	if err := cluster.WriteKubeconfig(s.layout.kubeconfig(), cluster.RESTConfig()); err != nil {
 		return nil, errors.Join(err, cluster.Stop())
@@ -175,10 +181,8 @@ func (s *supervisor) startCluster(ctx context.Context, manifests []*unstructured
 }
 
 // startError adds what to do about it.
-func startError(err error, interrupted, hadData bool) error {
+func startError(err error, hadData bool) error {
 	switch {
-	case interrupted:
-		return errStopped
 	case errors.Is(err, localkube.ErrNoBinaries):
 		return fmt.Errorf(`%w ("make control-plane" does it too)`, err)
 	case errors.Is(err, localkube.ErrPortBusy):
@@ -219,12 +223,8 @@ func (s *supervisor) showSample(ctx context.Context, cluster *localkube.Cluster)
 		defer s.mu.Unlock()
 		b.show(v)
 	})
-	if ctx.Err() != nil {
-		return errStopped
-	}
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		s.say("%v", err) // people want to look at it, so the playground stays
-		return nil
 	}
 	return nil
 }
@@ -242,7 +242,7 @@ func (s *supervisor) idle(ctx context.Context, cluster *localkube.Cluster) error
 	for {
 		select {
 		case <-ctx.Done():
-			return errStopped
+			return ctx.Err()
 		case err := <-cluster.Died():
 			var died *localkube.DiedError
 			if !errors.As(err, &died) || died.Name != operatorName {
@@ -258,21 +258,20 @@ func (s *supervisor) hints() string {
 	if s.opts.noOperator {
 		return fmt.Sprintf("\nUp after %s, without the operator: \"make run\" runs it from source.", took)
 	}
-	end := "Ctrl-C stops it all."
+	where, end := "In another terminal, try", "Ctrl-C stops it all."
 	if s.opts.detach {
-		end = "bin/playground down        stops it all"
+		where, end = "Try", `"bin/playground down" stops it all.`
 	}
 	return fmt.Sprintf(`
-Up after %s. In another terminal, try:
+Up after %s. %s:
 
-  bin/playground kubectl -- get podmanager,pods
-  bin/playground kubectl -- scale pm/my-pod-manager --replicas=5
-  bin/playground kubectl -- delete pod my-pod-manager-1
-  bin/playground kubectl -- describe pm my-pod-manager
-  bin/playground status
+  export KUBECONFIG=%s PATH=%s:$PATH
+  kubectl get podmanager,pods
+  kubectl scale pm/my-pod-manager --replicas=5
+  kubectl delete pod my-pod-manager-1
+  kubectl describe pm my-pod-manager
 
-or: export KUBECONFIG=%s
-%s`, took, s.layout.kubeconfig(), end)
+%s`, took, where, s.layout.kubeconfig(), s.layout.binDir(), end)
 }
 
 // explain prefers the story of a component that died to the error that
