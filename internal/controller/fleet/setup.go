@@ -63,11 +63,13 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, led
 	owners := ownerFinder{reader: w.Gate.Client(mgr.GetClient()), kind: r.kind, watched: w}
 	return builder.ControllerManagedBy(mgr).
 		Named(r.kind.Name()).
-		WithLogConstructor(w.Gate.LogConstructor(mgr.GetLogger(), r.kind.Name())).
 		WatchesRawSource(w.Gate.Kind(&handler.EnqueueRequestForObject{}, r.ownerChanged(ledger))).
 		Watches(&corev1.Pod{}, owners.handlePods(), builder.WithPredicates(podChanged())).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(owners.ofNode), builder.WithPredicates(nodeLost())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: w.Workers}).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: w.Workers,
+			LogConstructor:          w.Gate.LogConstructor(mgr.GetLogger(), r.kind.Name()),
+		}).
 		Complete(r)
 }
 

@@ -61,11 +61,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, gate *crdgate.Gate, work
 	wake := waker{reader: gate.Client(mgr.GetClient())}
 	return builder.ControllerManagedBy(mgr).
 		Named(Name).
-		WithLogConstructor(gate.LogConstructor(mgr.GetLogger(), Name)).
 		WatchesRawSource(gate.Kind(&handler.EnqueueRequestForObject{}, r.specChanged())).
 		WatchesRawSource(gate.Also(&kappsv1.Deployment{}, wake.onDeployments(r))).
 		WatchesRawSource(gate.Also(&corev1.Pod{}, wake.onPods(), podChanged())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: workers,
+			LogConstructor:          gate.LogConstructor(mgr.GetLogger(), Name),
+		}).
 		Complete(r)
 }
 
