@@ -61,14 +61,16 @@ var victimOrder = []criterion{
 
 // rankVictims sorts pods so that the first are given up first, in time
 // n log n: three sorts, the first two to number the places.
-func rankVictims(pods []*Pod, update string) []victim {
-	victims := make([]victim, len(pods))
+func rankVictims(pods []*Pod, update string) []*victim {
+	all := make([]victim, len(pods))
+	victims := make([]*victim, len(pods))
 	for i, p := range pods {
-		victims[i] = victim{pod: p, stale: p.Revision != update}
+		all[i] = victim{pod: p, stale: p.Revision != update}
+		victims[i] = &all[i]
 	}
-	order := func(a, b victim) int {
+	order := func(a, b *victim) int {
 		for i := range victimOrder {
-			if c := victimOrder[i].compare(&a, &b); c != 0 {
+			if c := victimOrder[i].compare(a, b); c != 0 {
 				return c
 			}
 		}
@@ -84,10 +86,10 @@ func rankVictims(pods []*Pod, update string) []victim {
 }
 
 // number counts each place's pods from the most useful (the last) upward.
-func number(victims []victim, place func(*victim) (string, *int)) {
+func number(victims []*victim, place func(*victim) (string, *int)) {
 	seen := map[string]int{}
 	for i := len(victims) - 1; i >= 0; i-- {
-		name, rank := place(&victims[i])
+		name, rank := place(victims[i])
 		if name == "" {
 			continue
 		}
@@ -98,14 +100,14 @@ func number(victims []victim, place func(*victim) (string, *int)) {
 
 // explain names what set each victim apart from the pod that stays longest
 // after it: the last of the order.
-func explain(victims []victim) {
+func explain(victims []*victim) {
 	if len(victims) == 0 {
 		return
 	}
-	last := &victims[len(victims)-1]
+	last := victims[len(victims)-1]
 	for i := range victims {
 		for j := range victimOrder {
-			if victimOrder[j].compare(&victims[i], last) != 0 {
+			if victimOrder[j].compare(victims[i], last) != 0 {
 				victims[i].because = victimOrder[j].because
 				break
 			}
