@@ -111,6 +111,9 @@ func stored(status appsv1.PodManagerStatus) appsv1.PodManagerStatus {
 func (m *model) kubelet() {
 	for name, p := range m.pods {
 		switch {
+		case p.NodeState != NodePresent && p.Terminating && p.Membership == Orphan:
+			delete(m.pods, name) // Kubernetes' own pod garbage collector
+			continue
 		case p.NodeState != NodePresent:
 			continue // nobody is there to do anything
 		case p.Terminating:

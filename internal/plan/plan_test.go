@@ -1,0 +1,131 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// A pass over a fleet in which everything happens at once: each rule does its
+// part, in order, and none touches what another has dealt with.
+func TestEveryRuleAtOnce(t *testing.T) {
+	f := aFleet(6,
+		ordinal(0).requested(),             // asked for
+		ordinal(1).failed(time.Second),     // failed
+		ordinal(2).nodeGone(),              // lost
+		ordinal(3).orphan(),                // to adopt
+		ordinal(4).drifted(),               // to release
+		ordinal(6), ordinal(7).requested(), // above replicas
+	).finalizer(FinalizerMissing).revisions(0, Revision{Name: "ancient", Number: 1})
+	got := f.plan()
+	want := []string{
+		"AddFinalizer FinalizerMissing",
+		"CreateRevision web-next#2 NewTemplate",
+		"ReleasePod web-4 LabelsEdited",
+		"AdoptPod web-3 MatchingOrphan",
+		"DeletePod web-2 NodeGone by force",
+		"DeletePod web-1 PodFailed",
+		"DeletePod web-0 RequestedByLabel",
+		"DeletePod web-7 ScaleDown",
+		"DeletePod web-6 ScaleDown",
+		"CreatePod web-5 Missing",
+		"DeleteRevision ancient#1 RevisionHistoryLimit",
+	}
+	// The fleet is paused: what a rollout would do is not the matter here.
+	if diff := cmp.Diff(want, saidOf(f.paused().plan())); diff != "" {
+		t.Errorf("actions (-want +got):\n%s", diff)
+	}
+	for _, a := range got.Actions {
+		if a.Verb == CreatePod && a.Revision != "web-next" {
+			t.Errorf("pod %s is created from revision %q, want the new one", a.Pod, a.Revision)
+		}
+	}
+}
+
+func TestPausedScalesAndRepairs(t *testing.T) {
+	for name, test := range map[string]struct {
+		given fleet
+		want  []string
+	}{
+		"up":      {aFleet(1), []string{"CreatePod web-0 Missing"}},
+		"down":    {aFleet(0, ordinal(0)), []string{"DeletePod web-0 ScaleDown"}},
+		"repairs": {aFleet(1, ordinal(0).nodeGone()), []string{"DeletePod web-0 NodeGone by force"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, saidOf(test.given.paused().plan())); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A plan is recorded, shown and replayed, so what goes in and what comes out
+// are plain values.
+func TestPlansSurviveJSON(t *testing.T) {
+	f := aFleet(3, ordinal(0), ordinal(1).failed(time.Second), ordinal(2).orphan()).failures(1, time.Minute, 0)
+	desired, observed, decision := roundTrip(t, f.desired), roundTrip(t, f.observed), roundTrip(t, f.plan())
+	if diff := cmp.Diff(f.plan(), decision, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("the decision (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(f.plan(), Plan(desired, observed, noon()), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("the replay (-before +after):\n%s", diff)
+	}
+}
+
+func roundTrip[T any](t *testing.T, in T) T {
+	t.Helper()
+	raw, err := json.Marshal(in)
+	if err != nil {
+		t.Fatalf("encode %T: %v", in, err)
+	}
+	var out T
+	if err := json.Unmarshal(raw, &out); err != nil {
+		t.Fatalf("decode %T: %v", in, err)
+	}
+	return out
+}
+
+func TestRuleNamesAreDistinct(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range rules() {
+		if r.name == "" || seen[r.name] {
+			t.Errorf("rule %q has no name of its own", r.name)
+		}
+		seen[r.name] = true
+	}
+}
+
+// The API allows a hundred thousand replicas and the type more; one pass over
+// an empty fleet costs what one batch costs.
+func TestHugeReplicasCostOneBatch(t *testing.T) {
+	for name, f := range map[string]fleet{
+		"ordinal": aFleet(2_000_000_000),
+		"random":  aFleet(2_000_000_000).random(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			allocs := testing.AllocsPerRun(1, func() { f.plan() })
+			if most := 20.0 * maxPodsPerPass; allocs > most {
+				t.Errorf("%.0f allocations, want at most %.0f", allocs, most)
+			}
+		})
+	}
+}
