@@ -20,7 +20,7 @@ limitations under the License.
 //
 // A PodTemplateSpec's schema with its descriptions is larger than the 256 KiB
 // that kubectl's last-applied annotation may hold, so the descriptions inside
-// every embedded pod template go; those of our own fields stay. The template's
+// every embedded pod template and volume claim go; those of our own fields stay. The template's
 // container lists get bounds (the name's is the API's own), because the API
 // server refuses a CEL rule over a list whose cost it cannot bound.
 package main
@@ -58,12 +58,10 @@ func trimFile(path string) error {
 	}
 	for _, version := range list(object(crd, "spec"), "versions") {
 		schema := object(version.(map[string]any), "schema", "openAPIV3Schema")
-		template := object(schema, "properties", "spec", "properties", "template")
-		if template == nil {
-			continue
-		}
-		dropDescriptions(object(template, "properties"))
-		boundContainers(object(template, "properties", "spec", "properties"))
+		spec := object(schema, "properties", "spec", "properties")
+		dropDescriptions(object(spec, "template", "properties"))
+		boundContainers(object(spec, "template", "properties", "spec", "properties"))
+		dropDescriptions(object(spec, "volumeClaimTemplates", "items"))
 	}
 	out, err := yaml.Marshal(crd)
 	if err != nil {

@@ -36,6 +36,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mycompany/pod-operator/internal/plan"
@@ -61,6 +62,10 @@ type Target struct {
 	Encoded []byte
 	// Template finds the template of a revision.
 	Template func(revision string) (*corev1.PodTemplateSpec, error)
+	// Dress finishes a rendered pod: its readiness gate, its claims.
+	Dress func(pod *corev1.Pod)
+	// Claim renders a volume claim.
+	Claim func(template, name string) (*corev1.PersistentVolumeClaim, error)
 	// ReservedLabels are taken off a pod that is let go for good.
 	ReservedLabels []string
 }
@@ -70,11 +75,12 @@ type Applier struct {
 	writer client.Client
 	live   client.Reader
 	ledger Ledger
+	clock  clock.PassiveClock
 }
 
 // New makes an Applier. live reads past the cache.
-func New(writer client.Client, live client.Reader, ledger Ledger) *Applier {
-	return &Applier{writer: writer, live: live, ledger: ledger}
+func New(writer client.Client, live client.Reader, ledger Ledger, clock clock.PassiveClock) *Applier {
+	return &Applier{writer: writer, live: live, ledger: ledger, clock: clock}
 }
 
 // Apply carries out the actions. The error says what did not work this time
@@ -103,9 +109,14 @@ func (a *Applier) Apply(ctx context.Context, target Target, actions []plan.Actio
 }
 
 // dependent are the verbs that must not run after a failure: no pod without
-// its finalizer and revision, no adoption in doubt, no farewell too early.
+// its finalizer, revision and claims, no adoption in doubt, no farewell too
+// early.
 func dependent(verb plan.Verb) bool {
-	return verb != plan.DeletePod && verb != plan.ReleasePod && verb != plan.OrphanPod
+	switch verb {
+	case plan.DeletePod, plan.EvictPod, plan.ReleasePod, plan.OrphanPod, plan.OpenGate, plan.TellHolder:
+		return false
+	}
+	return true
 }
 
 func skip(actions []plan.Action) []plan.Outcome {
@@ -156,8 +167,22 @@ func (r *run) one(ctx context.Context, action plan.Action) (types.UID, error) {
 		return "", r.releasePod(ctx, action, nil)
 	case plan.OrphanPod:
 		return "", r.releasePod(ctx, action, r.target.ReservedLabels)
+	case plan.OpenGate, plan.ShutGate:
+		return "", r.setGate(ctx, action)
+	case plan.ResizePod:
+		return "", r.resizePod(ctx, action)
+	case plan.UpdatePod:
+		return "", r.updatePod(ctx, action)
+	case plan.TellHolder:
+		return "", r.tellHolder(ctx, action)
+	case plan.EvictPod:
+		return "", r.evictPod(ctx, action)
 	case plan.DeletePod:
 		return "", r.deletePod(ctx, action)
+	case plan.CreateClaim:
+		return "", r.createClaim(ctx, action)
+	case plan.DeleteClaim:
+		return "", r.deleteClaim(ctx, action)
 	case plan.CreatePod:
 		return r.createPod(ctx, action)
 	}

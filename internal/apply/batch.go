@@ -100,7 +100,11 @@ func outcome(action plan.Action, err error) plan.Outcome {
 	switch {
 	case errors.As(err, &taken):
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonNameTaken
-	case action.Verb != plan.CreatePod:
+	case action.Verb == plan.EvictPod && apierrors.IsTooManyRequests(err):
+		o.Result, o.Cause = plan.Refused, appsv1.BlockedByDisruptionBudget
+	case action.Verb == plan.ResizePod && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)):
+		o.Result, o.Cause = plan.Refused, appsv1.WhyResizeInfeasible
+	case action.Verb != plan.CreatePod && action.Verb != plan.CreateClaim:
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonNamespaceTerminating
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):

@@ -42,6 +42,9 @@ func (r *run) createPod(ctx context.Context, action plan.Action) (types.UID, err
 		return "", err
 	}
 	pod := podrender.Pod(r.target.Ref, template, action.Pod, action.Revision, action.Slot)
+	if r.target.Dress != nil {
+		r.target.Dress(pod)
+	}
 	err = r.writer.Create(ctx, pod)
 	if apierrors.IsAlreadyExists(err) {
 		return r.claimExisting(ctx, pod)

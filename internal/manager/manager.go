@@ -28,6 +28,7 @@ import (
 
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -41,6 +42,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	appsv1alpha1 "github.com/mycompany/pod-operator/api/apps/v1alpha1"
 	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
 	collectorv1 "github.com/mycompany/pod-operator/api/collector/v1"
 	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
@@ -57,7 +59,8 @@ const shutdownGrace = 20 * time.Second
 // Scheme knows every type the operator reads and writes.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	err := errors.Join(clientgoscheme.AddToScheme(scheme), appsv1.AddToScheme(scheme),
+	err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme),
+		appsv1.AddToScheme(scheme), appsv1alpha1.AddToScheme(scheme),
 		batchv1alpha1.AddToScheme(scheme), collectorv1.AddToScheme(scheme), testv1alpha1.AddToScheme(scheme))
 	return scheme, err
 }
@@ -72,7 +75,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 	config.QPS, config.Burst = float32(o.QPS), o.Burst
 	config.UserAgent = "pod-operator"
 
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
+	options := ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         cacheOptions(o),
 		Metrics:                       metricsOptions(o),
@@ -82,29 +85,42 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 		LeaderElectionNamespace:       o.LeaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       ptr.To(shutdownGrace),
-	})
+	}
+	var webhooks *webhookServer
+	if o.Webhooks.enabled() {
+		if webhooks, err = newWebhookServer(o); err != nil {
+			return nil, err
+		}
+		options.WebhookServer = webhooks
+	}
+	mgr, err := ctrl.NewManager(config, options)
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
 	if err := addControllers(ctx, mgr, o); err != nil {
 		return nil, err
 	}
-	return mgr, addProbes(mgr)
+	if webhooks != nil {
+		if err := addWebhooks(mgr, webhooks, o); err != nil {
+			return nil, err
+		}
+	}
+	return mgr, addProbes(mgr, o)
 }
 
 // cacheOptions keep the cache small: pods and nodes without what no planner
-// reads, and of the revisions only ours.
+// reads, and of the revisions and volume claims only ours.
 func cacheOptions(o Options) cache.Options {
+	ours := labels.SelectorFromSet(labels.Set{podrender.LabelManagedBy: podrender.ManagedBy})
 	options := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:         {Transform: observe.Slim},
-			&corev1.Node{}:        {Transform: observe.SlimNode},
-			crdMetadata():         {Transform: slimCRD},
-			&kappsv1.Deployment{}: {Transform: helloworld.Slim},
-			&kappsv1.ControllerRevision{}: {
-				Label: labels.SelectorFromSet(labels.Set{podrender.LabelManagedBy: podrender.ManagedBy}),
-			},
+			&corev1.Pod{}:                   {Transform: observe.Slim},
+			&corev1.Node{}:                  {Transform: observe.SlimNode},
+			crdMetadata():                   {Transform: slimCRD},
+			&kappsv1.Deployment{}:           {Transform: helloworld.Slim},
+			&kappsv1.ControllerRevision{}:   {Label: ours},
+			&corev1.PersistentVolumeClaim{}: {Label: ours},
 		},
 	}
 	if len(o.Namespaces) > 0 {
@@ -135,7 +151,14 @@ func metricsOptions(o Options) metricsserver.Options {
 
 // addProbes makes /readyz true only when the caches are synced: before that
 // the operator would answer for a cluster it has not seen.
-func addProbes(mgr ctrl.Manager) error {
+//
+// Webhooks that are called through a Service must not wait for that. Objects
+// that are stored as v1alpha1 reach the caches only through the conversion, the
+// conversion is called only on pods that are ready, and neither would ever be.
+func addProbes(mgr ctrl.Manager, o Options) error {
+	if o.Webhooks.enabled() && o.Webhooks.URL == "" {
+		return mgr.AddHealthzCheck("ping", healthz.Ping)
+	}
 	var synced atomic.Bool
 	err := mgr.Add(everyReplica(func(ctx context.Context) error {
 		synced.Store(mgr.GetCache().WaitForCacheSync(ctx))

@@ -53,6 +53,12 @@ type Fleet struct {
 	Ref      podrender.Owner
 	Desired  plan.Desired
 	Template *corev1.PodTemplateSpec
+	// Status is the owner's last status.
+	Status appsv1.PodManagerStatus
+	// Dress finishes a rendered pod, and Claim renders a volume claim; nil
+	// where the kind has none of it.
+	Dress func(pod *corev1.Pod)
+	Claim func(template, name string) (*corev1.PersistentVolumeClaim, error)
 	// Selector decides which pods are members.
 	Selector labels.Selector
 	// OrphanKey is the index key under which orphans of this fleet are
@@ -111,7 +117,15 @@ func (o *Observer) Observe(ctx context.Context, f Fleet) (Seen, error) {
 	if seen.Encoded, err = podrender.Encode(f.Template); err != nil {
 		return Seen{}, err
 	}
-	return seen, compareRevisions(&seen, f)
+	seen.Observed.Status = f.Status
+	if err := compareRevisions(&seen, f); err != nil {
+		return Seen{}, err
+	}
+	if seen.Observed.Changes, err = changes(&seen, f); err != nil {
+		return Seen{}, err
+	}
+	seen.Observed.Claims, err = o.listClaims(ctx, f)
+	return seen, err
 }
 
 // checkFresh holds the cache against the ledger. Writes that are overdue are

@@ -18,12 +18,16 @@ package observe
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -37,6 +41,8 @@ const (
 	IndexPods = "fleet"
 	// IndexPodsByNode finds pods by the node they are bound to.
 	IndexPodsByNode = "node"
+	// IndexClaims finds a volume claim by the fleet's label.
+	IndexClaims = "fleet"
 	// IndexRevisions finds a revision by its controller's UID.
 	IndexRevisions = "controller"
 )
@@ -72,6 +78,10 @@ func AddIndexes(ctx context.Context, indexer client.FieldIndexer, orphanLabels .
 	if err := indexer.IndexField(ctx, &corev1.Pod{}, IndexPodsByNode, byNode); err != nil {
 		return err
 	}
+	claims := func(obj client.Object) []string { return []string{obj.GetLabels()[appsv1.LabelName]} }
+	if err := indexer.IndexField(ctx, &corev1.PersistentVolumeClaim{}, IndexClaims, claims); err != nil {
+		return err
+	}
 	return indexer.IndexField(ctx, &kappsv1.ControllerRevision{}, IndexRevisions, func(obj client.Object) []string {
 		if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 			return []string{string(ref.UID)}
@@ -96,14 +106,19 @@ func describePod(desired *plan.Desired, pod *corev1.Pod, membership plan.Members
 		Node:            pod.Spec.NodeName,
 		DeleteRequested: pod.Labels[appsv1.LabelDelete] == "true",
 	}
-	for i := range pod.Status.Conditions {
-		if c := &pod.Status.Conditions[i]; c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
-			p.Ready, p.ReadySince = true, c.LastTransitionTime.Time
-		}
+	if hold, ok := pod.Labels[appsv1.LabelHoldDelete]; ok {
+		p.HoldDelete = &hold
 	}
-	for i := range pod.Status.ContainerStatuses {
-		p.Restarts += int(pod.Status.ContainerStatuses[i].RestartCount)
+	if hold, ok := pod.Labels[appsv1.LabelHoldUpdate]; ok {
+		p.HoldUpdate = &hold
 	}
+	p.Wanted = pod.Labels[appsv1.LabelWanted]
+	if pod.DeletionTimestamp != nil {
+		grace := time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
+		p.DeletedAt = pod.DeletionTimestamp.Add(-grace)
+	}
+	describeConditions(&p, pod)
+	describeContainers(&p, pod)
 	// The scheduler and the ReplicaSet controller read a bad cost as 0, too.
 	if cost, err := strconv.Atoi(pod.Annotations[corev1.PodDeletionCost]); err == nil {
 		p.DeletionCost = cost
@@ -113,6 +128,110 @@ func describePod(desired *plan.Desired, pod *corev1.Pod, membership plan.Members
 	}
 	return p
 }
+
+func describeConditions(p *plan.Pod, pod *corev1.Pod) {
+	if slices.ContainsFunc(pod.Spec.ReadinessGates, func(g corev1.PodReadinessGate) bool {
+		return g.ConditionType == appsv1.GateInService
+	}) {
+		p.Gate = plan.GateUnset
+	}
+	for i := range pod.Status.Conditions {
+		c := &pod.Status.Conditions[i]
+		yes := c.Status == corev1.ConditionTrue
+		switch {
+		case c.Type == corev1.PodReady && yes:
+			p.Ready, p.ReadySince = true, c.LastTransitionTime.Time
+		case c.Type == appsv1.GateInService && p.Gate != plan.GateNone && yes:
+			p.Gate = plan.GateOpen
+		case c.Type == appsv1.GateInService && p.Gate != plan.GateNone:
+			p.Gate = plan.GateShut
+		case c.Type == corev1.PodResizePending && yes && c.Reason == corev1.PodReasonInfeasible:
+			p.Resize, p.ResizeSince = plan.ResizeInfeasible, c.LastTransitionTime.Time
+		case c.Type == corev1.PodResizePending && yes:
+			p.Resize, p.ResizeSince = plan.ResizeDeferred, c.LastTransitionTime.Time
+		case c.Type == corev1.PodResizeInProgress && yes && p.Resize == plan.ResizeNone:
+			p.Resize, p.ResizeSince = plan.ResizeInProgress, c.LastTransitionTime.Time
+		}
+	}
+}
+
+func describeContainers(p *plan.Pod, pod *corev1.Pod) {
+	replaced := map[string]plan.ContainerMark{}
+	for _, mark := range inPlaceMarks(pod) {
+		replaced[mark.Name] = mark
+	}
+	images := map[string]string{}
+	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range list {
+			images[list[i].Name] = list[i].Image
+		}
+	}
+	followed := pod.Status.ObservedGeneration >= pod.Generation
+	for _, list := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
+		for i := range list {
+			status := &list[i]
+			p.Restarts += int(status.RestartCount)
+			if w := status.State.Waiting; w != nil && p.Waiting == "" && troubled(w.Reason) {
+				p.Waiting = w.Reason
+			}
+			p.Containers = append(p.Containers, plan.ContainerMark{
+				Name: status.Name, ContainerID: status.ContainerID, ImageID: status.ImageID,
+			})
+			before, ok := replaced[status.Name]
+			if ok && !runsNew(before, status, images[status.Name], followed) {
+				p.Changing = true
+			}
+		}
+	}
+}
+
+// troubled leaves out the reasons of a container that is merely starting.
+func troubled(reason string) bool {
+	return reason != "" && reason != "ContainerCreating" && reason != "PodInitializing"
+}
+
+// inPlaceMarks are the containers that the last change in place replaced, as
+// they were before it.
+func inPlaceMarks(pod *corev1.Pod) []plan.ContainerMark {
+	var marks []plan.ContainerMark
+	if err := json.Unmarshal([]byte(pod.Annotations[appsv1.AnnotationInPlace]), &marks); err != nil {
+		return nil // no change in place, or somebody edited our note
+	}
+	return marks
+}
+
+// runsNew tells whether a container was restarted with the image of the spec.
+// A new container alone could be the old image restarted after a crash, so the
+// image has to show it: by its name, by another image ID, or, where one image
+// has several names, by the kubelet having seen the very spec we wrote.
+func runsNew(before plan.ContainerMark, now *corev1.ContainerStatus, image string, followed bool) bool {
+	if now.ContainerID == before.ContainerID {
+		return false
+	}
+	return sameImage(image, now.Image) || now.ImageID != before.ImageID || followed
+}
+
+// sameImage compares image names as runtimes report them: with the default
+// registry, repository and tag written out.
+func sameImage(a, b string) bool { return fullImage(a) == fullImage(b) }
+
+func fullImage(name string) string {
+	registry, _, hasPath := strings.Cut(name, "/")
+	if !hasPath {
+		name = "library/" + name
+	}
+	if !hasPath || !strings.ContainsAny(registry, ".:") && registry != "localhost" {
+		name = defaultRegistry + "/" + name
+	}
+	last := name[strings.LastIndex(name, "/")+1:]
+	if !strings.ContainsAny(last, ":@") {
+		name += ":latest"
+	}
+	return name
+}
+
+// defaultRegistry is what container runtimes put before a short image name.
+const defaultRegistry = "docker.io"
 
 // endedAt is when a pod ended, as well as its status tells: the last container
 // that finished, else the last change of a condition (an evicted or rejected
@@ -140,25 +259,57 @@ func Slim(obj any) (any, error) {
 		return obj, nil
 	}
 	pod.ManagedFields = nil
-	if cost, ok := pod.Annotations[corev1.PodDeletionCost]; ok {
-		pod.Annotations = map[string]string{corev1.PodDeletionCost: cost}
-	} else {
-		pod.Annotations = nil
+	var annotations map[string]string
+	for _, key := range []string{corev1.PodDeletionCost, appsv1.AnnotationInPlace} {
+		if value, ok := pod.Annotations[key]; ok {
+			if annotations == nil {
+				annotations = map[string]string{}
+			}
+			annotations[key] = value
+		}
 	}
-	pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName}
-	status := corev1.PodStatus{Phase: pod.Status.Phase, Reason: pod.Status.Reason}
+	pod.Annotations = annotations
+	pod.Spec = corev1.PodSpec{
+		NodeName:       pod.Spec.NodeName,
+		Containers:     slimContainers(pod.Spec.Containers),
+		InitContainers: slimContainers(pod.Spec.InitContainers),
+		ReadinessGates: pod.Spec.ReadinessGates,
+	}
+	status := corev1.PodStatus{
+		Phase: pod.Status.Phase, Reason: pod.Status.Reason, ObservedGeneration: pod.Status.ObservedGeneration,
+		ContainerStatuses:     slimStatuses(pod.Status.ContainerStatuses),
+		InitContainerStatuses: slimStatuses(pod.Status.InitContainerStatuses),
+	}
 	for _, c := range pod.Status.Conditions {
 		status.Conditions = append(status.Conditions, corev1.PodCondition{
-			Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime,
+			Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime, Reason: c.Reason,
 		})
-	}
-	for _, c := range pod.Status.ContainerStatuses {
-		slim := corev1.ContainerStatus{Name: c.Name, RestartCount: c.RestartCount}
-		if end := c.State.Terminated; end != nil {
-			slim.State.Terminated = &corev1.ContainerStateTerminated{FinishedAt: end.FinishedAt}
-		}
-		status.ContainerStatuses = append(status.ContainerStatuses, slim)
 	}
 	pod.Status = status
 	return pod, nil
+}
+
+func slimContainers(list []corev1.Container) []corev1.Container {
+	slim := make([]corev1.Container, len(list))
+	for i := range list {
+		slim[i] = corev1.Container{Name: list[i].Name, Image: list[i].Image}
+	}
+	return slim
+}
+
+func slimStatuses(list []corev1.ContainerStatus) []corev1.ContainerStatus {
+	slim := make([]corev1.ContainerStatus, len(list))
+	for i := range list {
+		c := &list[i]
+		slim[i] = corev1.ContainerStatus{
+			Name: c.Name, RestartCount: c.RestartCount, Image: c.Image, ImageID: c.ImageID, ContainerID: c.ContainerID,
+		}
+		if c.State.Terminated != nil {
+			slim[i].State.Terminated = &corev1.ContainerStateTerminated{FinishedAt: c.State.Terminated.FinishedAt}
+		}
+		if c.State.Waiting != nil {
+			slim[i].State.Waiting = &corev1.ContainerStateWaiting{Reason: c.State.Waiting.Reason}
+		}
+	}
+	return slim
 }

@@ -50,6 +50,16 @@ type scene struct {
 	spent map[Verb]int
 	// onBackoff counts replacements that wait for the backoff.
 	onBackoff int
+	// surge is how many pods beyond replicas the rollout needs.
+	surge int
+	// halted says what stops the rollout, or nothing.
+	halted string
+	// stale are the live pods that have to move, in the order to move them.
+	stale []*stalePod
+	// wanted are the held pods that we want something of in this pass.
+	wanted map[string]bool
+	// changes finds a Change by its two revisions.
+	changes map[[2]string]*Change
 
 	rule     string
 	decision Decision
@@ -59,8 +69,15 @@ func newScene(desired Desired, observed Observed, now time.Time) *scene {
 	s := &scene{
 		desired: desired, observed: observed, now: now,
 		leaving: map[string]bool{}, gone: map[string]bool{}, spent: map[Verb]int{},
+		wanted: map[string]bool{}, changes: make(map[[2]string]*Change, len(observed.Changes)),
+	}
+	for i := range observed.Changes {
+		c := &observed.Changes[i]
+		s.changes[[2]string{c.From, c.To}] = c
 	}
 	s.decision.Failures = observed.Status.Failures
+	s.decision.Rollout = observed.Status.Rollout
+	s.decision.Rollback = observed.Status.Rollback
 	s.decision.UpdateRevision = observed.Status.UpdateRevision
 	s.decision.CurrentRevision = observed.Status.CurrentRevision
 
@@ -119,12 +136,17 @@ func (s *scene) act(a Action, reason, message string, numbers map[string]int64) 
 // deletePod appends the deletion of a pod and takes it off the fleet, as far
 // as the pass has room.
 func (s *scene) deletePod(p *Pod, force bool, reason, message string, numbers map[string]int64) {
-	if !s.room(DeletePod, p) {
-		return
+	s.takeDown(DeletePod, p, force, reason, message, numbers)
+}
+
+func (s *scene) takeDown(verb Verb, p *Pod, force bool, reason, message string, numbers map[string]int64) bool {
+	if !s.room(verb, p) {
+		return false
 	}
 	s.gone[p.Name] = true
-	s.act(Action{Verb: DeletePod, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision, Force: force},
+	s.act(Action{Verb: verb, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision, Force: force},
 		reason, message, numbers)
+	return true
 }
 
 // block notes what is held back and, where the wait ends by itself, when to
@@ -154,19 +176,21 @@ func (s *scene) conclude() Decision {
 	d := &s.decision
 	d.Live = make([]LivePod, 0, len(s.live))
 	for _, p := range s.live {
-		l := LivePod{Name: p.Name, Ready: p.Ready, Updated: p.Revision == d.UpdateRevision}
-		if p.Ready {
-			wait := p.ReadySince.Add(s.desired.MinReady).Sub(s.now)
-			if l.Available = wait <= 0; !l.Available {
-				s.lookAfter(wait)
-			}
+		d.Live = append(d.Live, LivePod{
+			Name: p.Name, Ready: p.Ready, Updated: p.Revision == d.UpdateRevision, Available: s.available(p),
+		})
+		if p.Ready && !p.Changing && !s.available(p) {
+			s.lookAfter(p.ReadySince.Add(s.desired.MinReady).Sub(s.now))
 		}
-		d.Live = append(d.Live, l)
+		if d.Waiting == "" && p.Waiting != "" {
+			d.Waiting = p.Name + ": " + p.Waiting
+		}
 	}
 	d.Counts = countLive(d.Live)
 	d.Counts.Terminating = len(s.terminating)
 	d.Counts.Failed = len(s.failed)
 	d.Counts.Lost = len(s.lost)
+	d.Counts.Stale = len(s.stale)
 
 	atRest := s.desired.Deletion == DeletionNone && len(d.Actions) == 0 && len(d.Blocked) == 0 &&
 		d.Counts.Available == s.desired.Replicas && d.Counts.Live == s.desired.Replicas && d.Counts.Terminating == 0
@@ -176,6 +200,12 @@ func (s *scene) conclude() Decision {
 		s.lookAfter(safetyLook)
 	}
 	return *d
+}
+
+// available: ready for long enough, and not in the middle of a change in place
+// whose restart the kubelet has not reported yet.
+func (s *scene) available(p *Pod) bool {
+	return p.Ready && !p.Changing && !p.ReadySince.Add(s.desired.MinReady).After(s.now)
 }
 
 func countLive(pods []LivePod) Counts {

@@ -94,7 +94,8 @@ func (r *reporter) stalled() *state {
 
 func (r *reporter) stalledCause() *state {
 	for i := range r.outcomes {
-		if o := &r.outcomes[i]; o.Result == Refused {
+		o := &r.outcomes[i]
+		if o.Result == Refused && o.Action.Verb != ResizePod && o.Action.Verb != EvictPod {
 			return &state{o.Cause, o.Message}
 		}
 	}
@@ -102,11 +103,48 @@ func (r *reporter) stalledCause() *state {
 		switch {
 		case b.By == appsv1.BlockedByName:
 			return &state{appsv1.ReasonNameTaken, b.Message}
+		case b.By == appsv1.BlockedByPin:
+			return &state{appsv1.ReasonPinnedRevisionMissing, b.Message}
+		case b.By == appsv1.BlockedByDeadline && b.Pod == "":
+			return &state{appsv1.ReasonProgressDeadlineExceeded, b.Message + r.waiting()}
 		case b.By == appsv1.BlockedByBackoff && r.decision.Failures.Count >= failingCount:
 			return &state{appsv1.ReasonPodsFailing, b.Message + ", so replacements wait longer each time: see the failed pods' status and logs"}
 		}
 	}
+	if back := r.decision.Rollback; back != nil && r.goalReached() {
+		return &state{appsv1.ReasonRolledBack, fmt.Sprintf(
+			"%s; the pods are back on %s: change the template to try again", back.Message, back.To)}
+	}
 	return nil
+}
+
+// goalReached: every pod that should be there is available and none has to
+// move any more.
+func (r *reporter) goalReached() bool {
+	return r.counts.Live == r.desired.Replicas && r.counts.Available >= r.desired.Replicas && !r.moving()
+}
+
+// moving: pods have to move to the goal and nothing stops them on purpose.
+func (r *reporter) moving() bool {
+	if r.decision.Counts.Stale == 0 {
+		return false
+	}
+	standing := 0
+	for _, b := range r.decision.Blocked {
+		switch b.By {
+		case appsv1.BlockedByPartition, appsv1.BlockedByPause, appsv1.BlockedByOnDelete, appsv1.BlockedByDeadline:
+			standing += b.Count
+		}
+	}
+	return standing < r.decision.Counts.Stale
+}
+
+// waiting adds why a container does not run, where one says so.
+func (r *reporter) waiting() string {
+	if r.decision.Waiting == "" {
+		return ""
+	}
+	return "; " + r.decision.Waiting
 }
 
 // reconciling says what is under way, or nil when the goal is reached.
@@ -115,6 +153,9 @@ func (r *reporter) reconciling() *state {
 	switch {
 	case r.desired.Deletion != DeletionNone:
 		return &state{appsv1.ReasonTerminating, r.terminatingMessage()}
+	case r.moving():
+		return &state{appsv1.ReasonRollingOut, fmt.Sprintf("%d of %d pods are on revision %s, %d available%s",
+			c.Updated, want, r.decision.UpdateRevision, c.Available, r.heldBack()) + r.waiting()}
 	case c.Live > want:
 		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", count(c.Live, "live pod"), want)}
 	case c.Live < want && r.blockedBy(appsv1.BlockedByTermination):
@@ -125,11 +166,26 @@ func (r *reporter) reconciling() *state {
 	case c.Live < want:
 		return &state{appsv1.ReasonScalingUp, fmt.Sprintf("%d of %d pods live", c.Live, want)}
 	case c.Available < want:
-		return &state{r.waitReason(), fmt.Sprintf("%d of %d pods are available", c.Available, want)}
+		return &state{r.waitReason(), fmt.Sprintf("%d of %d pods are available", c.Available, want) + r.waiting()}
 	case c.Terminating > 0:
 		return &state{appsv1.ReasonScalingDown, count(c.Terminating, "pod") + " still terminating"}
 	}
 	return nil
+}
+
+// heldBack names what the rollout waits for besides its own pods.
+func (r *reporter) heldBack() string {
+	for i := range r.outcomes {
+		if o := &r.outcomes[i]; o.Action.Verb == EvictPod && o.Result == Refused {
+			return "; a PodDisruptionBudget refuses the eviction of " + o.Action.Pod
+		}
+	}
+	for _, b := range r.decision.Blocked {
+		if b.By == appsv1.BlockedByHold {
+			return "; " + b.Pod + ": " + b.Message
+		}
+	}
+	return ""
 }
 
 // waitReason keeps a scale-up a scale-up until its pods are available.

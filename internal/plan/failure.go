@@ -144,7 +144,7 @@ func (s *scene) buryOrdinals(retry time.Time) {
 		if p.Membership == Orphan {
 			continue
 		}
-		if p.Slot != NoSlot && p.Slot < s.desired.Replicas && s.waits(p, retry) {
+		if s.inBase(p.Slot) && s.waits(p, retry) {
 			s.blockOnBackoff(p, retry)
 			continue
 		}

@@ -49,7 +49,7 @@ func (s *scene) deleteAll() {
 	for _, bucket := range [][]*Pod{s.live, s.failed, s.drifted, s.lost} {
 		for _, p := range bucket {
 			waiting++
-			if !s.room(DeletePod, p) {
+			if !p.dead() && s.held(p, wantDelete) || !s.room(DeletePod, p) {
 				continue
 			}
 			s.act(Action{
@@ -60,6 +60,7 @@ func (s *scene) deleteAll() {
 	}
 	s.forceLostTerminating()
 	if waiting == 0 {
+		s.deleteClaims()
 		s.removeFinalizer("all pods are gone")
 		return
 	}
@@ -67,6 +68,18 @@ func (s *scene) deleteAll() {
 		Verb: RemoveFinalizer, Slot: NoSlot, By: appsv1.BlockedByTermination,
 		Message: fmt.Sprintf("waiting for %s to be gone", count(waiting, "pod")),
 	})
+}
+
+// deleteClaims deletes the fleet's claims where the retention policy says so.
+func (s *scene) deleteClaims() {
+	if s.desired.Claims.WhenDeleted != appsv1.ClaimDelete {
+		return
+	}
+	for _, c := range s.observed.Claims {
+		if !c.Terminating {
+			s.deleteClaim(c, "the owner is being deleted and whenDeleted is Delete")
+		}
+	}
 }
 
 func (s *scene) orphanAll() {

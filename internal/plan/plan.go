@@ -41,14 +41,19 @@ func rules() []rule {
 	return []rule{
 		{"finalize", finalize},              // an owner that goes settles its pods, and that is all
 		{"hold", holdFinalizer},             // nothing is made before the finalizer is there
-		{"revise", revise},                  // the template has a revision
+		{"revise", revise},                  // the template has a revision, and the fleet a goal
 		{"release", release},                // pods whose labels were edited away are let go
 		{"adopt", adopt},                    // orphans that match are taken in
 		{"replace-lost", replaceLost},       // pods on nodes that are gone make room
 		{"replace-failed", replaceFailed},   // so do failed ones, with backoff
 		{"delete-requested", honourLabel},   // and those a user asked for
+		{"progress", watchProgress},         // a rollout that gets nowhere is stopped or taken back
+		{"rollout", rollOut},                // old pods follow the goal, within the budget
 		{"scale-down", scaleDown},           // too many: the least useful go
 		{"scale-up", scaleUp},               // too few: free slots are filled
+		{"in-service", openGates},           // pods that are done go back to work
+		{"keep-claims", keepClaims},         // claims of slots that are gone go, if they should
+		{"release-holders", releaseHolders}, // holders of pods that may stay are told
 		{"prune-revisions", pruneRevisions}, // old revisions nobody uses go
 	}
 }

@@ -94,8 +94,12 @@ func Report(desired Desired, observed Observed, decision Decision, outcomes []Ou
 	r.status.Selector = desired.Selector
 	r.status.Nodes = names
 	r.status.Failures = decision.Failures
+	r.status.Rollout = r.rollout()
+	r.status.Rollback = decision.Rollback
+	r.status.Held = decision.Held
 
 	r.tellDone()
+	r.tellRollback()
 	r.tellFailures()
 	r.setConditions()
 	return Reported{Status: r.status, Events: r.events}
@@ -123,6 +127,10 @@ func (r *reporter) settle(pods []Pod) (Counts, []string) {
 		}
 	}
 	live := slices.Clone(r.decision.Live)
+	places := make(map[string]int, len(live))
+	for i := range live {
+		places[live[i].Name] = i
+	}
 	terminating := r.decision.Counts.Terminating
 	for i := range r.outcomes {
 		o := &r.outcomes[i]
@@ -135,7 +143,12 @@ func (r *reporter) settle(pods []Pod) (Counts, []string) {
 		switch o.Action.Verb {
 		case CreatePod:
 			live = append(live, LivePod{Name: o.Action.Pod, Updated: o.Action.Revision == r.decision.UpdateRevision})
-		case DeletePod:
+		case UpdatePod:
+			if i, ok := places[o.Action.Pod]; ok {
+				live[i].Updated = o.Action.Revision == r.decision.UpdateRevision
+				live[i].Available = live[i].Available && len(o.Action.Replaced) == 0
+			}
+		case DeletePod, EvictPod:
 			left[o.Action.Pod] = true
 			switch {
 			case !o.Action.Force:
@@ -167,6 +180,8 @@ var deeds = []struct {
 	{AdoptPod, appsv1.ReasonAdopted},
 	{ReleasePod, appsv1.ReasonReleased},
 	{OrphanPod, appsv1.ReasonOrphaned},
+	{UpdatePod, appsv1.ReasonUpdated},
+	{EvictPod, appsv1.ReasonEvicted},
 	{DeletePod, appsv1.ReasonDeleted},
 	{CreatePod, appsv1.ReasonCreated},
 }
@@ -203,10 +218,7 @@ func (r *reporter) tellGroup(word, reason string, group []*Outcome) {
 		Time: metav1.NewTime(r.now), Action: word, Count: int32(len(group)),
 		Pods: names, Reason: reason, Message: groupMessage(group),
 	}
-	r.status.History = slices.Insert(r.status.History, 0, entry)
-	if len(r.status.History) > appsv1.MaxHistory {
-		r.status.History = r.status.History[:appsv1.MaxHistory]
-	}
+	r.remember(entry)
 	listed := strings.Join(names, ", ")
 	if more := len(group) - len(names); more > 0 {
 		listed += fmt.Sprintf(" and %d more", more)
@@ -234,6 +246,45 @@ func groupMessage(group []*Outcome) string {
 		}
 	}
 	return strings.Join(messages, "; ")
+}
+
+// rollout is the memory of the rollout, with what its outcomes add: a resize
+// that the API server refuses for one pod it refuses for all.
+func (r *reporter) rollout() *appsv1.RolloutRecord {
+	record := r.decision.Rollout
+	for i := range r.outcomes {
+		o := &r.outcomes[i]
+		if o.Action.Verb == ResizePod && o.Result == Refused && record != nil && record.ResizeRefused != o.Message {
+			refused := *record
+			refused.ResizeRefused = o.Message
+			return &refused
+		}
+	}
+	return record
+}
+
+// tellRollback tells, once, that a revision was taken back.
+func (r *reporter) tellRollback() {
+	back, before := r.decision.Rollback, r.previous.Rollback
+	if back == nil || before != nil && before.From == back.From {
+		return
+	}
+	message := fmt.Sprintf("rolled back from %s to %s: %s", back.From, back.To, back.Message)
+	r.remember(appsv1.Decision{
+		Time: metav1.NewTime(r.now), Action: appsv1.ReasonRolledBack,
+		Reason: appsv1.WhyProgressDeadline, Message: message,
+	})
+	r.events = append(r.events, Event{
+		Type: corev1.EventTypeWarning, Reason: appsv1.ReasonRolledBack, Action: "RollBack", Note: message,
+	})
+}
+
+// remember puts an entry on top of the history.
+func (r *reporter) remember(entry appsv1.Decision) {
+	r.status.History = slices.Insert(r.status.History, 0, entry)
+	if len(r.status.History) > appsv1.MaxHistory {
+		r.status.History = r.status.History[:appsv1.MaxHistory]
+	}
 }
 
 // tellFailures warns of pods that failed, once for each time it is counted.

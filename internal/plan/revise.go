@@ -19,13 +19,16 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
 // revise finds the revision of the template, by meaning: Observed says which
 // stored revisions equal it. An equal older one is used again under a new
-// number, so that the newest number is always the one in force.
+// number, so that the newest number is always the one in force. Then it sets
+// the goal of the fleet: that revision, unless the user pinned another or a
+// failed one was taken back.
 func revise(s *scene) bool {
 	var equal *Revision
 	var newest int64
@@ -36,35 +39,58 @@ func revise(s *scene) bool {
 			equal = r
 		}
 	}
+	var template string
 	switch {
 	case equal == nil:
-		s.decision.UpdateRevision = s.observed.NewRevision
-		s.act(Action{Verb: CreateRevision, Slot: NoSlot, Revision: s.observed.NewRevision, Number: newest + 1},
+		template = s.observed.NewRevision
+		s.act(Action{Verb: CreateRevision, Slot: NoSlot, Revision: template, Number: newest + 1},
 			appsv1.WhyNewTemplate, "the template differs from every stored revision", nil)
 	case equal.Number < newest:
-		s.decision.UpdateRevision = equal.Name
-		s.act(Action{Verb: RenumberRevision, Slot: NoSlot, Revision: equal.Name, Number: newest + 1},
+		template = equal.Name
+		s.act(Action{Verb: RenumberRevision, Slot: NoSlot, Revision: template, Number: newest + 1},
 			appsv1.WhyNewTemplate, "the template equals an older revision, which becomes the newest", nil)
 	default:
-		s.decision.UpdateRevision = equal.Name
+		template = equal.Name
 	}
-	s.decision.CurrentRevision = s.currentRevision()
+	s.decision.UpdateRevision = s.goal(template)
 	return false
 }
 
-// currentRevision moves to the update revision once every pod is on it.
-func (s *scene) currentRevision() string {
-	update := s.decision.UpdateRevision
-	current := s.observed.Status.CurrentRevision
-	if current == "" {
-		return update
+// goal is the revision that the fleet moves to.
+func (s *scene) goal(template string) string {
+	if s.decision.Rollback != nil && s.decision.Rollback.From != template {
+		s.decision.Rollback = nil // the template has changed since
 	}
-	for _, p := range s.live {
-		if p.Revision != update {
-			return current
+	if pin := s.desired.Pin; pin != "" {
+		if pinned := s.findRevision(pin); pinned != nil {
+			return pinned.Name
+		}
+		s.halted = appsv1.BlockedByPin
+		s.block(Blocked{
+			Verb: UpdatePod, Slot: NoSlot, By: appsv1.BlockedByPin,
+			Message: "the annotation " + appsv1.AnnotationPin + " names revision " + pin +
+				", which is not stored: name one of the ControllerRevisions of this object, or take the annotation off",
+		})
+		if kept := s.observed.Status.UpdateRevision; s.findRevision(kept) != nil {
+			return kept
+		}
+		return template
+	}
+	if back := s.decision.Rollback; back != nil && s.findRevision(back.To) != nil {
+		return back.To
+	}
+	return template
+}
+
+// findRevision finds a stored revision by its name or its number.
+func (s *scene) findRevision(name string) *Revision {
+	for i := range s.observed.Revisions {
+		r := &s.observed.Revisions[i]
+		if r.Name == name || strconv.FormatInt(r.Number, 10) == name {
+			return r
 		}
 	}
-	return update
+	return nil
 }
 
 // pruneRevisions deletes the oldest revisions beyond the limit, never one that
@@ -73,6 +99,9 @@ func pruneRevisions(s *scene) bool {
 	used := map[string]bool{s.decision.UpdateRevision: true, s.decision.CurrentRevision: true}
 	for i := range s.observed.Pods {
 		used[s.observed.Pods[i].Revision] = true
+	}
+	if s.decision.Rollback != nil {
+		used[s.decision.Rollback.From], used[s.decision.Rollback.To] = true, true
 	}
 	unused := slices.DeleteFunc(slices.Clone(s.observed.Revisions), func(r Revision) bool { return used[r.Name] })
 	slices.SortFunc(unused, func(a, b Revision) int {

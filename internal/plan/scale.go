@@ -33,7 +33,7 @@ func honourLabel(s *scene) bool {
 		return false
 	}
 	for _, p := range s.staying() {
-		if !p.DeleteRequested || p.Membership == Orphan || s.ordinal() && p.Slot >= s.desired.Replicas {
+		if !p.DeleteRequested || p.Membership == Orphan || s.ordinal() && !s.inBase(p.Slot) || s.held(p, wantDelete) {
 			continue
 		}
 		s.deletePod(p, false, appsv1.WhyRequested, "the pod carries the label "+appsv1.LabelDelete+"=true", nil)
@@ -42,21 +42,25 @@ func honourLabel(s *scene) bool {
 }
 
 // scaleDown condemns what is too many: with ordinals the pods from replicas
-// upward, highest first, otherwise the least useful ones. An orphan is adopted
-// first and counts only in a later pass, as a member: should the adoption fail,
-// no member has been given up for it.
+// upward, highest first, otherwise the least useful ones. What a rollout needs
+// beyond replicas is not too many. An orphan is adopted first and counts only
+// in a later pass, as a member: should the adoption fail, no member has been
+// given up for it.
 func scaleDown(s *scene) bool {
 	if s.ordinal() {
 		s.condemnOrdinals()
 		return false
 	}
 	members := slices.DeleteFunc(s.staying(), func(p *Pod) bool { return p.Membership == Orphan })
-	surplus := len(members) - s.desired.Replicas
+	surplus := len(members) - s.desired.Replicas - s.surge
 	if surplus <= 0 {
 		return false
 	}
 	numbers := map[string]int64{"live": int64(len(members)), "replicas": int64(s.desired.Replicas)}
 	for _, v := range rankVictims(members, s.decision.UpdateRevision)[:surplus] {
+		if s.held(v.pod, wantDelete) {
+			continue
+		}
 		s.deletePod(v.pod, false, appsv1.WhyScaleDown,
 			fmt.Sprintf("%s, %d asked for; chosen because %s", count(len(members), "live pod"), s.desired.Replicas, v.because),
 			numbers)
@@ -66,67 +70,182 @@ func scaleDown(s *scene) bool {
 
 func (s *scene) condemnOrdinals() {
 	condemned := slices.DeleteFunc(s.staying(), func(p *Pod) bool {
-		return p.Slot != NoSlot && p.Slot < s.desired.Replicas || p.Membership == Orphan
+		return s.inBase(p.Slot) || s.inSurge(p.Slot) || p.Membership == Orphan
 	})
 	slices.SortFunc(condemned, func(a, b *Pod) int { return b.Slot - a.Slot })
 	numbers := map[string]int64{"condemned": int64(len(condemned)), "replicas": int64(s.desired.Replicas)}
 	for _, p := range condemned {
-		message := fmt.Sprintf("ordinal %d is not below replicas %d", p.Slot, s.desired.Replicas)
-		if p.Slot == NoSlot {
-			message = "the pod's name is none of this fleet's ordinals"
+		if s.held(p, wantDelete) {
+			continue
 		}
-		s.deletePod(p, false, appsv1.WhyScaleDown, message, numbers)
+		reason, message := s.condemnWhy(p)
+		s.deletePod(p, false, reason, message, numbers)
 	}
+}
+
+// condemnWhy tells a scale-down from the end of a surge: a pod of the goal
+// that stands right behind the base was one that the rollout made.
+func (s *scene) condemnWhy(p *Pod) (reason, message string) {
+	place := s.position(p.Slot)
+	switch {
+	case p.Slot == NoSlot:
+		return appsv1.WhyScaleDown, "the pod's name is none of this fleet's ordinals"
+	case place < 0:
+		return appsv1.WhyReserved, fmt.Sprintf("ordinal %d is reserved", p.Slot)
+	case s.observed.Status.ObservedGeneration == s.desired.Generation &&
+		place < s.desired.Replicas+s.desired.Update.MaxSurge && p.Revision == s.decision.UpdateRevision:
+		return appsv1.WhySurgeOver, fmt.Sprintf("the rollout no longer needs more than %s", count(s.desired.Replicas, "pod"))
+	}
+	return appsv1.WhyScaleDown, fmt.Sprintf("ordinal %d is not below replicas %d", p.Slot, s.desired.Replicas)
 }
 
 // scaleUp fills free slots, lowest first. With ordinals the slots are given,
 // and one whose old pod is still there waits for it; otherwise any free slot
 // will do.
 func scaleUp(s *scene) bool {
-	live := len(s.staying())
-	missing := max(0, s.desired.Replicas-live)
-	if !s.ordinal() {
-		missing = max(0, missing-s.onBackoff)
-	}
-	occupied := s.occupied()
-	held := make(map[string]bool, len(s.observed.HeldNames))
-	for _, name := range s.observed.HeldNames {
-		held[name] = true
-	}
-	reason := s.createWhy()
-	message := fmt.Sprintf("%s, %d asked for", count(live, "live pod"), s.desired.Replicas)
-	numbers := map[string]int64{"live": int64(live), "replicas": int64(s.desired.Replicas)}
-
-	for slot := 0; s.wantsSlot(slot, missing); slot++ {
+	f := s.newFilling()
+	for slot := 0; f.wants(slot); slot++ {
+		if s.ordinal() && !s.inBase(slot) && !s.inSurge(slot) {
+			continue
+		}
 		name := SlotName(&s.desired, slot)
-		switch holder := occupied[name]; {
+		switch holder := f.occupied[name]; {
 		case holder != nil:
 			s.blockOnHolder(holder, slot)
 			continue
 		case s.leaving[name]:
 			s.blockOnTermination(name, slot)
 			continue
-		case held[name]:
+		case f.held[name]:
 			s.blockOnName(name, slot)
+			continue
+		}
+		claims, blocked := s.claimsFor(name, slot)
+		if blocked {
 			continue
 		}
 		pod := &Pod{Name: name, Slot: slot}
 		if !s.room(CreatePod, pod) {
 			break
 		}
-		missing--
-		occupied[name] = pod
-		s.act(Action{Verb: CreatePod, Pod: name, Slot: slot, Revision: s.decision.UpdateRevision}, reason, message, numbers)
+		f.occupied[name] = pod
+		f.fill(pod, claims)
 	}
+	s.decision.Actions = append(append(s.decision.Actions, f.claims...), f.creates...)
 	return false
 }
 
-// wantsSlot says how far scaleUp walks.
-func (s *scene) wantsSlot(slot, missing int) bool {
-	if s.ordinal() {
-		return slot < s.desired.Replicas
+// filling is the state of one scaleUp.
+type filling struct {
+	*scene
+	live, missing int
+	// updated and old count the pods on the goal and on other revisions.
+	updated, old    int
+	occupied        map[string]*Pod
+	held            map[string]bool
+	why             Why
+	surgeWhy        Why
+	claims, creates []Action
+}
+
+func (s *scene) newFilling() *filling {
+	f := &filling{scene: s, occupied: s.occupied(), held: make(map[string]bool, len(s.observed.HeldNames))}
+	for _, name := range s.observed.HeldNames {
+		f.held[name] = true
 	}
-	return missing > 0
+	for _, p := range s.staying() {
+		f.live++
+		if p.Revision == s.decision.UpdateRevision {
+			f.updated++
+		} else {
+			f.old++
+		}
+	}
+	f.missing = max(0, s.desired.Replicas+s.surge-f.live-s.waitedFor()-s.onBackoff)
+	numbers := map[string]int64{"live": int64(f.live), "replicas": int64(s.desired.Replicas)}
+	f.why = Why{Rule: s.rule, Reason: s.createWhy(), Numbers: numbers,
+		Message: fmt.Sprintf("%s, %d asked for", count(f.live, "live pod"), s.desired.Replicas)}
+	f.surgeWhy = Why{Rule: s.rule, Reason: appsv1.WhyRolloutSurge, Numbers: numbers,
+		Message: fmt.Sprintf("carries the load while others are recreated; maxSurge is %d", s.desired.Update.MaxSurge)}
+	return f
+}
+
+// waitedFor is how many terminating pods still count as pods: those whose
+// successor has to wait for them.
+func (s *scene) waitedFor() int {
+	if s.ordinal() || s.desired.Terminating.Policy == appsv1.TerminatingReplaceAtOnce || s.desired.Terminating.Policy == "" {
+		return 0
+	}
+	waited := 0
+	for _, p := range s.terminating {
+		if s.gone[p.Name] {
+			continue
+		}
+		if s.desired.Terminating.Policy == appsv1.TerminatingAfterTimeout {
+			left := p.DeletedAt.Add(s.desired.Terminating.Timeout).Sub(s.now)
+			if left <= 0 {
+				continue
+			}
+			s.lookAfter(left)
+		}
+		waited++
+	}
+	if waited > 0 && len(s.staying()) < s.desired.Replicas {
+		s.block(Blocked{
+			Verb: CreatePod, Pod: s.terminating[0].Name, Slot: NoSlot, By: appsv1.BlockedByTermination, Count: waited,
+			Message: "terminating.policy is " + string(s.desired.Terminating.Policy),
+		})
+	}
+	return waited
+}
+
+// wants says how far to walk.
+func (f *filling) wants(slot int) bool {
+	if f.ordinal() {
+		return slot < f.desired.Replicas+f.surge+len(f.desired.Reserved)
+	}
+	return f.missing > 0
+}
+
+func (f *filling) fill(pod *Pod, claims []Action) {
+	f.missing--
+	revision, why := f.revisionFor(pod.Slot), f.why
+	switch {
+	case f.ordinal() && !f.inBase(pod.Slot):
+		revision, why = f.decision.UpdateRevision, f.surgeWhy
+	case !f.ordinal() && f.live >= f.desired.Replicas:
+		why = f.surgeWhy
+	}
+	f.live++
+	if revision == f.decision.UpdateRevision {
+		f.updated++
+	} else {
+		f.old++
+	}
+	for _, c := range claims {
+		c.Why = Why{Rule: f.rule, Reason: appsv1.WhyClaimMissing, Message: "the pod " + pod.Name + " needs it"}
+		f.claims = append(f.claims, c)
+	}
+	f.creates = append(f.creates, Action{Verb: CreatePod, Pod: pod.Name, Slot: pod.Slot, Revision: revision, Why: why})
+}
+
+// revisionFor is the revision of a new pod: the goal, unless the slot is
+// behind the partition, or the rollout stands still and as many pods as had
+// moved before are on the goal already.
+func (f *filling) revisionFor(slot int) string {
+	current, update := f.decision.CurrentRevision, f.decision.UpdateRevision
+	if current == "" || current == update || f.findRevision(current) == nil {
+		return update
+	}
+	switch {
+	case f.ordinal() && f.position(slot) < f.partition():
+		return current
+	case !f.ordinal() && f.old < f.partition():
+		return current
+	case f.halted != "" && f.updated >= int(f.observed.Status.UpdatedReplicas):
+		return current
+	}
+	return update
 }
 
 // occupied maps every name to the pod that has it, dead or alive. A slot is
@@ -180,6 +299,9 @@ func (s *scene) createWhy() string {
 	if s.observed.Status.ObservedGeneration != s.desired.Generation ||
 		growing != nil && growing.Reason == appsv1.ReasonScalingUp {
 		return appsv1.WhyScaleUp
+	}
+	if current := s.decision.CurrentRevision; current != "" && current != s.decision.UpdateRevision && s.halted == "" {
+		return appsv1.WhyRolloutRecreate
 	}
 	return appsv1.WhyMissing
 }

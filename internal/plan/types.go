@@ -42,11 +42,21 @@ type Desired struct {
 	Identity   appsv1.Identity `json:"identity"`
 	Selector   string          `json:"selector"`
 
-	Replicas             int           `json:"replicas"`
-	MinReady             time.Duration `json:"minReady,omitempty"`
-	Paused               bool          `json:"paused,omitempty"`
-	FailedPods           FailedPods    `json:"failedPods"`
-	RevisionHistoryLimit int           `json:"revisionHistoryLimit"`
+	Replicas    int           `json:"replicas"`
+	MinReady    time.Duration `json:"minReady,omitempty"`
+	Paused      bool          `json:"paused,omitempty"`
+	FailedPods  FailedPods    `json:"failedPods"`
+	Update      Update        `json:"update"`
+	Terminating Terminating   `json:"terminating,omitzero"`
+	// Restart is when the user asked for a restart: older pods are recreated.
+	Restart time.Time `json:"restart,omitzero"`
+	// Pin is the name or the number of the revision to stay on.
+	Pin string `json:"pin,omitempty"`
+	// Reserved are ordinals that get no pod.
+	Reserved []int `json:"reserved,omitempty"`
+	// Claims are the volume claims that every pod has of its own.
+	Claims               Claims `json:"claims,omitzero"`
+	RevisionHistoryLimit int    `json:"revisionHistoryLimit"`
 
 	// Finalizer tells whether this kind of owner holds its deletion until
 	// its pods are settled, and whether the finalizer is there.
@@ -60,6 +70,31 @@ type FailedPods struct {
 	Limit   int           `json:"limit"`
 	Initial time.Duration `json:"initial"`
 	Max     time.Duration `json:"max"`
+}
+
+// Update is how pods follow a new revision, in numbers of pods.
+type Update struct {
+	Strategy         appsv1.UpdateStrategy `json:"strategy"`
+	MaxUnavailable   int                   `json:"maxUnavailable"`
+	MaxSurge         int                   `json:"maxSurge"`
+	Partition        int                   `json:"partition,omitempty"`
+	ProgressDeadline time.Duration         `json:"progressDeadline,omitempty"`
+	OnFailure        appsv1.FailureAction  `json:"onFailure,omitempty"`
+	UseEviction      bool                  `json:"useEviction,omitempty"`
+	ResizeDeadline   time.Duration         `json:"resizeDeadline,omitempty"`
+}
+
+// Terminating is when a terminating pod gets its successor.
+type Terminating struct {
+	Policy  appsv1.TerminatingPolicy `json:"policy,omitempty"`
+	Timeout time.Duration            `json:"timeout,omitempty"`
+}
+
+// Claims are a fleet's volume claim templates, by name.
+type Claims struct {
+	Templates   []string           `json:"templates,omitempty"`
+	WhenDeleted appsv1.ClaimPolicy `json:"whenDeleted,omitempty"`
+	WhenScaled  appsv1.ClaimPolicy `json:"whenScaled,omitempty"`
 }
 
 // FinalizerState tells about the owner's finalizer.
@@ -96,6 +131,11 @@ type Observed struct {
 	// HeldNames are pod names of ours that somebody else's pod has.
 	HeldNames []string   `json:"heldNames,omitempty"`
 	Revisions []Revision `json:"revisions,omitempty"`
+	// Changes say what leads from the revisions that pods are on to those
+	// that they may have to move to.
+	Changes []Change `json:"changes,omitempty"`
+	// Claims are the fleet's volume claims that exist.
+	Claims []Claim `json:"claims,omitempty"`
 	// NewRevision is the name a revision of the template would get.
 	NewRevision string `json:"newRevision,omitempty"`
 	// Status is the last one reported: the memory of the planner.
@@ -144,6 +184,29 @@ type Pod struct {
 	FailedAt    time.Time       `json:"failedAt,omitzero"`
 	Restarts    int             `json:"restarts,omitempty"`
 	Terminating bool            `json:"terminating,omitempty"`
+	// DeletedAt is when the deletion was asked for.
+	DeletedAt time.Time `json:"deletedAt,omitzero"`
+	// Waiting is why a container does not run, ImagePullBackOff say.
+	Waiting string `json:"waiting,omitempty"`
+
+	// Changing: a container does not yet run what the pod's spec says.
+	Changing bool `json:"changing,omitempty"`
+	// Gate is the state of our readiness gate.
+	Gate Gate `json:"gate,omitempty"`
+	// Resize is what the node says of a resize, and ResizeSince since when.
+	Resize      ResizeState `json:"resize,omitempty"`
+	ResizeSince time.Time   `json:"resizeSince,omitzero"`
+
+	// Containers say what runs now; filled in only for pods that may have to
+	// change.
+	Containers []ContainerMark `json:"containers,omitempty"`
+
+	// HoldDelete and HoldUpdate say who holds the pod back from what.
+	// Nil means that nobody does.
+	HoldDelete *string `json:"holdDelete,omitempty"`
+	HoldUpdate *string `json:"holdUpdate,omitempty"`
+	// Wanted is what whoever holds the pod was told we want.
+	Wanted string `json:"wanted,omitempty"`
 
 	Node         string    `json:"node,omitempty"`
 	Zone         string    `json:"zone,omitempty"`
@@ -151,6 +214,67 @@ type Pod struct {
 	DeletionCost int       `json:"deletionCost,omitempty"`
 	// DeleteRequested: the user put the delete label on the pod.
 	DeleteRequested bool `json:"deleteRequested,omitempty"`
+}
+
+// ContainerMark is what a container runs: with it, one can tell later whether
+// it was restarted with another image.
+type ContainerMark struct {
+	Name        string `json:"name"`
+	ContainerID string `json:"containerID,omitempty"`
+	ImageID     string `json:"imageID,omitempty"`
+}
+
+// Gate is the state of the readiness gate of ours in a pod.
+type Gate string
+
+const (
+	// GateNone: the pod has no such gate.
+	GateNone Gate = ""
+	// GateUnset: it has the gate, and nobody has opened it yet.
+	GateUnset Gate = "Unset"
+	// GateOpen: the pod is in service.
+	GateOpen Gate = "Open"
+	// GateShut: the pod is taken out of service.
+	GateShut Gate = "Shut"
+)
+
+// ResizeState is what a node says of a resize in place.
+type ResizeState string
+
+const (
+	// ResizeNone: nothing is pending.
+	ResizeNone ResizeState = ""
+	// ResizeInProgress: the node is at it.
+	ResizeInProgress ResizeState = "InProgress"
+	// ResizeDeferred: the node has no room now.
+	ResizeDeferred ResizeState = "Deferred"
+	// ResizeInfeasible: the node will never have room.
+	ResizeInfeasible ResizeState = "Infeasible"
+)
+
+// Change is what leads from one revision to another: which parts of a running
+// pod would change, and what of it cannot be changed while it runs.
+type Change struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Recreate says what cannot be changed in place; empty means nothing.
+	Recreate string `json:"recreate,omitempty"`
+	// Metadata: labels or annotations differ.
+	Metadata bool `json:"metadata,omitempty"`
+	// Images are the containers whose image differs.
+	Images []string `json:"images,omitempty"`
+	// Resize are the containers whose cpu or memory differs.
+	Resize []string `json:"resize,omitempty"`
+	// Restarts: the change restarts a container that serves.
+	Restarts bool `json:"restarts,omitempty"`
+}
+
+// Claim is a volume claim of a slot.
+type Claim struct {
+	Name        string    `json:"name"`
+	UID         types.UID `json:"uid"`
+	Slot        int       `json:"slot"`
+	Terminating bool      `json:"terminating,omitempty"`
 }
 
 // Revision is a stored revision of the template.
@@ -170,12 +294,26 @@ const (
 	CreateRevision   Verb = "CreateRevision"
 	RenumberRevision Verb = "RenumberRevision"
 	AdoptPod         Verb = "AdoptPod"
-	ReleasePod       Verb = "ReleasePod"
-	OrphanPod        Verb = "OrphanPod"
-	DeletePod        Verb = "DeletePod"
-	CreatePod        Verb = "CreatePod"
-	DeleteRevision   Verb = "DeleteRevision"
-	RemoveFinalizer  Verb = "RemoveFinalizer"
+	// OpenGate and ShutGate put a pod in and out of service.
+	OpenGate Verb = "OpenGate"
+	ShutGate Verb = "ShutGate"
+	// ResizePod changes cpu and memory, UpdatePod everything else that can
+	// be changed in place; UpdatePod also moves the revision label, and
+	// comes last.
+	ResizePod Verb = "ResizePod"
+	UpdatePod Verb = "UpdatePod"
+	// TellHolder tells whoever holds a pod what we want, or no longer want.
+	TellHolder Verb = "TellHolder"
+	// EvictPod deletes through the eviction API.
+	EvictPod        Verb = "EvictPod"
+	CreateClaim     Verb = "CreateClaim"
+	DeleteClaim     Verb = "DeleteClaim"
+	ReleasePod      Verb = "ReleasePod"
+	OrphanPod       Verb = "OrphanPod"
+	DeletePod       Verb = "DeletePod"
+	CreatePod       Verb = "CreatePod"
+	DeleteRevision  Verb = "DeleteRevision"
+	RemoveFinalizer Verb = "RemoveFinalizer"
 )
 
 // Action is one write.
@@ -185,6 +323,16 @@ type Action struct {
 	UID      types.UID `json:"uid,omitempty"`
 	Slot     int       `json:"slot"`
 	Revision string    `json:"revision,omitempty"`
+	// From is the revision that a change in place starts from.
+	From string `json:"from,omitempty"`
+	// Replaced are the containers that a change in place restarts, as they
+	// are before it.
+	Replaced []ContainerMark `json:"replaced,omitempty"`
+	// Claim is the claim's name, Template that of its template.
+	Claim    string `json:"claim,omitempty"`
+	Template string `json:"template,omitempty"`
+	// Wanted is what a holder is told.
+	Wanted string `json:"wanted,omitempty"`
 	// Number is the revision's number.
 	Number int64 `json:"number,omitempty"`
 	// ResourceVersion, where set, is a precondition: the action is right
@@ -211,6 +359,8 @@ type Blocked struct {
 	Slot    int    `json:"slot"`
 	By      string `json:"by"`
 	Message string `json:"message"`
+	// Count is how many pods this speaks of; Pod is the first of them.
+	Count int `json:"count,omitempty"`
 	// Until is set where the wait ends by itself.
 	Until time.Time `json:"until,omitzero"`
 }
@@ -224,6 +374,8 @@ type Counts struct {
 	Terminating int `json:"terminating"`
 	Failed      int `json:"failed"`
 	Lost        int `json:"lost"`
+	// Stale counts the pods that still have to move to the update revision.
+	Stale int `json:"stale"`
 }
 
 // LivePod is what Report has to know of a pod that lives.
@@ -244,6 +396,12 @@ type Decision struct {
 	UpdateRevision  string                `json:"updateRevision,omitempty"`
 	CurrentRevision string                `json:"currentRevision,omitempty"`
 	Failures        *appsv1.FailureRecord `json:"failures,omitempty"`
+	// Rollout, Rollback and Held are the planner's memory for the next time.
+	Rollout  *appsv1.RolloutRecord  `json:"rollout,omitempty"`
+	Rollback *appsv1.RollbackRecord `json:"rollback,omitempty"`
+	Held     []appsv1.HeldPod       `json:"held,omitempty"`
+	// Waiting is the first reason for which a container does not run.
+	Waiting string `json:"waiting,omitempty"`
 	// NextLook is how long the planner can wait without an event; 0 means
 	// for ever.
 	NextLook time.Duration `json:"nextLook,omitempty"`

@@ -21,6 +21,7 @@ package podrender
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -82,6 +83,48 @@ func setAppImage(spec *corev1.PodSpec, image string) {
 			spec.Containers[i].Image = image
 		}
 	}
+}
+
+// WithGate adds our readiness gate to a rendered pod.
+func WithGate(pod *corev1.Pod) {
+	for _, gate := range pod.Spec.ReadinessGates {
+		if gate.ConditionType == appsv1.GateInService {
+			return // the template asks for it itself
+		}
+	}
+	pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: appsv1.GateInService})
+}
+
+// WithClaims gives a rendered pod its own volume claims. As with a StatefulSet,
+// a claim takes the place of a volume of the same name.
+func WithClaims(pod *corev1.Pod, templates []string, claimName func(template, pod string) string) {
+	for _, template := range templates {
+		pod.Spec.Volumes = slices.DeleteFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == template })
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{
+			Name: template,
+			VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
+				ClaimName: claimName(template, pod.Name),
+			}},
+		})
+	}
+}
+
+// Claim renders a volume claim from its template. It has no owner: whether it
+// outlives the fleet is the retention policy's to say.
+func Claim(owner Owner, template *corev1.PersistentVolumeClaim, name string) *corev1.PersistentVolumeClaim {
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: owner.Namespace,
+			Labels: maps.Clone(template.Labels), Annotations: maps.Clone(template.Annotations),
+		},
+		Spec: *template.Spec.DeepCopy(),
+	}
+	if claim.Labels == nil {
+		claim.Labels = map[string]string{}
+	}
+	maps.Copy(claim.Labels, owner.Labels)
+	claim.Labels[LabelManagedBy] = ManagedBy
+	return claim
 }
 
 // Pod renders the pod of one slot.

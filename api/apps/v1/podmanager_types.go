@@ -19,6 +19,7 @@ package v1
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // Identity says how pods are named.
@@ -50,6 +51,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.image) || has(self.template)",message="set image, or template with at least one container"
 // +kubebuilder:validation:XValidation:rule="has(self.image) || !has(self.template) || (has(self.template.spec) && size(self.template.spec.containers) > 0)",message="template has no container: add one under template.spec.containers, or set image"
 // +kubebuilder:validation:XValidation:rule="!has(self.image) || !has(self.template) || !has(self.template.spec) || size(self.template.spec.containers) == 0 || self.template.spec.containers.exists(c, c.name == 'app')",message="image is the image of the container named app, but the template has no container of that name: name one app, or leave image out"
+// +kubebuilder:validation:XValidation:rule="!has(self.volumeClaimTemplates) || size(self.volumeClaimTemplates) == 0 || self.identity == 'Ordinal'",message="volumeClaimTemplates need identity Ordinal, so that a pod finds its claims again"
+// +kubebuilder:validation:XValidation:rule="!has(self.reserveOrdinals) || size(self.reserveOrdinals) == 0 || self.identity == 'Ordinal'",message="reserveOrdinals need identity Ordinal"
 type PodManagerSpec struct {
 	// Replicas is the number of pods to keep.
 	// +kubebuilder:default=3
@@ -66,7 +69,7 @@ type PodManagerSpec struct {
 	Image string `json:"image,omitempty"`
 
 	// Template is the pod to make: metadata and spec as in a Deployment. The labels podmanager, podmanager-uid and those under apps.mycompany.com are reserved for the operator.
-	// +kubebuilder:validation:XValidation:rule="!has(self.metadata) || !has(self.metadata.labels) || !['podmanager', 'podmanager-uid', 'apps.mycompany.com/revision', 'apps.mycompany.com/slot', 'apps.mycompany.com/delete'].exists(l, l in self.metadata.labels)",message="the labels podmanager, podmanager-uid, apps.mycompany.com/revision, apps.mycompany.com/slot and apps.mycompany.com/delete are set by the operator: leave them out of template.metadata.labels"
+	// +kubebuilder:validation:XValidation:rule="!has(self.metadata) || !has(self.metadata.labels) || !['podmanager', 'podmanager-uid', 'apps.mycompany.com/revision', 'apps.mycompany.com/slot', 'apps.mycompany.com/delete', 'apps.mycompany.com/wanted'].exists(l, l in self.metadata.labels)",message="the labels podmanager, podmanager-uid, apps.mycompany.com/revision, apps.mycompany.com/slot, apps.mycompany.com/delete and apps.mycompany.com/wanted are set by the operator: leave them out of template.metadata.labels"
 	// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.restartPolicy) || self.spec.restartPolicy == 'Always'",message="restartPolicy must be Always: a PodManager keeps its pods running"
 	// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.activeDeadlineSeconds)",message="activeDeadlineSeconds ends pods that a PodManager has to keep running: leave it out"
 	// +optional
@@ -89,6 +92,39 @@ type PodManagerSpec struct {
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 
+	// Update says how pods follow a changed template.
+	// +kubebuilder:default={}
+	// +optional
+	Update Update `json:"update,omitzero"`
+
+	// ScaleDown says which pods go first when there are too many.
+	// +kubebuilder:default={}
+	// +optional
+	ScaleDown ScaleDown `json:"scaleDown,omitzero"`
+
+	// Terminating says whether a pod gets its successor while it still terminates. With identity Ordinal a successor always waits, because it needs the name.
+	// +kubebuilder:default={}
+	// +optional
+	Terminating Terminating `json:"terminating,omitzero"`
+
+	// ReserveOrdinals are ordinals that get no pod, for identity Ordinal: with replicas 3 and [1] the pods are NAME-0, NAME-2 and NAME-3.
+	// +kubebuilder:validation:MaxItems=1000
+	// +kubebuilder:validation:items:Minimum=0
+	// +listType=set
+	// +optional
+	ReserveOrdinals []int32 `json:"reserveOrdinals,omitempty"`
+
+	// VolumeClaimTemplates are claims that every pod gets of its own, named TEMPLATE-POD, for identity Ordinal. A pod that is replaced finds its claims again.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=atomic
+	// +optional
+	VolumeClaimTemplates []corev1.PersistentVolumeClaim `json:"volumeClaimTemplates,omitempty"`
+
+	// PersistentVolumeClaimRetentionPolicy says what becomes of the claims of pods that are scaled away or deleted with this object.
+	// +kubebuilder:default={}
+	// +optional
+	PersistentVolumeClaimRetentionPolicy ClaimRetention `json:"persistentVolumeClaimRetentionPolicy,omitzero"`
+
 	// FailedPods says how pods that failed are replaced and how many are kept for inspection.
 	// +kubebuilder:default={}
 	// +optional
@@ -105,6 +141,156 @@ type PodManagerSpec struct {
 	// +kubebuilder:validation:Maximum=1000
 	// +optional
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
+}
+
+// UpdateStrategy says how pods follow a changed template.
+// +kubebuilder:validation:Enum=InPlaceIfPossible;Recreate;OnDelete
+type UpdateStrategy string
+
+const (
+	// UpdateInPlace changes pods in place where the change allows it and
+	// recreates them where it does not.
+	UpdateInPlace UpdateStrategy = "InPlaceIfPossible"
+	// UpdateRecreate always recreates.
+	UpdateRecreate UpdateStrategy = "Recreate"
+	// UpdateOnDelete leaves pods alone until the user deletes them.
+	UpdateOnDelete UpdateStrategy = "OnDelete"
+)
+
+// FailureAction says what to do with a rollout that makes no progress.
+// +kubebuilder:validation:Enum=Pause;Rollback
+type FailureAction string
+
+const (
+	// FailurePause stops the rollout and waits for a person.
+	FailurePause FailureAction = "Pause"
+	// FailureRollback goes back to the last revision that was fully
+	// available, once.
+	FailureRollback FailureAction = "Rollback"
+)
+
+// Update says how pods follow a changed template.
+type Update struct {
+	// Strategy is InPlaceIfPossible (labels, annotations, images, cpu and memory are changed on the running pod, anything else recreates it), Recreate, or OnDelete (pods follow when you delete them).
+	// +kubebuilder:default=InPlaceIfPossible
+	// +optional
+	Strategy UpdateStrategy `json:"strategy,omitempty"`
+
+	// MaxUnavailable is how many pods, or which percentage of replicas rounded down, may be unavailable during a rollout.
+	// +kubebuilder:default="25%"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="maxUnavailable must be a number from 0 or a percentage from 0% to 100%"
+	// +optional
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+
+	// MaxSurge is how many pods, or which percentage of replicas rounded up, may exist beyond replicas while pods are recreated. Changes in place need none.
+	// +kubebuilder:default="25%"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="maxSurge must be a number from 0 or a percentage from 0% to 100%"
+	// +optional
+	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
+
+	// Partition is how many pods, or which percentage of replicas rounded up, stay on the old revision: with identity Ordinal those with the lowest ordinals.
+	// +kubebuilder:default=0
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="partition must be a number from 0 or a percentage from 0% to 100%"
+	// +optional
+	Partition *intstr.IntOrString `json:"partition,omitempty"`
+
+	// ProgressDeadlineSeconds is how long a rollout may go without a pod becoming available before it counts as failed.
+	// +kubebuilder:default=600
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=604800
+	// +optional
+	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
+
+	// OnFailure is Pause (stop and wait for a person) or Rollback (go back, once, to the last revision that was fully available).
+	// +kubebuilder:default=Pause
+	// +optional
+	OnFailure FailureAction `json:"onFailure,omitempty"`
+
+	// UseEviction recreates pods through the eviction API, so that PodDisruptionBudgets hold.
+	// +optional
+	UseEviction bool `json:"useEviction,omitempty"`
+
+	// ReadinessGate gives new pods the readiness gate apps.mycompany.com/InService, which takes a pod out of service before its image is changed in place and puts it back when it is done. It costs one more write for every pod that is created.
+	// +optional
+	ReadinessGate bool `json:"readinessGate,omitempty"`
+
+	// ResizeDeadlineSeconds is how long a node may put off a resize in place before the pod is recreated instead.
+	// +kubebuilder:default=60
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=86400
+	// +optional
+	ResizeDeadlineSeconds *int32 `json:"resizeDeadlineSeconds,omitempty"`
+}
+
+// ScaleDownPreference orders the pods that a scale-down takes.
+// +kubebuilder:validation:Enum=NotReadyFirst
+type ScaleDownPreference string
+
+// ScaleDownNotReadyFirst takes first what serves least.
+const ScaleDownNotReadyFirst ScaleDownPreference = "NotReadyFirst"
+
+// ScaleDown says which pods go first.
+type ScaleDown struct {
+	// Prefer is NotReadyFirst: pods asked for by label, then those not scheduled, not running, not ready, on an old revision, with the lower deletion cost, in the more crowded zone or node, the more recently ready.
+	// +kubebuilder:default=NotReadyFirst
+	// +optional
+	Prefer ScaleDownPreference `json:"prefer,omitempty"`
+}
+
+// TerminatingPolicy says when a terminating pod gets its successor.
+// +kubebuilder:validation:Enum=ReplaceAtOnce;WaitForDeletion;AfterTimeout
+type TerminatingPolicy string
+
+const (
+	// TerminatingReplaceAtOnce does not wait.
+	TerminatingReplaceAtOnce TerminatingPolicy = "ReplaceAtOnce"
+	// TerminatingWait waits until the pod is gone.
+	TerminatingWait TerminatingPolicy = "WaitForDeletion"
+	// TerminatingAfterTimeout waits, but not longer than timeout.
+	TerminatingAfterTimeout TerminatingPolicy = "AfterTimeout"
+)
+
+// Terminating says when a terminating pod gets its successor.
+type Terminating struct {
+	// Policy is ReplaceAtOnce, WaitForDeletion or AfterTimeout.
+	// +kubebuilder:default=ReplaceAtOnce
+	// +optional
+	Policy TerminatingPolicy `json:"policy,omitempty"`
+
+	// Timeout is how long AfterTimeout waits, for example 30s.
+	// +kubebuilder:default="30s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +optional
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+}
+
+// ClaimPolicy says what becomes of a claim.
+// +kubebuilder:validation:Enum=Retain;Delete
+type ClaimPolicy string
+
+const (
+	// ClaimRetain keeps the claim and its data.
+	ClaimRetain ClaimPolicy = "Retain"
+	// ClaimDelete deletes the claim.
+	ClaimDelete ClaimPolicy = "Delete"
+)
+
+// ClaimRetention says what becomes of claims, as in a StatefulSet.
+type ClaimRetention struct {
+	// WhenDeleted is Retain or Delete: the claims when this object is deleted.
+	// +kubebuilder:default=Retain
+	// +optional
+	WhenDeleted ClaimPolicy `json:"whenDeleted,omitempty"`
+
+	// WhenScaled is Retain or Delete: the claims of pods that are scaled away.
+	// +kubebuilder:default=Retain
+	// +optional
+	WhenScaled ClaimPolicy `json:"whenScaled,omitempty"`
 }
 
 // FailedPods says how pods that failed are replaced.
@@ -176,7 +362,7 @@ type PodManagerStatus struct {
 	// +optional
 	AvailableReplicas int32 `json:"availableReplicas"`
 
-	// UpdatedReplicas counts the live pods made from the newest template.
+	// UpdatedReplicas counts the live pods that are on updateRevision.
 	// +optional
 	UpdatedReplicas int32 `json:"updatedReplicas"`
 
@@ -184,11 +370,11 @@ type PodManagerStatus struct {
 	// +optional
 	TerminatingReplicas int32 `json:"terminatingReplicas"`
 
-	// CurrentRevision is the newest revision that all pods were on.
+	// CurrentRevision is the last revision on which the whole fleet was available.
 	// +optional
 	CurrentRevision string `json:"currentRevision,omitempty"`
 
-	// UpdateRevision is the revision of the newest template.
+	// UpdateRevision is the revision that the pods move to: that of the template, unless another is pinned or a failed one was rolled back.
 	// +optional
 	UpdateRevision string `json:"updateRevision,omitempty"`
 
@@ -204,6 +390,19 @@ type PodManagerStatus struct {
 	// Failures remembers the pods that failed in a row, for the backoff.
 	// +optional
 	Failures *FailureRecord `json:"failures,omitempty"`
+
+	// Rollout remembers how far the rollout to updateRevision got, for the progress deadline.
+	// +optional
+	Rollout *RolloutRecord `json:"rollout,omitempty"`
+
+	// Rollback tells that a failed revision was taken back. It stays until the template changes.
+	// +optional
+	Rollback *RollbackRecord `json:"rollback,omitempty"`
+
+	// Held lists pods that an outside controller holds back from deletion or from a change in place, 100 at most.
+	// +listType=atomic
+	// +optional
+	Held []HeldPod `json:"held,omitempty"`
 
 	// Conditions are Ready (always), Reconciling and Stalled (only while they are true) and Paused.
 	// +listType=map
@@ -229,11 +428,50 @@ type FailureRecord struct {
 	RetryTime metav1.Time `json:"retryTime"`
 }
 
+// RolloutRecord remembers how far a rollout got.
+type RolloutRecord struct {
+	// Revision is the revision the pods move to.
+	Revision string `json:"revision"`
+	// Done is how many pods of it were available at most.
+	Done int32 `json:"done"`
+	// ProgressTime is when that number last grew.
+	ProgressTime metav1.Time `json:"progressTime"`
+	// ResizeRefused is what the API server said when it refused to resize pods in place for this revision, which then recreates them.
+	// +optional
+	ResizeRefused string `json:"resizeRefused,omitempty"`
+}
+
+// RollbackRecord tells that a failed revision was taken back.
+type RollbackRecord struct {
+	// From is the revision that failed.
+	From string `json:"from"`
+	// To is the revision that the pods went back to.
+	To string `json:"to"`
+	// Time is when it was decided.
+	Time metav1.Time `json:"time"`
+	// Message says why.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// HeldPod is a pod that an outside controller holds.
+type HeldPod struct {
+	// Pod is its name.
+	Pod string `json:"pod"`
+	// From is what it is held back from: delete or update.
+	From string `json:"from"`
+	// By is the value of the label that holds it.
+	// +optional
+	By string `json:"by,omitempty"`
+	// Since is when the operator began to wait.
+	Since metav1.Time `json:"since"`
+}
+
 // Decision is one entry of the history: what was done to which pods, and why.
 type Decision struct {
 	// Time is when it was done.
 	Time metav1.Time `json:"time"`
-	// Action is what was done: Created, Deleted, Adopted, Released or Orphaned.
+	// Action is what was done: Created, Deleted, Evicted, Updated, Adopted, Released, Orphaned or RolledBack.
 	Action string `json:"action"`
 	// Count is the number of pods.
 	Count int32 `json:"count"`
@@ -262,6 +500,7 @@ type Decision struct {
 // +kubebuilder:printcolumn:name="Available",type=integer,JSONPath=`.status.availableReplicas`,description="How many pods have been ready for minReadySeconds"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Image",type=string,JSONPath=`.spec.image`,priority=1
+// +kubebuilder:printcolumn:name="Strategy",type=string,JSONPath=`.spec.update.strategy`,priority=1
 // +kubebuilder:printcolumn:name="Revision",type=string,JSONPath=`.status.updateRevision`,priority=1
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 52",message="metadata.name must be at most 52 characters, so that its pods' names with their ordinals stay valid host names"
 type PodManager struct {

@@ -35,6 +35,33 @@ const (
 	// LabelDelete with the value "true" is a user's request that this very
 	// pod goes: first in a scale-down, replaced otherwise.
 	LabelDelete = "apps.mycompany.com/delete"
+	// LabelHoldDelete on a pod, with any value, keeps the operator from
+	// deleting it until the label is taken off.
+	LabelHoldDelete = "hold.apps.mycompany.com/delete"
+	// LabelHoldUpdate on a pod, with any value, keeps the operator from
+	// changing it in place until the label is taken off.
+	LabelHoldUpdate = "hold.apps.mycompany.com/update"
+	// LabelWanted is put on a held pod: delete or update, what the operator
+	// would do to it. It tells whoever holds the pod that it is time.
+	LabelWanted = "apps.mycompany.com/wanted"
+
+	// AnnotationPin on a PodManager keeps its pods on a stored revision,
+	// given by name or number, whatever the template says.
+	AnnotationPin = "apps.mycompany.com/pin-revision"
+	// AnnotationRestart on a PodManager, with a time in RFC 3339, recreates
+	// every pod that is older, within the budget.
+	AnnotationRestart = "apps.mycompany.com/restartedAt"
+	// AnnotationKubectlRestart in the template is what kubectl rollout
+	// restart writes. A change of it recreates pods, although it is but an
+	// annotation.
+	AnnotationKubectlRestart = "kubectl.kubernetes.io/restartedAt"
+	// AnnotationInPlace on a pod remembers what a change in place replaces.
+	AnnotationInPlace = "apps.mycompany.com/in-place"
+
+	// GateInService is the readiness gate and condition that takes a pod out
+	// of service during a change in place.
+	GateInService = "apps.mycompany.com/InService"
+
 	// LabelApp is set to the PodManager's name where the template has no
 	// label of that key.
 	LabelApp = "app"
@@ -52,7 +79,7 @@ const (
 
 // ReservedLabels are the labels that a template must not set.
 func ReservedLabels() []string {
-	return []string{LabelName, LabelUID, LabelRevision, LabelSlot, LabelDelete}
+	return []string{LabelName, LabelUID, LabelRevision, LabelSlot, LabelDelete, LabelWanted}
 }
 
 // Condition types of a PodManager.
@@ -100,6 +127,16 @@ const (
 	// ReasonNameTaken: a pod that is not ours has the name of one of our
 	// slots.
 	ReasonNameTaken = "NameTaken"
+	// ReasonRollingOut: pods move to a new revision.
+	ReasonRollingOut = "RollingOut"
+	// ReasonProgressDeadlineExceeded: a rollout made no progress in time.
+	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
+	// ReasonRolledBack: the last revision failed and was taken back.
+	ReasonRolledBack = "RolledBack"
+	// ReasonPinnedRevisionMissing: the pin names no stored revision.
+	ReasonPinnedRevisionMissing = "PinnedRevisionMissing"
+	// ReasonHeld: pods are held back by an outside controller.
+	ReasonHeld = "Held"
 	// ReasonPodsFailing: pods fail again and again and are replaced with a
 	// growing backoff.
 	ReasonPodsFailing = "PodsFailing"
@@ -118,6 +155,10 @@ const (
 	// ReasonOrphaned: pods were left behind because deletion.policy is
 	// Orphan.
 	ReasonOrphaned = "Orphaned"
+	// ReasonUpdated: pods were changed in place.
+	ReasonUpdated = "Updated"
+	// ReasonEvicted: pods were evicted, to be recreated.
+	ReasonEvicted = "Evicted"
 	// ReasonFailed: a write was refused or a pod failed.
 	ReasonFailed = "Failed"
 )
@@ -152,6 +193,35 @@ const (
 	WhyLabelsEdited = "LabelsEdited"
 	// WhyCorpseLimit: more failed pods than failedPods.limit are kept.
 	WhyCorpseLimit = "FailedPodsLimit"
+	// WhyRolloutInPlace: the pod follows the new revision in place.
+	WhyRolloutInPlace = "RolloutInPlace"
+	// WhyRolloutRecreate: the change cannot be made in place.
+	WhyRolloutRecreate = "RolloutRecreate"
+	// WhyRolloutSurge: an extra pod carries the load while others are
+	// recreated.
+	WhyRolloutSurge = "RolloutSurge"
+	// WhySurgeOver: the rollout no longer needs the extra pod.
+	WhySurgeOver = "SurgeOver"
+	// WhyRestart: the user asked for a restart.
+	WhyRestart = "Restart"
+	// WhyResizeInfeasible: the node says that it can never hold the resize.
+	WhyResizeInfeasible = "ResizeInfeasible"
+	// WhyResizeDeferred: the node put the resize off for too long.
+	WhyResizeDeferred = "ResizeDeferred"
+	// WhyOutOfService: the pod leaves service before its change in place.
+	WhyOutOfService = "OutOfService"
+	// WhyInService: the change in place is done, or was never needed.
+	WhyInService = "InService"
+	// WhyHeld: an outside controller holds the pod and is told.
+	WhyHeld = "Held"
+	// WhyReserved: the pod's ordinal is reserved.
+	WhyReserved = "OrdinalReserved"
+	// WhyClaimMissing: the slot's claim does not exist yet.
+	WhyClaimMissing = "ClaimMissing"
+	// WhyClaimRetention: the retention policy says Delete.
+	WhyClaimRetention = "ClaimRetention"
+	// WhyProgressDeadline: the rollout made no progress in time.
+	WhyProgressDeadline = "ProgressDeadlineExceeded"
 	// WhyNewTemplate: the template differs from every stored revision.
 	WhyNewTemplate = "NewTemplate"
 	// WhyHistoryLimit: more old revisions than revisionHistoryLimit.
@@ -170,6 +240,25 @@ const (
 	BlockedByTermination = "Terminating"
 	// BlockedByName: a pod that is not ours has the slot's name.
 	BlockedByName = "NameTaken"
+	// BlockedByBudget: more pods would be unavailable, or exist, than the
+	// update allows.
+	BlockedByBudget = "Budget"
+	// BlockedByPause: spec.paused is true.
+	BlockedByPause = "Paused"
+	// BlockedByPartition: the partition keeps the pod on its old revision.
+	BlockedByPartition = "Partition"
+	// BlockedByOnDelete: with OnDelete the pod waits for the user.
+	BlockedByOnDelete = "OnDelete"
+	// BlockedByDeadline: the rollout failed and waits for a person.
+	BlockedByDeadline = "ProgressDeadlineExceeded"
+	// BlockedByHold: an outside controller holds the pod.
+	BlockedByHold = "Hold"
+	// BlockedByDisruptionBudget: a PodDisruptionBudget refuses the eviction.
+	BlockedByDisruptionBudget = "DisruptionBudget"
+	// BlockedByPin: the pinned revision does not exist.
+	BlockedByPin = "PinnedRevisionMissing"
+	// BlockedByContainer: a change in place waits for its containers.
+	BlockedByContainer = "ContainerUpdate"
 	// BlockedByBatch: the rest of a large change follows in the next pass.
 	BlockedByBatch = "Batch"
 )

@@ -28,6 +28,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -96,7 +97,7 @@ func New(kind Kind, p Parts) *Reconciler {
 		kind:     kind,
 		cache:    p.Client,
 		observer: observe.New(p.Client, p.Live, p.Ledger),
-		applier:  apply.New(p.Client, p.Live, p.Ledger),
+		applier:  apply.New(p.Client, p.Live, p.Ledger, p.Clock),
 		status:   newStatusWriter(p.Client, p.Ledger, kind),
 		recorder: p.Recorder,
 		metrics:  p.Metrics,
@@ -123,7 +124,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.metrics.reconciled(r.kind.Name(), resultError)
 		return ctrl.Result{}, err
 	}
-	seen.Observed.Status = r.kind.Status(owner)
 
 	decision := plan.Plan(fleet.Desired, seen.Observed, now)
 	outcomes, applyErr := r.applier.Apply(ctx, r.target(fleet, seen), decision.Actions)
@@ -146,6 +146,8 @@ func (r *Reconciler) target(fleet observe.Fleet, seen observe.Seen) apply.Target
 		Finalizer:      r.kind.Finalizer(),
 		Encoded:        seen.Encoded,
 		ReservedLabels: r.kind.ReservedLabels(),
+		Dress:          fleet.Dress,
+		Claim:          fleet.Claim,
 		Template: func(revision string) (*corev1.PodTemplateSpec, error) {
 			for i, stored := range seen.Observed.Revisions {
 				if stored.Name == revision && !stored.Equal {
@@ -228,12 +230,15 @@ const (
 	retryRefusal = 15 * time.Second
 )
 
+// soonRefusals are causes that change often and by themselves.
+var soonRefusals = []string{appsv1.ReasonQuotaExceeded, appsv1.BlockedByDisruptionBudget}
+
 func retryRefused(outcomes []plan.Outcome) time.Duration {
 	for i := range outcomes {
 		if outcomes[i].Result != plan.Refused {
 			continue
 		}
-		if outcomes[i].Cause == appsv1.ReasonQuotaExceeded {
+		if slices.Contains(soonRefusals, outcomes[i].Cause) {
 			return retryQuota
 		}
 		return retryRefusal

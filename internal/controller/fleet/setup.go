@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -38,6 +39,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/mycompany/pod-operator/internal/controller/crdgate"
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/observe"
 )
 
@@ -125,25 +127,52 @@ func podChanged() predicate.Predicate {
 		}
 		return before.UID != after.UID ||
 			before.Status.Phase != after.Status.Phase ||
-			readyCondition(before) != readyCondition(after) ||
 			before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
 			!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
-			!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences)
+			!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) ||
+			!slices.Equal(readConditions(before), readConditions(after)) ||
+			!slices.Equal(readContainers(before), readContainers(after))
 	}}
 }
 
-type ready struct {
+// readCondition is a condition as far as the planner reads it.
+type readCondition struct {
+	kind   corev1.PodConditionType
 	status corev1.ConditionStatus
-	since  metav1.Time
+	reason string
+	since  int64
 }
 
-func readyCondition(pod *corev1.Pod) ready {
+// readConditions are the conditions that the planner reads: readiness, our
+// gate, and what the node says of a resize.
+func readConditions(pod *corev1.Pod) []readCondition {
+	var list []readCondition
 	for i := range pod.Status.Conditions {
-		if c := &pod.Status.Conditions[i]; c.Type == corev1.PodReady {
-			return ready{c.Status, c.LastTransitionTime}
+		c := &pod.Status.Conditions[i]
+		switch c.Type {
+		case corev1.PodReady:
+			list = append(list, readCondition{kind: c.Type, status: c.Status, since: c.LastTransitionTime.Unix()})
+		case appsv1.GateInService, corev1.PodResizePending, corev1.PodResizeInProgress:
+			list = append(list, readCondition{kind: c.Type, status: c.Status, reason: c.Reason})
 		}
 	}
-	return ready{}
+	return list
+}
+
+// readContainer is what a container runs, or why it does not.
+type readContainer struct{ id, waiting string }
+
+func readContainers(pod *corev1.Pod) []readContainer {
+	var list []readContainer
+	for i := range pod.Status.ContainerStatuses {
+		c := &pod.Status.ContainerStatuses[i]
+		r := readContainer{id: c.ContainerID}
+		if c.State.Waiting != nil {
+			r.waiting = c.State.Waiting.Reason
+		}
+		list = append(list, r)
+	}
+	return list
 }
 
 // nodeLost passes the end of a node and a change of the out-of-service taint.

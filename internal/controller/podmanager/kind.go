@@ -38,6 +38,9 @@ import (
 // +kubebuilder:rbac:groups=apps.mycompany.com,resources=podmanagers/status,verbs=patch
 // +kubebuilder:rbac:groups=apps.mycompany.com,resources=podmanagers/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods/status;pods/resize,verbs=patch
+// +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=list;watch;create;delete
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
@@ -52,6 +55,10 @@ const (
 	defaultCorpses  = 1
 	defaultInitial  = 10 * time.Second
 	defaultMax      = 5 * time.Minute
+
+	defaultTerminating = 30 * time.Second
+	defaultDeadline    = 600
+	defaultResize      = 60
 )
 
 // Kind is the fleet.Kind of PodManager.
@@ -85,14 +92,18 @@ func (Kind) SetStatus(owner client.Object, status appsv1.PodManagerStatus) {
 func (Kind) Fleet(owner client.Object) observe.Fleet {
 	pm := owner.(*appsv1.PodManager)
 	selector := labels.SelectorFromSet(labels.Set{appsv1.LabelName: pm.Name})
+	ref := podrender.Owner{
+		GVK: GVK, Namespace: pm.Namespace, Name: pm.Name, UID: pm.UID,
+		Labels: map[string]string{appsv1.LabelName: pm.Name, appsv1.LabelUID: string(pm.UID)},
+	}
 	return observe.Fleet{
-		Owner: pm,
-		Ref: podrender.Owner{
-			GVK: GVK, Namespace: pm.Namespace, Name: pm.Name, UID: pm.UID,
-			Labels: map[string]string{appsv1.LabelName: pm.Name, appsv1.LabelUID: string(pm.UID)},
-		},
+		Owner:     pm,
+		Ref:       ref,
 		Desired:   desired(pm, selector.String()),
 		Template:  podrender.Template(pm.Name, pm.Spec.Image, pm.Spec.Template),
+		Status:    pm.Status,
+		Dress:     dress(pm),
+		Claim:     claim(pm, ref),
 		Selector:  selector,
 		OrphanKey: observe.OrphanKey(appsv1.LabelName, pm.Name),
 	}
@@ -121,8 +132,17 @@ func desired(pm *appsv1.PodManager, selector string) plan.Desired {
 			Max:     ptr.Deref(spec.FailedPods.Backoff.Max, metav1.Duration{Duration: defaultMax}).Duration,
 		},
 		RevisionHistoryLimit: int(ptr.Deref(spec.RevisionHistoryLimit, defaultHistory)),
-		Finalizer:            finalizer(pm),
-		Deletion:             deletion(pm),
+		Update:               update(pm),
+		Restart:              restart(pm),
+		Pin:                  pm.Annotations[appsv1.AnnotationPin],
+		Terminating: plan.Terminating{
+			Policy:  spec.Terminating.Policy,
+			Timeout: ptr.Deref(spec.Terminating.Timeout, metav1.Duration{Duration: defaultTerminating}).Duration,
+		},
+		Reserved:  reserved(pm),
+		Claims:    claims(pm),
+		Finalizer: finalizer(pm),
+		Deletion:  deletion(pm),
 	}
 }
 

@@ -1,0 +1,118 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package podmanager
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/podrender"
+)
+
+// update turns the percentages of spec.update into numbers of pods: surge and
+// partition round up, unavailable rounds down.
+func update(pm *appsv1.PodManager) plan.Update {
+	spec := &pm.Spec.Update
+	replicas := int(ptr.Deref(pm.Spec.Replicas, defaultReplicas))
+	strategy, onFailure := spec.Strategy, spec.OnFailure
+	if strategy == "" {
+		strategy = appsv1.UpdateInPlace
+	}
+	if onFailure == "" {
+		onFailure = appsv1.FailurePause
+	}
+	quarter := intstr.FromString("25%")
+	return plan.Update{
+		Strategy:         strategy,
+		MaxUnavailable:   scaled(spec.MaxUnavailable, quarter, replicas, false),
+		MaxSurge:         scaled(spec.MaxSurge, quarter, replicas, true),
+		Partition:        scaled(spec.Partition, intstr.FromInt32(0), replicas, true),
+		ProgressDeadline: time.Duration(ptr.Deref(spec.ProgressDeadlineSeconds, defaultDeadline)) * time.Second,
+		OnFailure:        onFailure,
+		UseEviction:      spec.UseEviction,
+		ResizeDeadline:   time.Duration(ptr.Deref(spec.ResizeDeadlineSeconds, defaultResize)) * time.Second,
+	}
+}
+
+// scaled resolves a number or a percentage. The schema admits nothing that
+// cannot be resolved; should it come all the same, it counts as 0.
+func scaled(value *intstr.IntOrString, otherwise intstr.IntOrString, replicas int, up bool) int {
+	n, err := intstr.GetScaledValueFromIntOrPercent(ptr.To(ptr.Deref(value, otherwise)), replicas, up)
+	if err != nil {
+		return 0
+	}
+	return max(0, n)
+}
+
+// restart is when the user last asked for a restart; a time that cannot be
+// read asks for none.
+func restart(pm *appsv1.PodManager) time.Time {
+	at, err := time.Parse(time.RFC3339, pm.Annotations[appsv1.AnnotationRestart])
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+func reserved(pm *appsv1.PodManager) []int {
+	list := make([]int, 0, len(pm.Spec.ReserveOrdinals))
+	for _, ordinal := range pm.Spec.ReserveOrdinals {
+		list = append(list, int(ordinal))
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func claims(pm *appsv1.PodManager) plan.Claims {
+	c := plan.Claims{
+		WhenDeleted: pm.Spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted,
+		WhenScaled:  pm.Spec.PersistentVolumeClaimRetentionPolicy.WhenScaled,
+	}
+	for i := range pm.Spec.VolumeClaimTemplates {
+		c.Templates = append(c.Templates, pm.Spec.VolumeClaimTemplates[i].Name)
+	}
+	return c
+}
+
+// dress gives new pods what is not part of their revision: the readiness gate
+// and the claims of their own.
+func dress(pm *appsv1.PodManager) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		if pm.Spec.Update.ReadinessGate {
+			podrender.WithGate(pod)
+		}
+		podrender.WithClaims(pod, claims(pm).Templates, plan.ClaimName)
+	}
+}
+
+func claim(pm *appsv1.PodManager, owner podrender.Owner) func(template, name string) (*corev1.PersistentVolumeClaim, error) {
+	return func(template, name string) (*corev1.PersistentVolumeClaim, error) {
+		for i := range pm.Spec.VolumeClaimTemplates {
+			if pm.Spec.VolumeClaimTemplates[i].Name == template {
+				return podrender.Claim(owner, &pm.Spec.VolumeClaimTemplates[i], name), nil
+			}
+		}
+		return nil, fmt.Errorf("PodManager %s/%s has no volume claim template %s", pm.Namespace, pm.Name, template)
+	}
+}

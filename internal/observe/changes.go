@@ -1,0 +1,135 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package observe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/podrender"
+)
+
+// changes compares the revisions that pods are on with those that they may
+// have to move to. At rest there are none, and nothing is decoded.
+func changes(seen *Seen, f Fleet) ([]plan.Change, error) {
+	templates := revisionTemplates{seen: seen, template: f.Template, decoded: map[string]*corev1.PodTemplateSpec{}}
+	var list []plan.Change
+	for _, from := range revisionsInUse(seen.Observed.Pods) {
+		for _, to := range goals(seen, f) {
+			if from == to {
+				continue
+			}
+			a, err := templates.find(from)
+			if err != nil {
+				return nil, err
+			}
+			b, err := templates.find(to)
+			if err != nil {
+				return nil, err
+			}
+			if a == nil || b == nil {
+				continue
+			}
+			c := podrender.Compare(a, b)
+			list = append(list, plan.Change{
+				From: from, To: to, Recreate: c.Recreate, Metadata: c.Metadata,
+				Images: c.Images, Resize: c.Resize, Restarts: c.Restarts,
+			})
+		}
+	}
+	return list, nil
+}
+
+func revisionsInUse(pods []plan.Pod) []string {
+	var names []string
+	for i := range pods {
+		if !slices.Contains(names, pods[i].Revision) {
+			names = append(names, pods[i].Revision)
+		}
+	}
+	return names
+}
+
+// goals are the revisions that the planner may choose: the template's, the
+// pinned one, the one a rollback leads to.
+func goals(seen *Seen, f Fleet) []string {
+	names := []string{seen.Observed.NewRevision, f.Status.CurrentRevision, f.Status.UpdateRevision}
+	for _, r := range seen.Observed.Revisions {
+		if r.Equal || f.Desired.Pin != "" && (r.Name == f.Desired.Pin || fmt.Sprint(r.Number) == f.Desired.Pin) {
+			names = append(names, r.Name)
+		}
+	}
+	if f.Status.Rollback != nil {
+		names = append(names, f.Status.Rollback.To)
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
+}
+
+// revisionTemplates decodes each revision once.
+type revisionTemplates struct {
+	seen     *Seen
+	template *corev1.PodTemplateSpec
+	decoded  map[string]*corev1.PodTemplateSpec
+}
+
+// find is the template of a revision, or nil where none is stored.
+func (t *revisionTemplates) find(name string) (*corev1.PodTemplateSpec, error) {
+	if known, ok := t.decoded[name]; ok {
+		return known, nil
+	}
+	if name == t.seen.Observed.NewRevision {
+		return t.template, nil
+	}
+	for i, r := range t.seen.Observed.Revisions {
+		if r.Name != name {
+			continue
+		}
+		template, err := podrender.Decode(t.seen.Revisions[i])
+		t.decoded[name] = template
+		return template, err
+	}
+	return nil, nil
+}
+
+// listClaims finds the fleet's volume claims, if it has any.
+func (o *Observer) listClaims(ctx context.Context, f Fleet) ([]plan.Claim, error) {
+	if len(f.Desired.Claims.Templates) == 0 {
+		return nil, nil
+	}
+	var list corev1.PersistentVolumeClaimList
+	err := o.cache.List(ctx, &list, client.InNamespace(f.Ref.Namespace),
+		client.MatchingFields{IndexClaims: f.Ref.Name}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("list the volume claims of %s/%s: %w", f.Ref.Namespace, f.Ref.Name, err)
+	}
+	claims := make([]plan.Claim, 0, len(list.Items))
+	for i := range list.Items {
+		claim := &list.Items[i]
+		claims = append(claims, plan.Claim{
+			Name: claim.Name, UID: claim.UID, Slot: plan.ClaimSlot(&f.Desired, claim.Name),
+			Terminating: claim.DeletionTimestamp != nil,
+		})
+	}
+	slices.SortFunc(claims, func(a, b plan.Claim) int { return a.Slot - b.Slot })
+	return claims, nil
+}

@@ -1,0 +1,80 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// ClaimName is the name of a pod's claim, as StatefulSets form it.
+func ClaimName(template, pod string) string { return template + "-" + pod }
+
+// ClaimSlot is the slot whose claim has this name, or NoSlot.
+func ClaimSlot(d *Desired, name string) int {
+	for _, template := range d.Claims.Templates {
+		if pod, ok := strings.CutPrefix(name, template+"-"); ok {
+			if slot := SlotOf(d, pod, ""); slot != NoSlot {
+				return slot
+			}
+		}
+	}
+	return NoSlot
+}
+
+// claimsFor are the creations of the claims that a new pod needs. A claim that
+// is still terminating is waited for: the pod would bind to it and lose it.
+func (s *scene) claimsFor(pod string, slot int) (creates []Action, blocked bool) {
+	for _, template := range s.desired.Claims.Templates {
+		name := ClaimName(template, pod)
+		i := slices.IndexFunc(s.observed.Claims, func(c Claim) bool { return c.Name == name })
+		switch {
+		case i < 0:
+			creates = append(creates, Action{Verb: CreateClaim, Slot: slot, Claim: name, Template: template})
+		case s.observed.Claims[i].Terminating:
+			s.block(Blocked{
+				Verb: CreatePod, Pod: pod, Slot: slot, By: appsv1.BlockedByTermination, Count: 1,
+				Message: "the volume claim " + name + " still terminates",
+			})
+			return nil, true
+		}
+	}
+	return creates, false
+}
+
+// keepClaims deletes, where the policy says so, the claims of slots that were
+// scaled away, once their pods are gone.
+func keepClaims(s *scene) bool {
+	if s.desired.Claims.WhenScaled != appsv1.ClaimDelete {
+		return false
+	}
+	occupied := s.occupied()
+	for _, c := range s.observed.Claims {
+		if c.Terminating || c.Slot == NoSlot || s.inBase(c.Slot) || s.inSurge(c.Slot) ||
+			occupied[SlotName(&s.desired, c.Slot)] != nil {
+			continue
+		}
+		s.deleteClaim(c, "its pod was scaled away and whenScaled is Delete")
+	}
+	return false
+}
+
+func (s *scene) deleteClaim(c Claim, message string) {
+	s.act(Action{Verb: DeleteClaim, Slot: c.Slot, Claim: c.Name, UID: c.UID}, appsv1.WhyClaimRetention, message, nil)
+}

@@ -1,0 +1,221 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// stalePod is a pod that has to move to the goal.
+type stalePod struct {
+	*Pod
+	// change is how, or nil where the pod has to be recreated.
+	change *Change
+	// because says what makes it a recreate, or what changes in place.
+	because string
+	reason  string
+}
+
+func (p *stalePod) inPlace() bool { return p.change != nil }
+
+// free: moving the pod takes nothing out of service.
+func (p *stalePod) free() bool {
+	return !p.Ready || p.inPlace() && !p.change.Restarts
+}
+
+// rollOut moves old pods to the goal. Pods that do not serve go first and free
+// of budget, so a broken revision never blocks its own fix. Of the others only
+// so many are taken out of service that replicas - maxUnavailable stay
+// available. Pods that can be changed in place are, and are never surged over.
+func rollOut(s *scene) bool {
+	s.findStale()
+	moving := s.inScope()
+	if len(moving) == 0 {
+		s.surge = s.surgeKept(0)
+		return false
+	}
+	if blocker, message := s.stopped(); blocker != "" {
+		s.blockPods(blocker, message, moving)
+		return false
+	}
+	s.move(moving, s.newBudget(s.toRecreate(moving)))
+	// What this pass takes down needs no stand-in beyond its own successor.
+	s.surge = s.surgeKept(s.toRecreate(moving))
+	return false
+}
+
+// toRecreate counts the pods that have to be recreated and are still there.
+func (s *scene) toRecreate(pods []*stalePod) int {
+	n := 0
+	for _, p := range pods {
+		if !p.inPlace() && !s.gone[p.Name] {
+			n++
+		}
+	}
+	return n
+}
+
+// findStale lists the pods that have to move, in the order to move them: what
+// does not serve first, then with ordinals the highest, otherwise the least
+// useful.
+func (s *scene) findStale() {
+	for _, p := range s.staying() {
+		if p.Membership == Orphan || s.updated(p) && !s.resizeFailed(p) {
+			continue
+		}
+		if s.ordinal() && !s.inBase(p.Slot) {
+			continue // a surge pod, or condemned
+		}
+		s.stale = append(s.stale, s.describeStale(p))
+	}
+	rank := map[string]int{}
+	if !s.ordinal() && len(s.stale) > 0 {
+		for i, v := range rankVictims(s.staying(), s.decision.UpdateRevision) {
+			rank[v.pod.Name] = i
+		}
+	}
+	slices.SortStableFunc(s.stale, func(a, b *stalePod) int {
+		return cmp.Or(first(!a.Ready, !b.Ready), rank[a.Name]-rank[b.Name], cmp.Compare(b.Slot, a.Slot))
+	})
+}
+
+func (s *scene) describeStale(p *Pod) *stalePod {
+	stale := &stalePod{Pod: p, reason: appsv1.WhyRolloutRecreate}
+	change := s.changes[[2]string{p.Revision, s.decision.UpdateRevision}]
+	refused := ""
+	if s.decision.Rollout != nil && s.decision.Rollout.Revision == s.decision.UpdateRevision {
+		refused = s.decision.Rollout.ResizeRefused
+	}
+	switch {
+	case s.restartWanted(p):
+		stale.reason, stale.because = appsv1.WhyRestart, "a restart was asked for"
+	case s.resizeFailed(p):
+		stale.reason, stale.because = resizeWhy(p)
+	case change == nil:
+		stale.because = "the pod comes from no stored revision"
+	case change.Recreate != "":
+		stale.because = change.Recreate
+	case s.desired.Update.Strategy == appsv1.UpdateRecreate:
+		stale.because = "the strategy is Recreate"
+	case len(change.Resize) > 0 && refused != "":
+		stale.because = "the resize was refused: " + refused
+	default:
+		stale.change, stale.reason, stale.because = change, appsv1.WhyRolloutInPlace, describeChange(change)
+	}
+	return stale
+}
+
+// resizeFailed: the node will not carry out a resize that is under way, or has
+// put it off for too long.
+func (s *scene) resizeFailed(p *Pod) bool {
+	switch p.Resize {
+	case ResizeInfeasible:
+		return true
+	case ResizeDeferred:
+		left := p.ResizeSince.Add(s.desired.Update.ResizeDeadline).Sub(s.now)
+		if left > 0 {
+			s.lookAfter(left)
+		}
+		return left <= 0
+	case ResizeNone, ResizeInProgress:
+	}
+	return false
+}
+
+func resizeWhy(p *Pod) (reason, because string) {
+	if p.Resize == ResizeInfeasible {
+		return appsv1.WhyResizeInfeasible, "node " + p.Node + " can never hold the new size"
+	}
+	return appsv1.WhyResizeDeferred, "node " + p.Node + " put the resize off for too long"
+}
+
+func describeChange(c *Change) string {
+	var parts []string
+	if len(c.Images) > 0 {
+		parts = append(parts, "image of "+strings.Join(c.Images, ", "))
+	}
+	if len(c.Resize) > 0 {
+		parts = append(parts, "size of "+strings.Join(c.Resize, ", "))
+	}
+	if c.Metadata {
+		parts = append(parts, "labels or annotations")
+	}
+	return "in place: " + strings.Join(parts, "; ")
+}
+
+// inScope leaves out the pods that the partition keeps on their revision. A
+// restart concerns them all the same: they come back on the revision they had.
+func (s *scene) inScope() []*stalePod {
+	keep := s.partition()
+	if keep == 0 {
+		return s.stale
+	}
+	var moving, kept []*stalePod
+	movable := len(s.stale) - keep
+	for i, p := range s.stale {
+		behind := i >= movable
+		if s.ordinal() {
+			behind = s.position(p.Slot) < keep
+		}
+		if behind && p.reason != appsv1.WhyRestart && !s.resizeFailed(p.Pod) {
+			kept = append(kept, p)
+		} else {
+			moving = append(moving, p)
+		}
+	}
+	s.blockPods(appsv1.BlockedByPartition, fmt.Sprintf("partition %d keeps them on their revision", keep), kept)
+	return moving
+}
+
+// partition is how many pods stay on the old revision: none when there is no
+// old revision to stay on.
+func (s *scene) partition() int {
+	if s.decision.CurrentRevision == "" || s.decision.CurrentRevision == s.decision.UpdateRevision {
+		return 0
+	}
+	return min(s.desired.Update.Partition, s.desired.Replicas)
+}
+
+// stopped says what keeps the whole rollout from going on.
+func (s *scene) stopped() (blocker, message string) {
+	switch {
+	case s.desired.Paused:
+		return appsv1.BlockedByPause, "spec.paused is true"
+	case s.halted == appsv1.BlockedByDeadline:
+		return appsv1.BlockedByDeadline, "the rollout failed and waits for a person"
+	case s.halted != "":
+		return s.halted, "the rollout has no goal"
+	case s.desired.Update.Strategy == appsv1.UpdateOnDelete:
+		return appsv1.BlockedByOnDelete, "with strategy OnDelete pods follow when you delete them"
+	}
+	return "", ""
+}
+
+// blockPods notes that pods are held back, as one entry.
+func (s *scene) blockPods(by, message string, pods []*stalePod) {
+	if len(pods) == 0 {
+		return
+	}
+	s.block(Blocked{
+		Verb: UpdatePod, Pod: pods[0].Name, Slot: pods[0].Slot, By: by, Message: message, Count: len(pods),
+	})
+}
