@@ -19,6 +19,8 @@ TESTFLAGS ?=
 TEST_TIMEOUT ?= 25m
 ARGS ?=
 DEBUG_ADDR ?= 127.0.0.1:2345
+# What is compiled without optimization, to be stepped through. "all" takes minutes.
+DEBUG_PACKAGES ?= github.com/mycompany/pod-operator/...
 
 CONTROLLER_GEN := $(BIN)/controller-gen
 KUSTOMIZE := $(BIN)/kustomize
@@ -90,12 +92,12 @@ clean: down ## Stop the playground and remove bin/ and dist/.
 
 .PHONY: run
 run: ## Run the operator from source, on KUBECONFIG's cluster or the playground. ARGS are its flags.
-	@$(use-cluster); go run ./cmd/manager $(ARGS)
+	@$(use-cluster); go run ./cmd/manager --zap-encoder=console $(ARGS)
 
 .PHONY: debug
 debug: $(DLV) ## Run the operator under delve, headless, on DEBUG_ADDR. ARGS are its flags.
-	go build -gcflags='all=-N -l' -o $(BIN)/manager-debug ./cmd/manager
-	@$(use-cluster); $(DLV) exec --headless --api-version=2 --accept-multiclient --listen=$(DEBUG_ADDR) $(BIN)/manager-debug -- $(ARGS)
+	go build -gcflags='$(DEBUG_PACKAGES)=-N -l' -o $(BIN)/manager-debug ./cmd/manager
+	@$(use-cluster); $(DLV) exec --headless --api-version=2 --accept-multiclient --listen=$(DEBUG_ADDR) $(BIN)/manager-debug -- --zap-encoder=console $(ARGS)
 
 .PHONY: generate
 generate: $(CONTROLLER_GEN) ## Generate the deep copies of the API types.
