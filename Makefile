@@ -85,8 +85,8 @@ build-installer: manifests $(KUSTOMIZE) ## Write dist/install.yaml, which instal
 	@echo "dist/install.yaml installs $(IMG)"
 
 .PHONY: clean
-clean: down ## Stop the playground and remove bin/ and dist/.
-	rm -rf bin dist test-output cover.out
+clean: down ## Stop the playground and remove its data, bin/ and dist/.
+	rm -rf bin dist .playground test-output cover.out
 
 ##@ Develop
 
