@@ -192,7 +192,7 @@ func (s *scene) conclude() Decision {
 	d.Counts.Lost = len(s.lost)
 	d.Counts.Stale = len(s.stale)
 
-	atRest := s.desired.Deletion == DeletionNone && len(d.Actions) == 0 && len(d.Blocked) == 0 &&
+	atRest := s.desired.Deletion == DeletionNone && len(d.Actions) == 0 && !slices.ContainsFunc(d.Blocked, Blocked.passes) &&
 		d.Counts.Available == s.desired.Replicas && d.Counts.Live == s.desired.Replicas && d.Counts.Terminating == 0
 	if atRest {
 		d.NextLook = 0
@@ -200,6 +200,17 @@ func (s *scene) conclude() Decision {
 		s.lookAfter(safetyLook)
 	}
 	return *d
+}
+
+// passes: the blocker goes away by itself, or by somebody else's doing that no
+// event of ours tells. What the user's own spec holds back does not: an edit
+// wakes us.
+func (b Blocked) passes() bool {
+	switch b.By {
+	case appsv1.BlockedByPartition, appsv1.BlockedByPause, appsv1.BlockedByOnDelete, appsv1.BlockedByDeadline, appsv1.BlockedByPin:
+		return false
+	}
+	return true
 }
 
 // available: ready for long enough, and not in the middle of a change in place
