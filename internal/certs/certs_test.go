@@ -178,20 +178,41 @@ func TestNewHostsGetACertificateAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cas, err := k.prepare(nil, noon); err != nil || cas != nil {
-		t.Fatalf("before anything is installed: %v %v", cas, err)
-	}
 	if _, err := k.GetCertificate(nil); err == nil {
-		t.Error("a certificate for no host")
+		t.Error("a certificate before anything was read")
 	}
-	for _, hosts := range [][]string{{"a"}, {"a", "b"}} {
-		if _, err := k.prepare(hosts, noon); err != nil {
+	for _, tt := range []struct{ hosts, want []string }{
+		{nil, []string{"localhost"}},
+		{[]string{"a"}, []string{"a"}},
+		{[]string{"a", "b"}, []string{"a", "b"}},
+		{nil, []string{"a", "b"}}, // uninstalled: nobody calls, so nothing has to change
+	} {
+		if _, err := k.prepare(tt.hosts, noon); err != nil {
 			t.Fatal(err)
 		}
 		got, err := k.GetCertificate(nil)
-		if err != nil || !slices.Equal(got.Leaf.DNSNames, hosts) {
-			t.Errorf("for %v: %v %v", hosts, got, err)
+		if err != nil || !slices.Equal(got.Leaf.DNSNames, tt.want) {
+			t.Errorf("for %v: %v %v", tt.hosts, got, err)
 		}
+	}
+}
+
+func TestTrustedWaitsForTheBundles(t *testing.T) {
+	clock := clocktesting.NewFakeClock(noon)
+	k, err := NewKeeper(nil, nil, Options{Holder: "me", Lifetime: time.Hour, Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.prepare([]string{"a"}, clock.Now()); err != nil || k.Trusted() == nil {
+		t.Errorf("trusted before any bundle was written, or %v", err)
+	}
+	k.advance(clock.Now())
+	if k.Trusted() == nil {
+		t.Error("trusted before the bundles reached the API servers")
+	}
+	clock.Step(propagation)
+	if err := k.Trusted(); err != nil {
+		t.Error(err)
 	}
 }
 

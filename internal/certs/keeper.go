@@ -48,6 +48,9 @@ const (
 	// maxSettle is how long a change of a bundle is given to reach every API
 	// server. Watches need milliseconds, and there is no hurry.
 	maxSettle = time.Minute
+	// propagation is what the first bundle is given to reach the API servers
+	// before Trusted says so.
+	propagation = 500 * time.Millisecond
 	// calm is the least time between two passes, so that a fight over a
 	// bundle with somebody else stays a slow one.
 	calm = 200 * time.Millisecond
@@ -84,8 +87,9 @@ type Keeper struct {
 	// last is the pair before; its CA leaves the bundles after lastUntil.
 	last      *pair
 	lastUntil time.Time
-	// trusted tells that every target's bundle had the serving CA once.
-	trusted bool
+	// trusted is when every target's bundle had the serving CA for the first
+	// time.
+	trusted time.Time
 }
 
 // NewKeeper makes a Keeper. reader has to read past any cache.
@@ -110,17 +114,17 @@ func (k *Keeper) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.serving == nil {
-		return nil, errors.New("no certificate yet: neither the webhook configurations nor the CRDs are installed")
+		return nil, errors.New("the webhook server has no certificate yet")
 	}
 	return k.serving.certificate, nil
 }
 
-// Trusted is nil once the API server has been told to trust us.
+// Trusted is nil once the API servers know whom to trust.
 func (k *Keeper) Trusted() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.trusted {
-		return errors.New("the API server has not been told yet which certificate to trust")
+	if k.trusted.IsZero() || k.options.Clock.Since(k.trusted) < propagation {
+		return errors.New("the API servers have not been told yet which certificate to trust")
 	}
 	return nil
 }
@@ -207,9 +211,6 @@ func (k *Keeper) Tend(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(cas) == 0 {
-		return maxSettle, nil // nothing is installed, so nobody will call
-	}
 	for _, object := range objects {
 		list := patches(object, k.options.URL, func(bundle []byte) []byte {
 			return merge(bundle, k.options.Holder, cas, now)
@@ -256,7 +257,8 @@ func (k *Keeper) prepare(hosts []string, now time.Time) ([]*x509.Certificate, er
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(hosts) == 0 && k.serving == nil {
-		return nil, nil
+		// Nothing is installed, so nobody calls but our own probe.
+		hosts = []string{"localhost"}
 	}
 	fit := k.serving != nil && (len(hosts) == 0 || slices.Equal(k.serving.hosts, hosts))
 	switch {
@@ -295,7 +297,9 @@ func (k *Keeper) retire(now time.Time) {
 func (k *Keeper) advance(now time.Time) time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.trusted = true
+	if k.trusted.IsZero() {
+		k.trusted = now
+	}
 	until := k.serving.ca.NotAfter.Add(-k.options.Lifetime / 2)
 	if k.next != nil {
 		if k.nextKnown.IsZero() {

@@ -15,8 +15,8 @@ limitations under the License.
 */
 
 // Package manager wires the operator together: its options, the cache that
-// keeps only what planners read, the controllers, and the servers for metrics
-// and probes.
+// keeps only what planners read, the controllers, the webhooks, and the servers
+// for metrics and probes.
 package manager
 
 import (
@@ -49,6 +49,8 @@ type Options struct {
 	QPS                  float64
 	Burst                int
 
+	Webhooks Webhooks
+
 	Zap zap.Options
 }
 
@@ -69,7 +71,7 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 		"A folder with tls.crt and tls.key for the metrics endpoint. Empty makes a self-signed certificate.")
 	fs.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081",
 		"The address of /healthz and /readyz. 0 turns them off.")
-	fs.BoolVar(&o.EnableHTTP2, "enable-http2", false, "Allow HTTP/2 on the metrics endpoint.")
+	fs.BoolVar(&o.EnableHTTP2, "enable-http2", false, "Allow HTTP/2 on the metrics endpoint and the webhook server.")
 	fs.BoolVar(&o.LeaderElection, "leader-elect", false,
 		"Let one of several replicas lead. Without it only one may run.")
 	fs.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "",
@@ -82,6 +84,7 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	fs.StringVar(&controllers, "controllers", "", "The controllers to run, separated by commas: "+
 		strings.Join(kindNames(), ", ")+". Empty means all. One whose CRD is not installed waits until it is.")
 	fs.StringVar(&namespaces, "namespaces", "", "The namespaces to watch, separated by commas. Empty means all.")
+	o.Webhooks.bindFlags(fs)
 	o.Zap.BindFlags(fs)
 	err := fs.Parse(args)
 	if errors.Is(err, ErrHelp) {
@@ -120,7 +123,7 @@ func (o *Options) validate() error {
 	if o.QPS > 0 && o.Burst < 1 {
 		errs = append(errs, fmt.Errorf("--kube-api-burst is %d: it must be at least 1", o.Burst))
 	}
-	errs = append(errs, checkControllers(o.Controllers))
+	errs = append(errs, checkControllers(o.Controllers), o.Webhooks.validate())
 	for _, name := range o.Namespaces {
 		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 			errs = append(errs, fmt.Errorf("--namespaces: %q is not a namespace name: %s", name, problems[0]))

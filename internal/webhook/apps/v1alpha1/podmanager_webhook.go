@@ -31,10 +31,8 @@ package v1alpha1
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
-	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -43,42 +41,33 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/mycompany/pod-operator/api/apps/v1alpha1"
+	"github.com/mycompany/pod-operator/internal/webhook/metapatch"
 )
 
-// SetupWithManager registers the webhooks.
+// KeepPath is where the mutating webhook is.
+const KeepPath = "/mutate-apps-mycompany-com-v1alpha1-podmanager"
+
+// SetupWithManager registers the webhooks. The conversion is registered for the
+// whole group, by package apps.
 func SetupWithManager(mgr ctrl.Manager) error {
+	mgr.GetWebhookServer().Register(KeepPath, &admission.Webhook{Handler: metapatch.Edit(keep)})
 	return ctrl.NewWebhookManagedBy(mgr, &v1alpha1.PodManager{}).
-		WithDefaulter(keeper{}).
 		WithValidator(&validator{schema: newSchema(mgr.GetAPIReader())}).
-		// The conversion is registered for the whole group, see package apps.
 		Complete()
 }
 
 var annotationPath = field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationKept)
 
-// keeper puts the stored object's annotation into an update.
-type keeper struct{}
-
-// Default implements admission.Defaulter.
-func (keeper) Default(ctx context.Context, pm *v1alpha1.PodManager) error {
-	req, err := admission.RequestFromContext(ctx)
-	if err != nil {
-		return err
+// keep puts the stored object's annotation into an update.
+func keep(metadata, old *metav1.ObjectMeta) {
+	if old == nil {
+		return
 	}
-	if req.Operation != admissionv1.Update {
-		return nil
+	if kept, ok := old.Annotations[v1alpha1.AnnotationKept]; ok {
+		metav1.SetMetaDataAnnotation(metadata, v1alpha1.AnnotationKept, kept)
+		return
 	}
-	var old metav1.PartialObjectMetadata
-	if err := json.Unmarshal(req.OldObject.Raw, &old); err != nil {
-		return fmt.Errorf("read the stored PodManager %s/%s: %w", req.Namespace, req.Name, err)
-	}
-	kept, ok := old.Annotations[v1alpha1.AnnotationKept]
-	if !ok {
-		delete(pm.Annotations, v1alpha1.AnnotationKept)
-		return nil
-	}
-	metav1.SetMetaDataAnnotation(&pm.ObjectMeta, v1alpha1.AnnotationKept, kept)
-	return nil
+	delete(metadata.Annotations, v1alpha1.AnnotationKept)
 }
 
 // validator checks what a create brings along.

@@ -1,0 +1,212 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package manager
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/mycompany/pod-operator/internal/certs"
+	webhookapps "github.com/mycompany/pod-operator/internal/webhook/apps"
+	webhookappsv1 "github.com/mycompany/pod-operator/internal/webhook/apps/v1"
+	webhookappsv1alpha1 "github.com/mycompany/pod-operator/internal/webhook/apps/v1alpha1"
+)
+
+// Webhooks are the options of the webhook server.
+type Webhooks struct {
+	// Address is where it listens; empty and 0 turn it off.
+	Address string
+	// URL is how the API server reaches an operator outside the cluster.
+	URL string
+	// CertDir holds a certificate that somebody else keeps, cert-manager say.
+	// Empty makes the operator keep its own.
+	CertDir string
+	// CertLifetime is how long a certificate of its own lives.
+	CertLifetime time.Duration
+	// Configuration is the name of the webhook configurations to trust it.
+	Configuration string
+}
+
+// podManagerCRD is the CRD with a conversion webhook.
+const podManagerCRD = "podmanagers.apps.mycompany.com"
+
+func (w *Webhooks) bindFlags(fs *flag.FlagSet) {
+	fs.StringVar(&w.Address, "webhook-bind-address", ":9443",
+		"The address of the webhook server. 0 turns it off; then nothing is served as v1alpha1.")
+	fs.StringVar(&w.URL, "webhook-url", "",
+		"The address under which the API server reaches an operator that runs outside the cluster, for example "+
+			"https://127.0.0.1:9443. It is written into the webhook configurations and the CRD in place of the Service.")
+	fs.StringVar(&w.CertDir, "webhook-cert-path", "",
+		"A folder with tls.crt and tls.key that somebody else keeps, cert-manager for one. "+
+			"Empty makes the operator keep its own certificate and tell the API server to trust it.")
+	fs.DurationVar(&w.CertLifetime, "webhook-cert-lifetime", certs.DefaultLifetime,
+		"How long a certificate that the operator makes lives. It is replaced at half of that.")
+	fs.StringVar(&w.Configuration, "webhook-configuration", "pod-operator-admission",
+		"The name of the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration to put the certificate into.")
+}
+
+// enabled tells whether there is a webhook server.
+func (w *Webhooks) enabled() bool { return w.Address != "" && w.Address != "0" }
+
+func (w *Webhooks) validate() error {
+	if !w.enabled() {
+		return nil
+	}
+	var errs []error
+	if _, _, err := w.listen(); err != nil {
+		errs = append(errs, err)
+	}
+	if u, err := url.Parse(w.URL); w.URL != "" && (err != nil || u.Scheme != "https" || u.Hostname() == "" || u.Path != "") {
+		errs = append(errs, fmt.Errorf("--webhook-url is %q: give https://HOST:PORT", w.URL))
+	}
+	if w.URL != "" && w.CertDir != "" {
+		errs = append(errs, errors.New("--webhook-url needs a certificate of the operator's own: leave --webhook-cert-path out"))
+	}
+	if w.CertDir == "" && w.CertLifetime < time.Second {
+		errs = append(errs, fmt.Errorf("--webhook-cert-lifetime is %s: it must be at least 1s", w.CertLifetime))
+	}
+	return errors.Join(errs...)
+}
+
+func (w *Webhooks) listen() (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(w.Address)
+	if err == nil {
+		port, err = strconv.Atoi(text)
+	}
+	if err != nil || port < 1 || port > 65535 {
+		return "", 0, fmt.Errorf("--webhook-bind-address is %q: give HOST:PORT or :PORT, or 0 to turn it off", w.Address)
+	}
+	return host, port, nil
+}
+
+// webhookServer serves, and keeps its own certificate unless somebody else
+// does. Both begin before the manager's caches: a cache of objects that are
+// stored in another version fills only once the conversion is served and
+// trusted.
+type webhookServer struct {
+	webhook.Server
+	// keeper is nil where the certificate is somebody else's.
+	keeper *certs.Keeper
+	config *rest.Config
+	mapper meta.RESTMapper
+}
+
+// newWebhookServer makes the server; own gives it a certificate later, because
+// that takes the manager's clients.
+func newWebhookServer(o Options) (*webhookServer, error) {
+	host, port, err := o.Webhooks.listen()
+	if err != nil {
+		return nil, err
+	}
+	s := &webhookServer{}
+	options := webhook.Options{Host: host, Port: port, CertDir: o.Webhooks.CertDir}
+	if !o.EnableHTTP2 {
+		options.TLSOpts = append(options.TLSOpts, func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} })
+	}
+	if o.Webhooks.CertDir == "" {
+		options.TLSOpts = append(options.TLSOpts, func(c *tls.Config) {
+			c.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+				return s.keeper.GetCertificate(hello)
+			}
+		})
+	}
+	s.Server = webhook.NewServer(options)
+	return s, nil
+}
+
+// keepCertificate makes the keeper of the server's own certificate.
+func (s *webhookServer) keepCertificate(mgr ctrl.Manager, o Webhooks) error {
+	if o.CertDir != "" {
+		return nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("find out what this machine is called: %w", err)
+	}
+	s.config, s.mapper = mgr.GetConfig(), mgr.GetRESTMapper()
+	s.keeper, err = certs.NewKeeper(mgr.GetAPIReader(), mgr.GetClient(), certs.Options{
+		// In a pod the host name is the pod's; outside, two operators on one
+		// machine listen on different addresses.
+		Holder:   host + o.Address,
+		Lifetime: o.CertLifetime,
+		URL:      o.URL,
+		Clock:    clock.RealClock{},
+		Targets: []certs.Target{
+			certs.CRD(podManagerCRD),
+			certs.MutatingConfiguration(o.Configuration),
+			certs.ValidatingConfiguration(o.Configuration),
+		},
+	})
+	return err
+}
+
+// Start implements manager.Runnable.
+func (s *webhookServer) Start(ctx context.Context) error {
+	if s.keeper == nil {
+		return s.Server.Start(ctx)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.keeper.Run(ctx, s.config, s.mapper) })
+	group.Go(func() error { return s.Server.Start(ctx) })
+	return group.Wait()
+}
+
+// ready is a readiness probe.
+func (s *webhookServer) ready(request *http.Request) error {
+	if s.keeper != nil {
+		if err := s.keeper.Trusted(); err != nil {
+			return err
+		}
+	}
+	return s.StartedChecker()(request)
+}
+
+// addWebhooks registers what the server serves.
+func addWebhooks(mgr ctrl.Manager, s *webhookServer, o Options) error {
+	if err := s.keepCertificate(mgr, o.Webhooks); err != nil {
+		return fmt.Errorf("keep the webhook server's certificate: %w", err)
+	}
+	convert, err := webhookapps.NewConversionHandler(mgr.GetConverterRegistry())
+	if err != nil {
+		return fmt.Errorf("set up the conversion: %w", err)
+	}
+	mgr.GetWebhookServer().Register(webhookapps.ConversionPath, convert)
+	err = errors.Join(
+		webhookappsv1.SetupWithManager(mgr, webhookappsv1.Scope(o.Namespaces)),
+		webhookappsv1alpha1.SetupWithManager(mgr),
+	)
+	if err != nil {
+		return fmt.Errorf("set up the webhooks: %w", err)
+	}
+	return mgr.AddReadyzCheck("webhooks", s.ready)
+}
