@@ -59,11 +59,23 @@ func (b *PodManagerBuilder) Template(t corev1.PodTemplateSpec) *PodManagerBuilde
 
 // Annotate puts an annotation on the pods.
 func (b *PodManagerBuilder) Annotate(key, value string) *PodManagerBuilder {
+	metav1.SetMetaDataAnnotation(&b.template().ObjectMeta, key, value)
+	return b
+}
+
+// PodSpec changes what the template says besides its container.
+func (b *PodManagerBuilder) PodSpec(change func(*corev1.PodSpec)) *PodManagerBuilder {
+	change(&b.template().Spec)
+	return b
+}
+
+func (b *PodManagerBuilder) template() *corev1.PodTemplateSpec {
 	if b.pm.Spec.Template == nil {
 		b.pm.Spec.Template = &corev1.PodTemplateSpec{}
+		// An empty list, because the API server refuses null.
+		b.pm.Spec.Template.Spec.Containers = []corev1.Container{}
 	}
-	metav1.SetMetaDataAnnotation(&b.pm.Spec.Template.ObjectMeta, key, value)
-	return b
+	return b.pm.Spec.Template
 }
 
 // Random sets identity Random.

@@ -21,6 +21,8 @@ package testkit
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -31,6 +33,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -68,10 +71,14 @@ func Root() string {
 
 // NewSuite starts a cluster and installs the CRDs and the roles.
 func NewSuite(ctx context.Context, options localkube.Options) (*Suite, error) {
-	objects, err := install.Render(filepath.Join(Root(), "config", "playground"))
+	objects, err := manifests()
 	if err != nil {
 		return nil, err
 	}
+	return newSuite(ctx, options, withoutWebhooks(objects))
+}
+
+func newSuite(ctx context.Context, options localkube.Options, objects []*unstructured.Unstructured) (*Suite, error) {
 	options.OnAPIReady = func(ctx context.Context, admin *rest.Config) error {
 		return install.Apply(ctx, admin, objects)
 	}
@@ -120,10 +127,15 @@ func RunOperator(ctx context.Context, config *rest.Config, options manager.Optio
 		return nil, err
 	}
 	done := make(chan error, 1)
-	go func() { done <- mgr.Start(ctx) }()
-	if !mgr.GetCache().WaitForCacheSync(ctx) {
+	go func() {
+		defer cancel() // whoever waits for the caches waits in vain
+		done <- mgr.Start(ctx)
+	}()
+	synced, giveUp := context.WithTimeout(ctx, Patience)
+	defer giveUp()
+	if !mgr.GetCache().WaitForCacheSync(synced) {
 		cancel()
-		return nil, fmt.Errorf("the operator's caches did not sync: %w", <-done)
+		return nil, fmt.Errorf("the operator's caches did not sync within %s: %v", Patience, <-done)
 	}
 	return func() error { cancel(); return <-done }, nil
 }
@@ -134,6 +146,20 @@ func OperatorOptions() manager.Options {
 		MetricsAddress: "0", ProbeAddress: "0", SecureMetrics: true,
 		ConcurrentReconciles: 4, QPS: -1, Burst: 100,
 	}
+}
+
+// FreeAddress finds an address that nobody listens on. The port lies below the
+// range from which the kernel takes source ports, so no outgoing connection
+// gets it before the listener does.
+func FreeAddress() (string, error) {
+	const lowest, highest, tries = 10000, 20000, 100
+	for range tries {
+		address := fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(highest-lowest))
+		if l, err := net.Listen("tcp", address); err == nil {
+			return address, l.Close()
+		}
+	}
+	return "", fmt.Errorf("no free port between %d and %d", lowest, highest)
 }
 
 // Namespace makes a namespace of its own for a test and deletes it afterwards.
@@ -185,4 +211,3 @@ func Eventually(t testing.TB, what string, check func() error) {
 	}
 	t.Fatalf("waited %s until %s: %v", Patience, what, err)
 }
-

@@ -15,13 +15,21 @@ limitations under the License.
 */
 
 // Package integration drives the operator on a real API server, controller
-// manager and scheduler, with kwok for the kubelets. All tests share one
+// manager and scheduler, with kwok for the kubelets. Most tests share one
 // cluster and one operator, which logs in as its own ServiceAccount; each test
-// has a namespace of its own.
+// has a namespace of its own, so they run side by side. Tests that need the
+// operator for themselves start a cluster of their own.
+//
+// Two witnesses look at everything that happens on the shared cluster. One
+// asks kstatus about every version of every PodManager (kstatus_test.go). The
+// other reads the audit log when all tests are done: which rights were used,
+// and whether every write carried its preconditions (audit_test.go).
 package integration
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -30,12 +38,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/mycompany/pod-operator/internal/localkube"
+	"github.com/mycompany/pod-operator/internal/manager"
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-var suite *testkit.Suite
+var (
+	// suite is the shared cluster.
+	suite *testkit.Suite
+	// operator is how the shared operator runs: the tests of its servers ask
+	// it for their addresses.
+	operator manager.Options
+	// audited collects what operators did, on all clusters.
+	audited = &auditTrail{}
+)
 
 func TestMain(m *testing.M) {
+	flag.Parse()
 	code, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "integration:", err)
@@ -44,7 +62,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func run(m *testing.M) (int, error) {
+func run(m *testing.M) (code int, err error) {
 	ctx := context.Background()
 	logFile, err := os.CreateTemp("", "operator-*.log")
 	if err != nil {
@@ -53,28 +71,87 @@ func run(m *testing.M) (int, error) {
 	defer logFile.Close()
 	ctrl.SetLogger(zap.New(zap.WriteTo(logFile), zap.UseDevMode(true)))
 
-	suite, err = testkit.NewSuite(ctx, localkube.Options{
-		Audit: localkube.AuditOptions{Level: localkube.AuditMetadata},
+	suite, err = testkit.NewSuite(ctx, clusterOptions())
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, suite.Cluster.Stop()) }()
+	stop, err := startOperator(ctx)
+	if err != nil {
+		return 1, err
+	}
+	witness, err := newWitness(ctx, suite.Cluster.RESTConfig())
+	if err != nil {
+		return 1, errors.Join(err, stop())
+	}
+
+	code = m.Run()
+	err = errors.Join(witness.stop(), stop(), audited.add(suite.Cluster))
+	if err == nil && code == 0 {
+		err = verdict(ctx, witness)
+	}
+	if code != 0 || err != nil {
+		fmt.Fprintln(os.Stderr, "the operator's log:", logFile.Name())
+		return code, err
+	}
+	return code, os.Remove(logFile.Name())
+}
+
+// clusterOptions write down every request, those of operators with their
+// bodies.
+func clusterOptions() localkube.Options {
+	return localkube.Options{
+		Audit: localkube.AuditOptions{Policy: auditPolicy},
 		// Whoever sets an owner reference with blockOwnerDeletion needs the
 		// right to the owner's finalizers: production clusters enforce it.
 		APIServerArgs: []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement"},
+	}
+}
+
+func startOperator(ctx context.Context) (stop func() error, err error) {
+	operator = testkit.OperatorOptions()
+	operator.LeaderElection = true
+	operator.LeaderElectionNamespace = testkit.OperatorNamespace
+	if operator.MetricsAddress, err = testkit.FreeAddress(); err != nil {
+		return nil, err
+	}
+	if operator.ProbeAddress, err = testkit.FreeAddress(); err != nil {
+		return nil, err
+	}
+	return suite.StartOperator(ctx, operator)
+}
+
+// verdict judges what can be judged only when all tests are done. Whether
+// something never happened is no question when only some of them ran.
+func verdict(ctx context.Context, w *witness) error {
+	err := audited.checkWrites()
+	if !wholeSuite() {
+		return err
+	}
+	granted, grantErr := grantedRights(ctx, suite.Client)
+	return errors.Join(err, grantErr, audited.checkRights(granted), w.checkStates())
+}
+
+func wholeSuite() bool {
+	for _, name := range []string{"test.run", "test.skip"} {
+		if flag.Lookup(name).Value.String() != "" {
+			return false
+		}
+	}
+	return !testing.Short()
+}
+
+// newCluster starts a cluster for one test, whose operators are audited too.
+func newCluster(t *testing.T, options localkube.Options) *testkit.Suite {
+	t.Helper()
+	s, err := testkit.NewSuite(t.Context(), options)
+	if err != nil {
+		t.Fatalf("start a cluster: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(audited.add(s.Cluster), s.Cluster.Stop()); err != nil {
+			t.Error(err)
+		}
 	})
-	if err != nil {
-		return 1, err
-	}
-	defer suite.Cluster.Stop()
-	options := testkit.OperatorOptions()
-	options.LeaderElection = true
-	options.LeaderElectionNamespace = testkit.OperatorNamespace
-	stop, err := suite.StartOperator(ctx, options)
-	if err != nil {
-		return 1, err
-	}
-	code := m.Run()
-	if code != 0 {
-		fmt.Fprintln(os.Stderr, "the operator's log:", logFile.Name())
-	} else {
-		os.Remove(logFile.Name())
-	}
-	return code, stop()
+	return s
 }

@@ -18,27 +18,123 @@ package integration
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
+func sample(name string) string { return filepath.Join(testkit.Root(), "config", "samples", name) }
+
 // TestWalkThrough is the README's tour, by kubectl.
 func TestWalkThrough(t *testing.T) {
+	t.Parallel()
 	ns := suite.Namespace(t)
-	kubectl := func(args ...string) string { return suite.Kubectl(t, append([]string{"-n", ns}, args...)...) }
-	sample := filepath.Join(testkit.Root(), "config", "samples", "apps_v1_podmanager.yaml")
+	kubectl := kubectl(ns)
+	const name = "my-pod-manager"
 
-	kubectl("apply", "-f", sample)
-	kubectl("wait", "--for=condition=Ready", "pm/my-pod-manager", "--timeout=60s")
-	t.Log(kubectl("get", "podmanager", "-o", "wide"))
-	t.Log(kubectl("describe", "pm", "my-pod-manager"))
-	if out := kubectl("get", "pods", "-l", "app=my-app", "-o", "name"); strings.Count(out, "pod/") != 3 {
-		t.Errorf("pods of the sample:\n%s", out)
+	kubectl.run(t, "apply", "-f", sample("apps_v1_podmanager.yaml"))
+	kubectl.run(t, "wait", "--for=condition=Ready", "pm/"+name, "--timeout=60s")
+	expectKstatus(t, expectReady(t, ns, name, 3), status.CurrentStatus)
+
+	t.Run("get shows the columns", func(t *testing.T) {
+		expectRow(t, kubectl.run(t, "get", "podmanager"),
+			"NAME DESIRED CURRENT READY UP-TO-DATE AVAILABLE AGE", name+` 3 3 3 3 3 \d+s`)
+		expectRow(t, kubectl.run(t, "get", "pm", "-o", "wide"), "NAME DESIRED CURRENT READY UP-TO-DATE AVAILABLE AGE IMAGE .*REVISION",
+			name+` 3 3 3 3 3 \d+s nginx:1.27 .*`+name+`-\w{10}`)
+		if out := kubectl.run(t, "get", "all"); !strings.Contains(out, "podmanager.apps.mycompany.com/"+name) {
+			t.Errorf("kubectl get all does not show it:\n%s", out)
+		}
+	})
+	t.Run("describe shows status and events", func(t *testing.T) {
+		expectEvent(t, ns, name, corev1.EventTypeNormal, appsv1.ReasonCreated, "Created 3 pods")
+		out := kubectl.run(t, "describe", "pm", name)
+		for _, want := range []string{
+			`Available Replicas: +3`, `Message: +3 of 3 pods are available`, `Type: +Ready`,
+			`Normal +Created .* podmanager +Created 3 pods: my-pod-manager-0, my-pod-manager-1, my-pod-manager-2`,
+		} {
+			if !regexp.MustCompile(want).MatchString(out) {
+				t.Errorf("describe does not show %q:\n%s", want, out)
+			}
+		}
+	})
+	t.Run("pods are found by the template's label", func(t *testing.T) {
+		out := kubectl.run(t, "get", "pods", "-l", "app=my-app", "-o", "name")
+		if diff := cmp.Diff("pod/my-pod-manager-0\npod/my-pod-manager-1\npod/my-pod-manager-2\n", out); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("scale", func(t *testing.T) {
+		for _, n := range []string{"5", "1", "0", "3"} {
+			kubectl.run(t, "scale", "pm/"+name, "--replicas="+n)
+			expectReady(t, ns, name, int(n[0]-'0'))
+			if out := kubectl.run(t, "get", "pods", "-o", "name"); strings.Count(out, "pod/") != int(n[0]-'0') {
+				t.Errorf("after the scale to %s there are\n%s", n, out)
+			}
+		}
+	})
+	t.Run("a deleted pod is replaced under its name", func(t *testing.T) {
+		before := getPod(t, ns, name+"-1")
+		others := uids(podsOf(t, ns, name))
+		kubectl.run(t, "delete", "pod", name+"-1")
+		expectSuccessor(t, before)
+		expectHistory(t, expectReady(t, ns, name, 3), appsv1.ReasonCreated, name+"-1", appsv1.WhyMissing)
+		after := uids(podsOf(t, ns, name))
+		delete(others, name+"-1")
+		delete(after, name+"-1")
+		if diff := cmp.Diff(others, after); diff != "" {
+			t.Errorf("other pods changed: %s", diff)
+		}
+	})
+	t.Run("deleting the PodManager takes the pods along", func(t *testing.T) {
+		kubectl.run(t, "delete", "pm", name)
+		if out := kubectl.run(t, "get", "pods", "-o", "name"); out != "" {
+			t.Errorf("pods are left:\n%s", out)
+		}
+		testkit.Eventually(t, "the revisions are gone", func() error {
+			return wantNone(len(revisionsOf(t, ns, name)), "revisions")
+		})
+	})
+}
+
+// expectRow compares a table's header and first row, blanks squeezed; the row
+// is a pattern.
+func expectRow(t *testing.T, table, header, row string) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(table), "\n")
+	for i := range lines {
+		lines[i] = strings.Join(strings.Fields(lines[i]), " ")
 	}
-	for _, n := range []string{"5", "1", "0", "3"} {
-		kubectl("scale", "pm/my-pod-manager", "--replicas="+n)
-		expectReady(t, ns, "my-pod-manager", int(n[0]-'0'))
+	want := []string{header, row}
+	for i, pattern := range want {
+		if i >= len(lines) || !regexp.MustCompile("^"+pattern+"$").MatchString(lines[i]) {
+			t.Errorf("line %d of the table does not match %q:\n%s", i, pattern, table)
+		}
+	}
+}
+
+// TestEverySampleBecomesReady: what config/samples shows works as written.
+func TestEverySampleBecomesReady(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]struct {
+		name     string
+		replicas int
+	}{
+		"apps_v1_podmanager_template.yaml": {"web", 2},
+		"apps_v1_podmanager_orphan.yaml":   {"keepsake", 2},
+		"apps_v1_podmanager_random.yaml":   {"crowd", 4},
+	} {
+		t.Run(want.name, func(t *testing.T) {
+			t.Parallel()
+			ns := suite.Namespace(t)
+			kubectl(ns).run(t, "apply", "-f", sample(file))
+			expectReady(t, ns, want.name, want.replicas)
+		})
 	}
 }
