@@ -192,7 +192,7 @@ func testBrokenImage(t *testing.T, k *kube) {
 	}
 }
 
-func testReadinessGate(t *testing.T, k *kube) {
+func testReadinessGate(_ *testing.T, k *kube) {
 	const gate = "example.com/open"
 	k.create("gated", func(pod *corev1.Pod) { pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: gate}} })
 	k.waitFor("gated", "runs and is not ready", func(pod *corev1.Pod) bool {
@@ -269,7 +269,7 @@ func testLogs(t *testing.T, k *kube) {
 	}
 }
 
-func testExtraStage(t *testing.T, k *kube) {
+func testExtraStage(_ *testing.T, k *kube) {
 	for i := range 5 { // with equal weights kwok would choose at random
 		name := fmt.Sprintf("doomed-%d", i)
 		k.create(name, func(pod *corev1.Pod) { pod.Labels = map[string]string{"doomed": "true"} })

@@ -117,7 +117,7 @@ options:
   manageNodesWithAnnotationSelector: %s=fake
   enableDebuggingHandlers: true # kubectl logs
   enableProfilingHandler: false
-  nodeLeaseDurationSeconds: 40
+  nodeLeaseDurationSeconds: %d
   nodeLeaseParallelism: 8
   nodePlayStageParallelism: 8
   podPlayStageParallelism: 32
@@ -128,7 +128,7 @@ kind: ClusterLogs
 metadata: {name: simulated}
 spec:
   logs: [{logsFile: %q}]
-`, fakeNode, logs)
+`, fakeNode, c.opts.Nodes.leaseSeconds(), logs)
 	documents := [][]byte{config}
 	names, err := fs.Glob(stages, "stages/*.yaml")
 	if err != nil {
@@ -175,8 +175,11 @@ func applyKwokAccess(ctx context.Context, clients kubernetes.Interface) error {
 			{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch", "delete"}},
 			{APIGroups: []string{""}, Resources: []string{"nodes/status", "pods/status"}, Verbs: []string{"patch"}},
 			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"create", "patch", "update"}},
-			{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"},
-				Verbs: []string{"get", "list", "watch", "create", "update"}},
+			{
+				APIGroups: []string{"coordination.k8s.io"},
+				Resources: []string{"leases"},
+				Verbs:     []string{"get", "list", "watch", "create", "update"},
+			},
 		},
 	}
 	_, err := clients.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{})

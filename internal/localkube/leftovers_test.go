@@ -152,6 +152,6 @@ func beVictim(how string) {
 			panic(err)
 		}
 	default:
-		time.Sleep(time.Minute) // far longer than the test takes to send its signal
+		<-time.After(time.Minute) // far longer than the test takes to send its signal
 	}
 }

@@ -86,6 +86,20 @@ func (o NodeOptions) complete(kwok bool) (NodeOptions, error) {
 	return o, nil
 }
 
+// manyNodes is where the nodes' own traffic begins to count.
+const manyNodes = 200
+
+// leaseSeconds is how long a node's lease lasts; a quarter of it is how often
+// kwok renews it. A kubelet takes 40 s. For a thousand nodes that would be a
+// hundred writes a second, so many nodes take longer, but renew within the 50 s
+// that the controller manager waits before it calls a node unreachable.
+func (o NodeOptions) leaseSeconds() int {
+	if o.Count > manyNodes {
+		return 120
+	}
+	return 40
+}
+
 // CreateNodes creates nodes that kwok plays. Those that exist already keep
 // their size. It does not wait until they are ready.
 func (c *Cluster) CreateNodes(ctx context.Context, opts NodeOptions) error {
@@ -178,7 +192,8 @@ func zoneName(i int) string {
 func (c *Cluster) waitNodes(ctx context.Context, clients kubernetes.Interface) error {
 	began := time.Now()
 	var waiting []string
-	err := wait.PollUntilContextCancel(ctx, probeInterval, true, func(ctx context.Context) (bool, error) {
+	interval := probeInterval + time.Duration(c.opts.Nodes.Count)*time.Millisecond // a list of many is large
+	err := wait.PollUntilContextCancel(ctx, interval, true, func(ctx context.Context) (bool, error) {
 		nodes, err := clients.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 		if err != nil {
 			return false, nil // the API server's end is reported by whoever waits for it

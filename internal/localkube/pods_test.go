@@ -18,6 +18,7 @@ package localkube_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -102,7 +103,10 @@ func (k *kube) gone(name string) {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("it is there (%v)", err)
+		if err == nil {
+			err = errors.New("it is there")
+		}
+		return err
 	})
 }
 

@@ -17,12 +17,15 @@ limitations under the License.
 package localkube
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 func TestTail(t *testing.T) {
@@ -75,9 +78,7 @@ func TestProcess(t *testing.T) {
 	})
 	t.Run("one that is paused hears SIGTERM all the same", func(t *testing.T) {
 		p := start(t, `trap 'exit 0' TERM; echo ready; while :; do sleep 0.05; done`)
-		for tail(p.LogPath(), 1) != "ready" {
-			time.Sleep(time.Millisecond) // until its trap is set
-		}
+		waitForWord(t, p) // that its trap is set
 		if err := p.Pause(); err != nil {
 			t.Fatal(err)
 		}
@@ -87,9 +88,7 @@ func TestProcess(t *testing.T) {
 	})
 	t.Run("one that ignores SIGTERM is killed after the grace", func(t *testing.T) {
 		p := start(t, `trap '' TERM; echo ready; while :; do sleep 0.05; done`)
-		for tail(p.LogPath(), 1) != "ready" {
-			time.Sleep(time.Millisecond) // until its trap is set
-		}
+		waitForWord(t, p) // that its trap is set
 		if p.Stop(100*time.Millisecond) || p.Running() {
 			t.Error("it ended by itself, or not at all")
 		}
@@ -98,6 +97,16 @@ func TestProcess(t *testing.T) {
 	case err := <-died:
 		t.Errorf("what was stopped is reported as dead: %v", err)
 	default:
+	}
+}
+
+func waitForWord(t *testing.T, p *Process) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return tail(p.LogPath(), 1) == "ready", nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
