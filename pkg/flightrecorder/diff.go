@@ -42,7 +42,7 @@ const (
 //
 // It walks both versions side by side with reflection, guided by a plan made once per Go type, and
 // allocates nothing where nothing changed. Fields that change with every write (resourceVersion,
-// generation, managedFields) are left out. Where a whole branch appears or goes, its root is named.
+// generation, managedFields) are left out. Where a whole branch appears or goes, its root is named; of a map, the keys are.
 //
 // Most events are about status, and most of an object is spec. The API server counts the changes of
 // spec in metadata.generation, so where that stayed the same, spec is looked at only if nothing else
@@ -324,10 +324,6 @@ func (w *walk) pushItem(key string, index int) {
 
 func (w *walk) mapping(a, b reflect.Value, p *typePlan) {
 	if (a.Len() == 0 && b.Len() == 0) || a.Pointer() == b.Pointer() {
-		return
-	}
-	if a.Len() == 0 || b.Len() == 0 {
-		w.changed()
 		return
 	}
 	if am, ok := a.Interface().(map[string]string); ok {

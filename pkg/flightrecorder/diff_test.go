@@ -126,6 +126,13 @@ func TestDiffNamesTheFieldsThatChanged(t *testing.T) {
 			},
 			want: []string{"metadata.labels.app", "metadata.labels.tier", "metadata.labels[apps.mycompany.com/revision]"},
 		},
+		"a map that appears and one that goes, by their keys": {
+			change: func(p *corev1.Pod) {
+				p.Annotations = nil
+				p.Spec.NodeSelector = map[string]string{"disk": "ssd", "zone": "a"}
+			},
+			want: []string{"metadata.annotations.note", "spec.nodeSelector.disk", "spec.nodeSelector.zone"},
+		},
 		"a quantity written in another way": {
 			change: func(p *corev1.Pod) {
 				p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{

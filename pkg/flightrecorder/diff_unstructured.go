@@ -32,15 +32,20 @@ func unstructuredKey(list string) string {
 }
 
 func (w *walk) unstructuredObject(a, b map[string]any) {
-	diffMaps(w, a, b, func(x, y any) {
-		switch path := string(w.path); {
-		case path == "apiVersion", path == "kind", path == "spec" && w.skipSpec:
-		case path == "metadata":
-			w.unstructuredMetadata(x, y)
-		default:
-			w.any(x, y, "")
+	for _, key := range unionOfKeys(a, b) {
+		switch {
+		case key == "apiVersion", key == "kind", key == "spec" && w.skipSpec:
+			continue
 		}
-	})
+		mark := len(w.path)
+		w.pushField(key)
+		if key == "metadata" {
+			w.unstructuredMetadata(a[key], b[key])
+		} else {
+			w.any(a[key], b[key], key)
+		}
+		w.path = w.path[:mark]
+	}
 }
 
 func (w *walk) unstructuredMetadata(x, y any) {
@@ -83,7 +88,11 @@ func (w *walk) any(x, y any, field string) {
 	switch a := x.(type) {
 	case map[string]any:
 		if b, ok := y.(map[string]any); ok {
-			w.anyMap(a, b)
+			w.anyMap(a, b, isFreeMap(field))
+			return
+		}
+		if y == nil && isFreeMap(field) {
+			w.anyMap(a, nil, true)
 			return
 		}
 	case []any:
@@ -92,8 +101,13 @@ func (w *walk) any(x, y any, field string) {
 			return
 		}
 	default:
-		switch y.(type) {
-		case map[string]any, []any:
+		switch b := y.(type) {
+		case map[string]any:
+			if x == nil && isFreeMap(field) {
+				w.anyMap(nil, b, true)
+				return
+			}
+		case []any:
 		default:
 			if x == y {
 				return
@@ -103,28 +117,34 @@ func (w *walk) any(x, y any, field string) {
 	w.changed()
 }
 
-func (w *walk) anyMap(a, b map[string]any) {
+// isFreeMap tells the maps, whose keys are data, from the structures, whose keys are the schema's.
+func isFreeMap(field string) bool {
+	switch field {
+	case "labels", "annotations", "matchLabels", "nodeSelector", "data", "stringData", "binaryData", "limits", "requests":
+		return true
+	}
+	return false
+}
+
+func (w *walk) anyMap(a, b map[string]any, free bool) {
 	if len(a) == 0 && len(b) == 0 {
 		return
 	}
-	if len(a) == 0 || len(b) == 0 {
+	if !free && (len(a) == 0 || len(b) == 0) {
 		w.changed()
 		return
 	}
-	for key, x := range a {
+	for _, key := range unionOfKeys(a, b) {
+		x, inA := a[key]
+		y, inB := b[key]
 		mark := len(w.path)
 		w.pushKey(key, false)
-		if y, ok := b[key]; ok {
+		if (inA && inB) || isFreeMap(key) {
 			w.any(x, y, key)
 		} else {
 			w.changed()
 		}
 		w.path = w.path[:mark]
-	}
-	for key := range b {
-		if _, ok := a[key]; !ok {
-			w.changedAt(func() { w.pushKey(key, false) })
-		}
 	}
 }
 

@@ -221,7 +221,7 @@ func TestReplayDecidesAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []int
-	stats, err := Replay(path, Query{Namespace: "shop", Name: "web"}, func(r *Record, o observation) error {
+	stats, err := Replay(path, Query{Namespace: "shop", Name: "web"}, func(_ *Record, o observation) error {
 		got = append(got, o.Want-o.Have)
 		return nil
 	})

@@ -275,3 +275,39 @@ func TestARecordedReconcileAllocatesLittle(t *testing.T) {
 		t.Errorf("%.0f allocations", allocations)
 	}
 }
+
+// BenchmarkRecord is the recorder alone: an event of a pod, compared and attributed; a run that does
+// nothing; its record. The queue is left out.
+func BenchmarkRecord(b *testing.B) {
+	rec := newRecorder(b, Config{})
+	tap := newTestTap(b, rec)
+	tap.queue.Store(&queue[reconcile.Request]{PriorityQueue: plainQueue[reconcile.Request]{silent{}}, tap: tap, merges: true})
+	q := tap.queue.Load()
+	h := tap.Handler(handler.EnqueueRequestsFromMapFunc(toWeb))
+	r := tap.Reconciler(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+		return reconcile.Result{}, nil
+	}))
+	before, after := testPod(), testPod()
+	before.ManagedFields = []metav1.ManagedFieldsEntry{managed("me", "", 1, ownsImage), managed("kubelet", "status", 1, ownsStatus)}
+	after.ManagedFields = []metav1.ManagedFieldsEntry{managed("me", "", 1, ownsImage), managed("kubelet", "status", 2, ownsStatus)}
+	after.ResourceVersion, after.Status.Phase = "101", corev1.PodFailed
+	ctx := b.Context()
+	b.ReportAllocs()
+	for b.Loop() {
+		h.Update(ctx, event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
+		tap.handOut(web(), 0)
+		if _, err := r.Reconcile(ctx, web()); err != nil {
+			b.Fatal(err)
+		}
+		q.Done(web())
+	}
+}
+
+// silent is a queue that takes everything and gives nothing.
+type silent struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+func (silent) Add(reconcile.Request)             {}
+func (silent) Done(reconcile.Request)            {}
+func (silent) NumRequeues(reconcile.Request) int { return 0 }

@@ -29,11 +29,14 @@ import (
 // goes in and out. Everything else stays as it is given; so does the kind of queue, be it the default
 // priority queue, client-go's (UsePriorityQueue: false) or one of your own (NewQueue).
 func (t *TypedTap[R]) Options(options controller.TypedOptions[R]) controller.TypedOptions[R] {
-	// The builder fills in the manager's defaults only later, but the queue below depends on them.
-	options.DefaultFromConfig(t.defaults)
 	newQueue := options.NewQueue
 	if newQueue == nil {
-		newQueue = defaultQueue(options)
+		// The builder fills in the manager's defaults only later, but the kind of queue depends on
+		// them. They must not be filled in for good here: what is set counts for more than the
+		// builder's own defaults, such as the concurrency of a kind.
+		defaulted := options
+		defaulted.DefaultFromConfig(t.defaults)
+		newQueue = defaultQueue(defaulted)
 	}
 	options.NewQueue = func(name string, limiter workqueue.TypedRateLimiter[R]) workqueue.TypedRateLimitingInterface[R] {
 		inner := newQueue(name, &rateLimiter[R]{TypedRateLimiter: limiter, tap: t})

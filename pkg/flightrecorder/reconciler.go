@@ -228,7 +228,7 @@ func (r *Record) close(result reconcile.Result, err error) (next *Trigger) {
 	case errors.Is(err, errPanicked):
 		r.Outcome = OutcomePanic
 		return &Trigger{Kind: TriggerRetry}
-	case errors.Is(err, reconcile.TerminalError(nil)):
+	case err != nil && errors.Is(err, reconcile.TerminalError(nil)):
 		r.Outcome = OutcomeTerminalError
 		return nil
 	case err != nil:

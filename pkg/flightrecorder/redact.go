@@ -149,7 +149,7 @@ func mayHaveSecrets(in []byte) bool {
 
 func endsLikeASecret(name []byte) bool {
 	for _, end := range []string{"env", "envvars", "environment", `"data`, "stringdata", "last-applied-configuration"} {
-		if len(name) >= len(end) && strings.EqualFold(string(name[len(name)-len(end):]), end) {
+		if len(name) >= len(end) && bytes.EqualFold(name[len(name)-len(end):], []byte(end)) {
 			return true
 		}
 	}

@@ -164,7 +164,7 @@ func (s *store) walk(visit func(*Record) bool) {
 		}
 		if looked++; looked%walkChunk == 0 {
 			s.mu.Unlock()
-			s.mu.Lock() //nolint:staticcheck // an empty section on purpose: others may have the lock now
+			s.mu.Lock() // others may have had it meanwhile
 		}
 	}
 }

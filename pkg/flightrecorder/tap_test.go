@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -139,7 +140,7 @@ func TestAllTriggersOfARunAreKept(t *testing.T) {
 	queues := map[string]controller.Options{
 		"priority queue":    {},
 		"client-go's queue": {UsePriorityQueue: ptr.To(false)},
-		"a queue of one's own": {NewQueue: func(name string, l workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+		"a queue of one's own": {NewQueue: func(_ string, l workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 			return workqueue.NewTypedRateLimitingQueue(l)
 		}},
 	}
@@ -564,14 +565,19 @@ func TestATapNeedsAKnownType(t *testing.T) {
 
 func TestTheManagersChoiceOfQueueCounts(t *testing.T) {
 	rec := newRecorder(t, Config{})
-	tap, err := NewTap(rec, host{config.Controller{UsePriorityQueue: ptr.To(false)}}, "x", &corev1.Pod{})
+	tap, err := NewTap(rec, host{config.Controller{UsePriorityQueue: ptr.To(false), MaxConcurrentReconciles: 7}}, "x", &corev1.Pod{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := tap.Options(controller.Options{}).NewQueue(t.Name(), workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	options := tap.Options(controller.Options{})
+	q := options.NewQueue(t.Name(), workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer q.ShutDown()
 	if q.(*queue[reconcile.Request]).merges {
 		t.Error("it is a priority queue")
+	}
+	// The rest is the builder's to fill in, and it has an order for that.
+	if options.NewQueue = nil; !reflect.DeepEqual(options, controller.Options{}) {
+		t.Errorf("more than the queue was set: %+v", options)
 	}
 }
 
