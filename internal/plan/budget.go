@@ -78,7 +78,7 @@ func (s *scene) move(pods []*stalePod, b budget) {
 		if p.free() || underWay {
 			cost = 0
 		}
-		if cost > b.left {
+		if cost > 0 && cost > b.left { // what is free goes also when the budget is overdrawn
 			s.blockPods(appsv1.BlockedByBudget, fmt.Sprintf(
 				"%d of %d pods are available and maxUnavailable is %d", b.available, s.desired.Replicas, b.maxUnavailable), pods[i:])
 			return

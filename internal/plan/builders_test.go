@@ -143,6 +143,7 @@ func aFleet(replicas int, pods ...podBuilder) fleet {
 			NamePrefix: "web", Identity: appsv1.IdentityOrdinal, Selector: "podmanager=web", Replicas: replicas,
 			FailedPods:           FailedPods{Limit: 1, Initial: 10 * time.Second, Max: 5 * time.Minute},
 			RevisionHistoryLimit: 10, Finalizer: FinalizerPresent,
+			Update: Update{Strategy: appsv1.UpdateInPlace, MaxUnavailable: 1, ProgressDeadline: 10 * time.Minute, OnFailure: appsv1.FailurePause},
 		},
 		observed: Observed{
 			Revisions:   []Revision{{Name: newRev, Number: 1, Equal: true}},
@@ -164,6 +165,20 @@ func (f fleet) with(pods ...podBuilder) fleet {
 }
 
 func (f fleet) random() fleet { f.desired.Identity = appsv1.IdentityRandom; return f }
+
+// rollingOut: the fleet was complete on the old revision before its template
+// changed.
+func (f fleet) rollingOut() fleet {
+	f.observed.Status.CurrentRevision = oldRev
+	f.observed.Revisions = []Revision{{Name: oldRev, Number: 1}, {Name: newRev, Number: 2, Equal: true}}
+	return f
+}
+
+// budget sets how many pods may be missing and how many may be too many.
+func (f fleet) budget(unavailable, surge int) fleet {
+	f.desired.Update.MaxUnavailable, f.desired.Update.MaxSurge = unavailable, surge
+	return f
+}
 
 func (f fleet) paused() fleet { f.desired.Paused = true; return f }
 

@@ -1,0 +1,82 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTheBudgetOfARollout(t *testing.T) {
+	old := func(slot int) podBuilder { return ordinal(slot).revision(oldRev) }
+	for name, test := range map[string]struct {
+		given   fleet
+		want    []string
+		blocked []string
+	}{
+		"one may be missing: one goes, the highest": {
+			given:   aFleet(3, old(0), old(1), old(2)).budget(1, 0),
+			want:    []string{"DeletePod web-2 RolloutRecreate"},
+			blocked: []string{"UpdatePod web-1 Budget", "CreatePod web-2 Terminating"},
+		},
+		"nothing may be missing and nothing too many: one goes all the same": {
+			given:   aFleet(2, old(0), old(1)).budget(0, 0),
+			want:    []string{"DeletePod web-1 RolloutRecreate"},
+			blocked: []string{"UpdatePod web-0 Budget", "CreatePod web-1 Terminating"},
+		},
+		"while its successor is not available none goes": {
+			given:   aFleet(3, old(0), old(1), ordinal(2).pending()).budget(1, 0),
+			blocked: []string{"UpdatePod web-1 Budget"},
+		},
+		"what does not serve goes first and costs nothing": {
+			given:   aFleet(3, old(0).unready(), old(1), old(2)).budget(1, 0),
+			want:    []string{"DeletePod web-0 RolloutRecreate"},
+			blocked: []string{"UpdatePod web-2 Budget", "CreatePod web-0 Terminating"},
+		},
+		"also when more pods are broken than may be missing: they never block their own fix": {
+			given:   aFleet(3, old(0).unready(), old(1).unready(), old(2)).budget(1, 0),
+			want:    []string{"DeletePod web-1 RolloutRecreate", "DeletePod web-0 RolloutRecreate"},
+			blocked: []string{"UpdatePod web-2 Budget", "CreatePod web-0 Terminating", "CreatePod web-1 Terminating"},
+		},
+		"when all are broken all go, and nobody stands in for what did not serve": {
+			given:   aFleet(2, old(0).unready(), old(1).pending()).budget(0, 1),
+			want:    []string{"DeletePod web-1 RolloutRecreate", "DeletePod web-0 RolloutRecreate"},
+			blocked: []string{"CreatePod web-0 Terminating", "CreatePod web-1 Terminating"},
+		},
+		"with a surge the new pod comes first, above replicas": {
+			given:   aFleet(2, old(0), old(1)).budget(0, 1),
+			want:    []string{"CreatePod web-2 RolloutSurge"},
+			blocked: []string{"UpdatePod web-1 Budget"},
+		},
+		"and when it is available an old one goes": {
+			given:   aFleet(2, old(0), old(1), ordinal(2)).budget(0, 1),
+			want:    []string{"DeletePod web-1 RolloutRecreate"},
+			blocked: []string{"UpdatePod web-0 Budget", "CreatePod web-1 Terminating"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := test.given.rollingOut().plan()
+			if diff := cmp.Diff(test.want, saidOf(got)); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.blocked, heldBackOf(got)); diff != "" {
+				t.Errorf("blockers (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
