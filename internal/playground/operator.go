@@ -90,12 +90,18 @@ func (o *operator) start(ctx context.Context) (*localkube.Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	webhooks, err := localkube.FreePort()
+	if err != nil {
+		return nil, err
+	}
 	p, err := o.cluster.RunProcess(localkube.ProcessSpec{
 		Name: operatorName,
 		Path: o.layout.bin("manager"),
 		Args: append([]string{
 			fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", metrics),
 			fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", probes),
+			fmt.Sprintf("--webhook-bind-address=127.0.0.1:%d", webhooks),
+			fmt.Sprintf("--webhook-url=https://127.0.0.1:%d", webhooks),
 			"--leader-elect=false",
 		}, o.args...),
 		Env: []string{"KUBECONFIG=" + o.layout.operatorKubeconfig()},

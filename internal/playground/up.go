@@ -115,6 +115,8 @@ func (s *supervisor) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// The operator puts the port it gets in place of this one.
+	install.CallByURL(manifests, "https://127.0.0.1:9443")
 	cluster, err := s.startCluster(ctx, manifests)
 	if err != nil {
 		return err

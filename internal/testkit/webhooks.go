@@ -18,13 +18,13 @@ package testkit
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"path/filepath"
 	"slices"
-	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/mycompany/pod-operator/internal/certs"
 	"github.com/mycompany/pod-operator/internal/install"
@@ -78,23 +78,18 @@ func WebhookOptions() (manager.Options, error) {
 	return options, nil
 }
 
-// ExpectServing waits until an operator with these options is ready, which it
-// is when the API server trusts its webhooks.
-func ExpectServing(t testing.TB, options manager.Options) {
-	t.Helper()
-	Eventually(t, "the operator is ready", func() error {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+options.ProbeAddress+"/readyz", nil)
+// WaitServing waits until an operator with these options is ready, which it is
+// when the API server trusts its webhooks.
+func WaitServing(ctx context.Context, options manager.Options) error {
+	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, Patience, true, func(ctx context.Context) (bool, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+options.ProbeAddress+"/readyz", nil)
 		if err != nil {
-			return err
+			return false, err
 		}
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
-			return err
+			return false, nil // not listening yet
 		}
-		defer response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			return fmt.Errorf("/readyz says %s", response.Status)
-		}
-		return nil
+		return response.StatusCode == http.StatusOK, response.Body.Close()
 	})
 }

@@ -131,6 +131,7 @@ func TestThePlaygroundLacksOnlyWhatRunsTheOperator(t *testing.T) {
 	want := []string{
 		"Deployment pod-operator-controller-manager",
 		"Service pod-operator-controller-manager-metrics-service",
+		"Service pod-operator-webhook-service",
 	}
 	if diff := cmp.Diff(want, missing); diff != "" {
 		t.Errorf("of default, the playground lacks (-want +got):\n%s", diff)
@@ -154,7 +155,9 @@ func TestTheDeploymentFitsTheProgram(t *testing.T) {
 		for _, port := range container.Ports {
 			ports[port.Name] = fmt.Sprintf(":%d", port.ContainerPort)
 		}
-		want := map[string]string{"metrics": options.MetricsAddress, "health": options.ProbeAddress}
+		want := map[string]string{
+			"metrics": options.MetricsAddress, "health": options.ProbeAddress, "webhook": options.Webhooks.Address,
+		}
 		if diff := cmp.Diff(want, ports); diff != "" {
 			t.Errorf("ports (-flags +container):\n%s", diff)
 		}
