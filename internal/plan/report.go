@@ -70,6 +70,8 @@ type Event struct {
 type Reported struct {
 	Status appsv1.PodManagerStatus `json:"status"`
 	Events []Event                 `json:"events,omitempty"`
+	// Deeds are the history entries that the first events tell of, one each.
+	Deeds []appsv1.Decision `json:"deeds,omitempty"`
 }
 
 // Report turns a decision and its outcomes into status and events. The counts
@@ -102,7 +104,7 @@ func Report(desired Desired, observed Observed, decision Decision, outcomes []Ou
 	r.tellRollback()
 	r.tellFailures()
 	r.setConditions()
-	return Reported{Status: r.status, Events: r.events}
+	return Reported{Status: r.status, Events: r.events, Deeds: r.deeds}
 }
 
 type reporter struct {
@@ -115,6 +117,7 @@ type reporter struct {
 
 	status appsv1.PodManagerStatus
 	events []Event
+	deeds  []appsv1.Decision
 }
 
 // settle moves the observed fleet by what was done. An orphan that was not
@@ -219,10 +222,7 @@ func (r *reporter) tellGroup(word, reason string, group []*Outcome) {
 		Pods: names, Reason: reason, Message: groupMessage(group),
 	}
 	r.remember(entry)
-	listed := strings.Join(names, ", ")
-	if more := len(group) - len(names); more > 0 {
-		listed += fmt.Sprintf(" and %d more", more)
-	}
+	r.deeds = append(r.deeds, entry)
 	first := group[0]
 	uid := first.Action.UID
 	if uid == "" {
@@ -230,9 +230,37 @@ func (r *reporter) tellGroup(word, reason string, group []*Outcome) {
 	}
 	r.events = append(r.events, Event{
 		Type: corev1.EventTypeNormal, Reason: word, Action: string(first.Action.Verb), Pod: first.Action.Pod, UID: uid,
-		Note: fmt.Sprintf("%s %s: %s (%s)", word, count(len(group), "pod"), listed, entry.Message),
+		Note: DeedNote(entry),
 	})
 }
+
+// DeedNote is a history entry in a sentence.
+func DeedNote(d appsv1.Decision) string {
+	listed := strings.Join(d.Pods, ", ")
+	if more := int(d.Count) - len(d.Pods); more > 0 {
+		listed += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%s %s: %s (%s)", d.Action, count(int(d.Count), "pod"), listed, d.Message)
+}
+
+// MergeDeeds makes one entry of two that tell the same at about the same time:
+// a rollout of a hundred pods is two lines of history, not two hundred.
+func MergeDeeds(older, newer appsv1.Decision) (merged appsv1.Decision, ok bool) {
+	if older.Action != newer.Action || older.Reason != newer.Reason || newer.Time.Sub(older.Time.Time) > mergeWindow {
+		return older, false
+	}
+	older.Count += newer.Count
+	for _, pod := range newer.Pods {
+		if len(older.Pods) < appsv1.MaxHistoryPods {
+			older.Pods = append(slices.Clip(older.Pods), pod)
+		}
+	}
+	older.Message = newer.Message
+	return older, true
+}
+
+// mergeWindow is how long a history entry takes in what follows it.
+const mergeWindow = 10 * time.Second
 
 // groupMessage is the message that all of a group share, or the first few.
 func groupMessage(group []*Outcome) string {
@@ -279,8 +307,15 @@ func (r *reporter) tellRollback() {
 	})
 }
 
-// remember puts an entry on top of the history.
+// remember puts an entry on top of the history, or into a recent one that
+// tells the same.
 func (r *reporter) remember(entry appsv1.Decision) {
+	for i := range r.status.History {
+		if merged, ok := MergeDeeds(r.status.History[i], entry); ok {
+			r.status.History[i] = merged
+			return
+		}
+	}
 	r.status.History = slices.Insert(r.status.History, 0, entry)
 	if len(r.status.History) > appsv1.MaxHistory {
 		r.status.History = r.status.History[:appsv1.MaxHistory]

@@ -93,16 +93,17 @@ type Parts struct {
 
 // New makes the Reconciler of a kind.
 func New(kind Kind, p Parts) *Reconciler {
-	return &Reconciler{
+	r := &Reconciler{
 		kind:     kind,
 		cache:    p.Client,
 		observer: observe.New(p.Client, p.Live, p.Ledger),
 		applier:  apply.New(p.Client, p.Live, p.Ledger, p.Clock),
-		status:   newStatusWriter(p.Client, p.Ledger, kind),
 		recorder: p.Recorder,
 		metrics:  p.Metrics,
 		clock:    p.Clock,
 	}
+	r.status = newStatusWriter(p.Client, p.Ledger, kind, r.send)
+	return r
 }
 
 // Reconcile brings one fleet closer to what its owner asks for.
@@ -114,6 +115,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	fleet := r.kind.Fleet(owner)
+	fleet.Status = r.status.memory(owner)
 
 	seen, err := r.observer.Observe(ctx, fleet)
 	if stale := (*observe.StaleError)(nil); errors.As(err, &stale) {
@@ -165,13 +167,11 @@ func (r *Reconciler) report(ctx context.Context, owner client.Object, fleet obse
 	outcomes []plan.Outcome, now time.Time,
 ) (later time.Duration, err error) {
 	r.log(ctx, outcomes)
-	for _, e := range reported.Events {
-		r.send(owner, e)
-	}
 	if farewell(fleet.Desired, outcomes) {
+		r.status.farewell(owner, reported, now)
 		return 0, nil
 	}
-	return r.status.write(ctx, owner, reported.Status, now)
+	return r.status.write(ctx, owner, reported, now)
 }
 
 func farewell(desired plan.Desired, outcomes []plan.Outcome) bool {

@@ -38,8 +38,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/mycompany/pod-operator/internal/controller/crdgate"
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/controller/crdgate"
 	"github.com/mycompany/pod-operator/internal/observe"
 )
 

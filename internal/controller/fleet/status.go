@@ -19,119 +19,204 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/apply"
 	"github.com/mycompany/pod-operator/internal/controller/statuspatch"
+	"github.com/mycompany/pod-operator/internal/plan"
 )
 
-// While a fleet moves, its counters change with every pod. They are written at
-// most once in a window that grows from the first to the second value; a
-// change of anything else, and the goal, is written at once.
+// While a fleet moves, its counters and its history change with every pod.
+// They are written at most once in a window that grows from the first to the
+// last value; a change of anything else, and the goal, is written at once.
+// Events of deeds wait a moment for more of their kind, so that an event tells
+// of a decision and not of a pod.
 const (
-	firstWindow = 100 * time.Millisecond
+	firstWindow = 200 * time.Millisecond
 	lastWindow  = 2 * time.Second
+	eventWindow = time.Second
 )
 
-// statusWriter writes statuses: none that tells nothing new, and counters not
-// more often than the window allows.
+// statusWriter tells the world: it writes statuses, none that says nothing
+// new, and sends events. What waits for its window is kept in memory and is
+// what the planner remembers meanwhile; a crash loses a window's history, and
+// nothing that decides about pods.
 type statusWriter struct {
 	client client.Client
 	ledger apply.Ledger
 	kind   Kind
+	send   func(owner client.Object, e plan.Event)
 
-	mu    sync.Mutex
-	paces map[types.UID]pace
+	mu     sync.Mutex
+	drafts map[types.UID]*draft
 }
 
-// pace is how often an owner's counters are written at the moment.
-type pace struct {
+// draft is what an owner's status will say, and how often it says it. One
+// reconcile of an owner runs at a time, so only the map needs a lock.
+type draft struct {
+	// status waits to be written; nil when the API server has it.
+	status *appsv1.PodManagerStatus
 	last   time.Time
 	window time.Duration
+
+	// events wait to be sent, with the deeds they tell of.
+	events []plan.Event
+	deeds  []appsv1.Decision
+	since  time.Time
 }
 
-func newStatusWriter(c client.Client, ledger apply.Ledger, kind Kind) *statusWriter {
-	return &statusWriter{client: c, ledger: ledger, kind: kind, paces: map[types.UID]pace{}}
+func newStatusWriter(c client.Client, ledger apply.Ledger, kind Kind, send func(client.Object, plan.Event)) *statusWriter {
+	return &statusWriter{client: c, ledger: ledger, kind: kind, send: send, drafts: map[types.UID]*draft{}}
 }
 
-// write writes the status unless it says nothing new. Where it should wait,
-// it returns for how long.
-func (w *statusWriter) write(ctx context.Context, owner client.Object, status appsv1.PodManagerStatus, now time.Time) (time.Duration, error) {
+// memory is the status as it was last reported, written or not.
+func (w *statusWriter) memory(owner client.Object) appsv1.PodManagerStatus {
+	if d := w.draft(owner.GetUID()); d.status != nil {
+		return *d.status
+	}
+	return w.kind.Status(owner)
+}
+
+// write tells what was reported, or returns for how long it waits.
+func (w *statusWriter) write(ctx context.Context, owner client.Object, reported plan.Reported, now time.Time) (time.Duration, error) {
+	d := w.draft(owner.GetUID())
+	wait, err := w.writeStatus(ctx, owner, d, reported.Status, now)
+	d.take(reported, now)
+	return soonest(wait, w.sendEvents(owner, d, atGoal(reported.Status), now)), err
+}
+
+func (w *statusWriter) writeStatus(ctx context.Context, owner client.Object, d *draft, status appsv1.PodManagerStatus, now time.Time) (time.Duration, error) {
 	before := w.kind.Status(owner)
 	after := owner.DeepCopyObject().(client.Object)
 	w.kind.SetStatus(after, status)
 	// A kind may keep less than the planner reports: only what it keeps
 	// can be new.
 	status = w.kind.Status(after)
+	d.status = nil
 	if equality.Semantic.DeepEqual(before, status) {
 		return 0, nil
 	}
-	counters := onlyCounters(before, status)
-	if counters && !atGoal(status) {
-		if wait := w.due(owner.GetUID(), now); wait > 0 {
-			return wait, nil
-		}
+	progress := onlyProgress(before, status)
+	if wait := d.last.Add(d.window).Sub(now); progress && !atGoal(status) && wait > 0 {
+		d.status = &status
+		return wait, nil
 	}
 	patch, err := statuspatch.Between(owner, after)
 	if err != nil {
 		return 0, err
 	}
-	key := client.ObjectKeyFromObject(owner)
 	if err := w.client.Status().Patch(ctx, after, patch); err != nil {
-		return 0, client.IgnoreNotFound(fmt.Errorf("write the status of %s %s: %w", w.kind.Name(), key, err))
+		d.status = &status // nothing is lost: the next pass tries again
+		return 0, client.IgnoreNotFound(fmt.Errorf("write the status of %s %s: %w",
+			w.kind.Name(), client.ObjectKeyFromObject(owner), err))
 	}
 	w.ledger.WroteOwner(after)
-	w.paced(owner.GetUID(), now, counters)
+	d.pace(now, progress)
 	return 0, nil
 }
 
-// due is how long the owner's counters still have to wait.
-func (w *statusWriter) due(owner types.UID, now time.Time) time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	p, ok := w.paces[owner]
-	if !ok {
-		return 0
+// pace makes the window longer while nothing but progress is told.
+func (d *draft) pace(now time.Time, progress bool) {
+	d.last = now
+	if progress && d.window > 0 {
+		d.window = min(2*d.window, lastWindow)
+	} else {
+		d.window = firstWindow
 	}
-	return p.last.Add(p.window).Sub(now)
 }
 
-func (w *statusWriter) paced(owner types.UID, now time.Time, counters bool) {
+// take adds what was reported to what waits, merging what tells the same.
+func (d *draft) take(reported plan.Reported, now time.Time) {
+	if len(d.events) == 0 {
+		d.since = now
+	}
+	for i, e := range reported.Events {
+		deed := appsv1.Decision{}
+		if i < len(reported.Deeds) {
+			deed = reported.Deeds[i]
+			if d.merge(deed) {
+				continue
+			}
+		}
+		d.events, d.deeds = append(d.events, e), append(d.deeds, deed)
+	}
+}
+
+func (d *draft) merge(deed appsv1.Decision) bool {
+	for i := range d.deeds {
+		if merged, ok := plan.MergeDeeds(d.deeds[i], deed); ok {
+			d.deeds[i], d.events[i].Note = merged, plan.DeedNote(merged)
+			return true
+		}
+	}
+	return false
+}
+
+// sendEvents sends what has waited long enough, and everything at the goal. A
+// warning does not wait, nor does what happened before it.
+func (w *statusWriter) sendEvents(owner client.Object, d *draft, atGoal bool, now time.Time) time.Duration {
+	if len(d.events) == 0 {
+		return 0
+	}
+	warning := slices.ContainsFunc(d.events, func(e plan.Event) bool { return e.Type == corev1.EventTypeWarning })
+	if wait := d.since.Add(eventWindow).Sub(now); wait > 0 && !atGoal && !warning {
+		return wait
+	}
+	for _, e := range d.events {
+		w.send(owner, e)
+	}
+	d.events, d.deeds = nil, nil
+	return 0
+}
+
+// farewell sends what is left to say of an owner that is gone.
+func (w *statusWriter) farewell(owner client.Object, reported plan.Reported, now time.Time) {
+	d := w.draft(owner.GetUID())
+	d.take(reported, now)
+	w.sendEvents(owner, d, true, now)
+	w.forget(owner.GetUID())
+}
+
+func (w *statusWriter) draft(owner types.UID) *draft {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p := w.paces[owner]
-	if counters && p.window > 0 {
-		p.window = min(2*p.window, lastWindow)
-	} else {
-		p.window = firstWindow
+	d := w.drafts[owner]
+	if d == nil {
+		d = &draft{}
+		w.drafts[owner] = d
 	}
-	p.last = now
-	w.paces[owner] = p
+	return d
 }
 
 func (w *statusWriter) forget(owner types.UID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.paces, owner)
+	delete(w.drafts, owner)
 }
 
-// onlyCounters tells whether two statuses differ in nothing but how many pods
-// are in which state.
-func onlyCounters(a, b appsv1.PodManagerStatus) bool {
-	return equality.Semantic.DeepEqual(withoutCounters(a), withoutCounters(b))
+// onlyProgress tells whether two statuses differ in nothing but how far things
+// are: how many pods are in which state, and what was done to get there.
+func onlyProgress(a, b appsv1.PodManagerStatus) bool {
+	return equality.Semantic.DeepEqual(withoutProgress(a), withoutProgress(b))
 }
 
-func withoutCounters(s appsv1.PodManagerStatus) appsv1.PodManagerStatus {
+func withoutProgress(s appsv1.PodManagerStatus) appsv1.PodManagerStatus {
 	c := *s.DeepCopy()
 	c.Replicas, c.CurrentReplicas, c.ReadyReplicas, c.AvailableReplicas = 0, 0, 0, 0
-	c.UpdatedReplicas, c.TerminatingReplicas, c.Nodes = 0, 0, nil
+	c.UpdatedReplicas, c.TerminatingReplicas, c.Nodes, c.History = 0, 0, nil, nil
+	if c.Rollout != nil {
+		c.Rollout.Done, c.Rollout.ProgressTime = 0, metav1.Time{}
+	}
 	for i := range c.Conditions {
 		c.Conditions[i].Message = ""
 	}
