@@ -99,23 +99,33 @@ func (r *reporter) stalledCause() *state {
 			return &state{o.Cause, o.Message}
 		}
 	}
-	for _, b := range r.decision.Blocked {
-		switch {
-		case b.By == appsv1.BlockedByName:
-			return &state{appsv1.ReasonNameTaken, b.Message}
-		case b.By == appsv1.BlockedByPin:
-			return &state{appsv1.ReasonPinnedRevisionMissing, b.Message}
-		case b.By == appsv1.BlockedByDeadline && b.Pod == "":
-			return &state{appsv1.ReasonProgressDeadlineExceeded, b.Message + r.waiting()}
-		case b.By == appsv1.BlockedByBackoff && r.decision.Failures.Count >= failingCount:
-			return &state{appsv1.ReasonPodsFailing, b.Message + ", so replacements wait longer each time: see the failed pods' status and logs"}
-		}
+	if s := r.stalledByBlocker(); s != nil {
+		return s
 	}
 	if back := r.decision.Rollback; back != nil && r.goalReached() {
 		return &state{appsv1.ReasonRolledBack, fmt.Sprintf(
 			"%s; the pods are back on %s: change the template to try again", back.Message, back.To)}
 	}
 	return nil
+}
+
+// stalledByBlocker names the most telling blocker: a name that is taken says
+// more than the deadline that passed because of it.
+func (r *reporter) stalledByBlocker() *state {
+	var deadline *state
+	for _, b := range r.decision.Blocked {
+		switch {
+		case b.By == appsv1.BlockedByName:
+			return &state{appsv1.ReasonNameTaken, b.Message}
+		case b.By == appsv1.BlockedByPin:
+			return &state{appsv1.ReasonPinnedRevisionMissing, b.Message}
+		case b.By == appsv1.BlockedByBackoff && r.decision.Failures.Count >= failingCount:
+			return &state{appsv1.ReasonPodsFailing, b.Message + ", so replacements wait longer each time: see the failed pods' status and logs"}
+		case b.By == appsv1.BlockedByDeadline && b.Pod == "":
+			deadline = &state{appsv1.ReasonProgressDeadlineExceeded, b.Message + r.waiting()}
+		}
+	}
+	return deadline
 }
 
 // goalReached: every pod that should be there is available and none has to
