@@ -97,15 +97,16 @@ func (r *Reconciler) watchEnds(ctx context.Context, mgr ctrl.Manager, ledger *ob
 	return err
 }
 
-// ownerChanged passes a new or edited spec, a deletion, and a changed list of
-// finalizers (somebody may have taken ours off). An owner that is gone is
-// forgotten on the way.
+// ownerChanged passes a new or edited spec, a deletion, a changed list of
+// finalizers (somebody may have taken ours off), and the annotations that ask
+// for something. An owner that is gone is forgotten on the way.
 func (r *Reconciler) ownerChanged(ledger *observe.Ledger) predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
 				!equality.Semantic.DeepEqual(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers()) ||
-				e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
+				e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() ||
+				asks(e.ObjectOld) != asks(e.ObjectNew)
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			ledger.Forget(e.Object.GetUID())
@@ -113,6 +114,12 @@ func (r *Reconciler) ownerChanged(ledger *observe.Ledger) predicate.Predicate {
 			return true
 		},
 	}
+}
+
+// asks are the annotations of an owner that the planner reads.
+func asks(owner client.Object) [2]string {
+	a := owner.GetAnnotations()
+	return [2]string{a[appsv1.AnnotationPin], a[appsv1.AnnotationRestart]}
 }
 
 // podChanged passes what moves a pod from one of the planner's buckets to
