@@ -30,7 +30,9 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
+	collectorv1 "github.com/mycompany/pod-operator/api/collector/v1"
 	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
+	"github.com/mycompany/pod-operator/internal/controller/collector"
 	"github.com/mycompany/pod-operator/internal/controller/crdgate"
 	"github.com/mycompany/pod-operator/internal/controller/fleet"
 	"github.com/mycompany/pod-operator/internal/controller/helloworld"
@@ -67,6 +69,11 @@ func kinds() []kind {
 			name: helloworld.Name, gvk: helloworld.GVK, crd: "helloworlds.test.jiaozi.com",
 			new: func() client.Object { return &testv1alpha1.HelloWorld{} },
 			add: addHelloWorld,
+		},
+		{
+			name: collector.Name, gvk: collector.GVK, crd: "collectors.collector.ip.mycompany.com",
+			new: func() client.Object { return &collectorv1.Collector{} },
+			add: addCollector,
 		},
 	}
 }
@@ -155,5 +162,12 @@ func addHelloWorld(ctx context.Context, w *wiring, gate *crdgate.Gate) error {
 		return fmt.Errorf("index the cache: %w", err)
 	}
 	reconciler := helloworld.New(gate.Client(w.mgr.GetClient()), w.mgr.GetEventRecorder(helloworld.Name), clock.RealClock{})
+	return reconciler.SetupWithManager(w.mgr, gate, w.options.ConcurrentReconciles)
+}
+
+func addCollector(_ context.Context, w *wiring, gate *crdgate.Gate) error {
+	watcher := collector.NewWatcher(w.mgr.GetConfig(), w.mgr.GetHTTPClient(), w.mgr.GetRESTMapper(), w.mgr.GetScheme(), clock.RealClock{})
+	reconciler := collector.New(gate.Client(w.mgr.GetClient()), watcher, w.mgr.GetEventRecorder(collector.Name),
+		clock.RealClock{}, w.options.Namespaces)
 	return reconciler.SetupWithManager(w.mgr, gate, w.options.ConcurrentReconciles)
 }

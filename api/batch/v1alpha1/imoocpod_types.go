@@ -86,6 +86,11 @@ type ImoocPodStatus struct {
 	// +optional
 	Failures *appsv1.FailureRecord `json:"failures,omitempty"`
 
+	// Held lists pods that an outside controller holds back from deletion, 100 at most.
+	// +listType=atomic
+	// +optional
+	Held []appsv1.HeldPod `json:"held,omitempty"`
+
 	// Conditions are Ready (always), Reconciling and Stalled (only while they are true).
 	// +listType=map
 	// +listMapKey=type

@@ -118,6 +118,13 @@ func (in *ImoocPodStatus) DeepCopyInto(out *ImoocPodStatus) {
 		*out = new(v1.FailureRecord)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Held != nil {
+		in, out := &in.Held, &out.Held
+		*out = make([]v1.HeldPod, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
 		*out = make([]metav1.Condition, len(*in))

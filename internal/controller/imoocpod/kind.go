@@ -77,7 +77,8 @@ func (Kind) ReservedLabels() []string {
 }
 
 // Status implements fleet.Kind: what the planner has to remember. The counters
-// that an ImoocPod does not show are reported anew by every pass.
+// that an ImoocPod does not show are reported anew by every pass, and rollouts,
+// of which it has none, leave nothing to remember.
 func (Kind) Status(owner client.Object) appsv1.PodManagerStatus {
 	s := &owner.(*batchv1alpha1.ImoocPod).Status
 	return appsv1.PodManagerStatus{
@@ -91,6 +92,7 @@ func (Kind) Status(owner client.Object) appsv1.PodManagerStatus {
 		CurrentRevision:     s.CurrentRevision,
 		UpdateRevision:      s.UpdateRevision,
 		Failures:            s.Failures,
+		Held:                s.Held,
 		Conditions:          s.Conditions,
 		History:             s.History,
 	}
@@ -108,6 +110,7 @@ func (Kind) SetStatus(owner client.Object, s appsv1.PodManagerStatus) {
 		CurrentRevision:     s.CurrentRevision,
 		UpdateRevision:      s.UpdateRevision,
 		Failures:            s.Failures,
+		Held:                s.Held,
 		Conditions:          s.Conditions,
 		History:             s.History,
 	}
@@ -139,14 +142,17 @@ func (Kind) Fleet(owner client.Object) observe.Fleet {
 
 func desired(ip *batchv1alpha1.ImoocPod, selector string) plan.Desired {
 	return plan.Desired{
-		Namespace:            ip.Namespace,
-		Name:                 ip.Name,
-		UID:                  ip.UID,
-		Generation:           ip.Generation,
-		NamePrefix:           ip.Name + "-pod",
-		Identity:             appsv1.IdentityRandom,
-		Selector:             selector,
-		Replicas:             int(ptr.Deref(ip.Spec.Replicas, defaultReplicas)),
+		Namespace:  ip.Namespace,
+		Name:       ip.Name,
+		UID:        ip.UID,
+		Generation: ip.Generation,
+		NamePrefix: ip.Name + "-pod",
+		Identity:   appsv1.IdentityRandom,
+		Selector:   selector,
+		Replicas:   int(ptr.Deref(ip.Spec.Replicas, defaultReplicas)),
+		// The pod is ours and changes only with the operator's version: an
+		// upgrade replaces no pods.
+		Update:               plan.Update{Strategy: appsv1.UpdateOnDelete},
 		FailedPods:           plan.FailedPods{Limit: corpses, Initial: backoffInitial, Max: backoffMax},
 		RevisionHistoryLimit: revisionHistory,
 		Finalizer:            plan.FinalizerUnused,

@@ -1,0 +1,140 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package collector
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	kappsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/podrender"
+)
+
+// version reads a resourceVersion as a number; 0 where it is none.
+func version(obj client.Object) uint64 {
+	n, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// podFacts takes from a pod what the book keeps.
+func podFacts(p *corev1.Pod) pod {
+	facts := pod{
+		uid:         p.UID,
+		controller:  controllerOf(p),
+		version:     version(p),
+		ended:       p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded,
+		terminating: p.DeletionTimestamp != nil,
+	}
+	for _, ip := range p.Status.PodIPs {
+		facts.ips = append(facts.ips, ip.IP)
+	}
+	if len(facts.ips) == 0 && p.Status.PodIP != "" {
+		facts.ips = []string{p.Status.PodIP}
+	}
+	return facts
+}
+
+func controllerOf(obj client.Object) types.UID {
+	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
+		return ref.UID
+	}
+	return ""
+}
+
+// workloadFacts takes from a workload what the book keeps, with the labels of
+// the pods that it makes.
+func workloadFacts(obj client.Object) (facts workload, podLabels map[string]string) {
+	facts = workload{
+		uid: obj.GetUID(), namespace: obj.GetNamespace(), name: obj.GetName(),
+		version: version(obj), generation: obj.GetGeneration(), deleting: obj.GetDeletionTimestamp() != nil,
+	}
+	switch w := obj.(type) {
+	case *kappsv1.Deployment:
+		facts.kind, facts.spec, podLabels = "Deployment", &w.Spec, w.Spec.Template.Labels
+		want := ptr.Deref(w.Spec.Replicas, 1)
+		s := &w.Status
+		facts.atGoal = s.ObservedGeneration >= w.Generation && s.Replicas == want && s.AvailableReplicas == want &&
+			(w.Spec.Paused || s.UpdatedReplicas == want)
+	case *kappsv1.ReplicaSet:
+		facts.kind, facts.spec, podLabels = "ReplicaSet", &w.Spec, w.Spec.Template.Labels
+		want := ptr.Deref(w.Spec.Replicas, 1)
+		facts.atGoal = w.Status.ObservedGeneration >= w.Generation && w.Status.Replicas == want && w.Status.AvailableReplicas == want
+		if ref := metav1.GetControllerOfNoCopy(w); ref != nil && ref.Kind == "Deployment" {
+			facts.parent, facts.spec = ref.UID, nil
+		}
+	case *kappsv1.StatefulSet:
+		facts.kind, facts.spec, podLabels = "StatefulSet", &w.Spec, w.Spec.Template.Labels
+		want := ptr.Deref(w.Spec.Replicas, 1)
+		s := &w.Status
+		facts.atGoal = s.ObservedGeneration >= w.Generation && s.Replicas == want && s.AvailableReplicas == want &&
+			(heldBack(w) || s.UpdatedReplicas == want)
+	case *kappsv1.DaemonSet:
+		facts.kind, facts.spec, podLabels = "DaemonSet", &w.Spec, w.Spec.Template.Labels
+		s := &w.Status
+		facts.atGoal = s.ObservedGeneration >= w.Generation && s.NumberAvailable == s.DesiredNumberScheduled &&
+			s.CurrentNumberScheduled == s.DesiredNumberScheduled && s.NumberMisscheduled == 0 &&
+			(w.Spec.UpdateStrategy.Type == kappsv1.OnDeleteDaemonSetStrategyType || s.UpdatedNumberScheduled == s.DesiredNumberScheduled)
+	case *appsv1.PodManager:
+		facts.kind, facts.spec = "PodManager", &w.Spec
+		podLabels = maps.Clone(podrender.Template(w.Name, w.Spec.Image, w.Spec.Template).Labels)
+		podLabels[appsv1.LabelName] = w.Name
+		facts.atGoal = w.Status.ObservedGeneration >= w.Generation &&
+			meta.IsStatusConditionTrue(w.Status.Conditions, appsv1.ConditionReady) &&
+			!meta.IsStatusConditionTrue(w.Status.Conditions, appsv1.ConditionReconciling)
+	}
+	return facts, podLabels
+}
+
+// heldBack: pods of the old revision may stay for ever.
+func heldBack(s *kappsv1.StatefulSet) bool {
+	update := s.Spec.UpdateStrategy
+	return update.Type == kappsv1.OnDeleteStatefulSetStrategyType ||
+		update.RollingUpdate != nil && ptr.Deref(update.RollingUpdate.Partition, 0) > 0
+}
+
+// matches tells whether a workload is one to count: by its own labels or by
+// those of its pods.
+func matches(selector labels.Selector, obj client.Object, podLabels map[string]string) bool {
+	return selector.Matches(labels.Set(obj.GetLabels())) || selector.Matches(labels.Set(podLabels))
+}
+
+// slim drops from a listed object what no facts are taken from, before a whole
+// list of them is in memory.
+func slim(raw any) (any, error) {
+	if obj, ok := raw.(client.Object); ok {
+		obj.SetManagedFields(nil)
+	}
+	if p, ok := raw.(*corev1.Pod); ok {
+		p.Spec = corev1.PodSpec{}
+		p.Annotations = nil
+		p.Status = corev1.PodStatus{Phase: p.Status.Phase, PodIP: p.Status.PodIP, PodIPs: slices.Clone(p.Status.PodIPs)}
+	}
+	return raw, nil
+}

@@ -1,0 +1,326 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package collector counts the events of pods and workloads, for every
+// Collector.
+//
+// Each Collector has watches of its own, opened by its first reconcile and
+// closed by the one that finds it gone. A watch hands its events to the
+// Collector's book (tap.go), which counts them and gives them to changes
+// (window.go): a change opens when a workload's spec differs from the one
+// before, takes the events of the workload, its ReplicaSets and its pods whose
+// resourceVersion is not lower than its own, and is closed when the workload is
+// at its goal and nothing happened for a while. The numbers are what was
+// delivered, never what should have been. The reconciler copies the book into
+// the status, once a second at most while there is something new.
+//
+// Invariants: a book holds facts of what matches now and a bounded number of
+// changes, no objects; when a Collector is gone, so are its watches and its
+// book; a Collector whose pods do not change is not written.
+package collector
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/recorder"
+
+	collectorv1 "github.com/mycompany/pod-operator/api/collector/v1"
+	"github.com/mycompany/pod-operator/internal/controller/statuspatch"
+)
+
+// +kubebuilder:rbac:groups=collector.ip.mycompany.com,resources=collectors,verbs=list;watch
+// +kubebuilder:rbac:groups=collector.ip.mycompany.com,resources=collectors/status,verbs=patch
+// +kubebuilder:rbac:groups=apps,resources=deployments;replicasets;statefulsets;daemonsets,verbs=list;watch
+// +kubebuilder:rbac:groups=apps.mycompany.com,resources=podmanagers,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// GVK is the kind of a Collector.
+var GVK = collectorv1.GroupVersion.WithKind("Collector")
+
+// Name is the name of the controller.
+const Name = "collector"
+
+const (
+	// coalesce is how long news wait for more before the status is written.
+	coalesce = time.Second
+	// lookForKinds is how often a kind whose CRD was missing is looked for.
+	lookForKinds = time.Minute
+)
+
+// Reconciler keeps the watches and the statuses.
+type Reconciler struct {
+	client     client.Client
+	watcher    *Watcher
+	recorder   recorder.EventRecorder
+	clock      clock.PassiveClock
+	namespaces []string
+
+	mu       sync.Mutex
+	counters map[types.NamespacedName]*counter
+	// base ends the watches; wake asks for a reconcile. Both are the
+	// controller's, from when it started.
+	base context.Context
+	wake func(types.NamespacedName)
+}
+
+// counter is a Collector at work.
+type counter struct {
+	uid        types.UID
+	generation int64
+	book       *book
+	watches    *watches
+	// last is the status as it was written last, which the cache may not
+	// show yet.
+	last collectorv1.CollectorStatus
+	// kindsAt is when missing kinds are looked for again.
+	kindsAt time.Time
+}
+
+// New makes a Reconciler. namespaces are those that the operator was started
+// for; none means all.
+func New(c client.Client, watcher *Watcher, events recorder.EventRecorder, clock clock.PassiveClock, namespaces []string) *Reconciler {
+	return &Reconciler{
+		client: c, watcher: watcher, recorder: events, clock: clock, namespaces: namespaces,
+		counters: map[types.NamespacedName]*counter{},
+	}
+}
+
+// Reconcile keeps one Collector counting and writes what it counted.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	col := &collectorv1.Collector{}
+	err := r.client.Get(ctx, req.NamespacedName, col)
+	if apierrors.IsNotFound(err) || err == nil && col.DeletionTimestamp != nil {
+		r.stop(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	c, refusal, err := r.counter(col)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if refusal != nil {
+		r.stop(req.NamespacedName)
+		status := col.Status.DeepCopy()
+		status.ObservedGeneration = col.Generation
+		r.setConditions(status, col.Generation, refusal, nil)
+		return ctrl.Result{}, r.write(ctx, col, &col.Status, *status)
+	}
+	return r.report(ctx, col, c)
+}
+
+// report writes what was counted.
+func (r *Reconciler) report(ctx context.Context, col *collectorv1.Collector, c *counter) (ctrl.Result, error) {
+	now := r.clock.Now()
+	next := c.book.tick(now)
+	status := c.last.DeepCopy()
+	status.ObservedGeneration = col.Generation
+	c.book.status(status)
+	stalled, starting := c.health()
+	r.setConditions(status, col.Generation, stalled, starting)
+	if err := r.write(ctx, col, &c.last, *status); err != nil {
+		return ctrl.Result{}, err
+	}
+	c.last = *status
+	for _, change := range c.book.takeFinished() {
+		r.tell(col, change)
+	}
+	if c.watches.missing {
+		wait := max(c.kindsAt.Sub(now), time.Second)
+		if next == 0 || wait < next {
+			next = wait
+		}
+	}
+	return ctrl.Result{RequeueAfter: next}, nil
+}
+
+// state is a reason with its sentence.
+type state struct{ reason, message string }
+
+// health says what keeps the watches from counting.
+func (c *counter) health() (stalled, starting *state) {
+	err := c.watches.failure()
+	switch {
+	case apierrors.IsForbidden(err):
+		return &state{collectorv1.ReasonWatchFailed, err.Error()}, nil
+	case err != nil:
+		return nil, &state{collectorv1.ReasonWatchFailed, err.Error() + "; it is tried again"}
+	case !c.watches.ready():
+		return nil, &state{collectorv1.ReasonStarting, "the watches are being started"}
+	}
+	return nil, nil
+}
+
+// counter finds or starts the counter of a Collector, or says why it cannot.
+func (r *Reconciler) counter(col *collectorv1.Collector) (*counter, *state, error) {
+	key := client.ObjectKeyFromObject(col)
+	r.mu.Lock()
+	c := r.counters[key]
+	r.mu.Unlock()
+	current := c != nil && c.uid == col.UID && c.generation == col.Generation
+	if current && (!c.watches.missing || r.clock.Now().Before(c.kindsAt)) {
+		return c, nil, nil
+	}
+	if current {
+		c.kindsAt = r.clock.Now().Add(lookForKinds)
+		if !r.watcher.complete() {
+			return c, nil, nil
+		}
+	}
+	selector, err := metav1.LabelSelectorAsSelector(&col.Spec.Selector)
+	if err != nil {
+		return nil, &state{collectorv1.ReasonInvalidSelector, "spec.selector: " + err.Error()}, nil
+	}
+	namespaces := col.Spec.Namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{col.Namespace}
+	}
+	if refusal := r.outside(namespaces); refusal != nil {
+		return nil, refusal, nil
+	}
+	r.stop(key)
+	c, err = r.start(col, namespaces, selector)
+	return c, nil, err
+}
+
+// outside finds a namespace that the operator was not started for.
+func (r *Reconciler) outside(namespaces []string) *state {
+	for _, name := range namespaces {
+		if len(r.namespaces) > 0 && !slices.Contains(r.namespaces, name) {
+			return &state{
+				collectorv1.ReasonNamespaceNotWatched,
+				fmt.Sprintf("the operator was not started for namespace %s: see its flag --namespaces", name),
+			}
+		}
+	}
+	return nil
+}
+
+// start opens the watches. What an earlier process found out about changes is
+// kept, as long as it was asked for the same thing.
+func (r *Reconciler) start(col *collectorv1.Collector, namespaces []string, selector labels.Selector) (*counter, error) {
+	key := client.ObjectKeyFromObject(col)
+	c := &counter{uid: col.UID, generation: col.Generation, last: *col.Status.DeepCopy(), kindsAt: r.clock.Now().Add(lookForKinds)}
+	var past []collectorv1.Change
+	if col.Status.ObservedGeneration == col.Generation {
+		past = col.Status.RecentChanges
+	}
+	c.book = newBook(past, func() { r.wake(key) })
+	var err error
+	if c.watches, err = r.watcher.open(r.base, namespaces, selector, c.book); err != nil {
+		return nil, fmt.Errorf("start counting for Collector %s: %w", key, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counters[key] = c
+	return c, nil
+}
+
+// stop ends a counter and everything that it holds.
+func (r *Reconciler) stop(key types.NamespacedName) {
+	r.mu.Lock()
+	c := r.counters[key]
+	delete(r.counters, key)
+	r.mu.Unlock()
+	if c != nil {
+		c.watches.stop()
+	}
+}
+
+// stopAll ends all counters.
+func (r *Reconciler) stopAll() {
+	r.mu.Lock()
+	counters := r.counters
+	r.counters = map[types.NamespacedName]*counter{}
+	r.mu.Unlock()
+	for _, c := range counters {
+		c.watches.stop()
+	}
+}
+
+// setConditions writes the conditions in the way that kstatus reads.
+func (r *Reconciler) setConditions(status *collectorv1.CollectorStatus, generation int64, stalled, starting *state) {
+	set := func(kind string, truth metav1.ConditionStatus, s *state) {
+		if s == nil {
+			meta.RemoveStatusCondition(&status.Conditions, kind)
+			return
+		}
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: kind, Status: truth, Reason: s.reason, Message: s.message, ObservedGeneration: generation,
+			LastTransitionTime: metav1.NewTime(r.clock.Now().Truncate(time.Second)),
+		})
+	}
+	set(collectorv1.ConditionStalled, metav1.ConditionTrue, stalled)
+	set(collectorv1.ConditionReconciling, metav1.ConditionTrue, starting)
+	switch {
+	case stalled != nil:
+		set(collectorv1.ConditionReady, metav1.ConditionFalse, stalled)
+	case starting != nil:
+		set(collectorv1.ConditionReady, metav1.ConditionFalse, starting)
+	default:
+		set(collectorv1.ConditionReady, metav1.ConditionTrue, &state{collectorv1.ReasonCounting, "events are counted"})
+	}
+}
+
+// write writes the status where it says something new. last is what was written
+// before; the cache may not have it yet. A stall is warned of once.
+func (r *Reconciler) write(ctx context.Context, col *collectorv1.Collector, last *collectorv1.CollectorStatus, status collectorv1.CollectorStatus) error {
+	if equality.Semantic.DeepEqual(*last, status) {
+		return nil
+	}
+	before, after := col.DeepCopy(), col.DeepCopy()
+	before.Status, after.Status = *last, status
+	patch, err := statuspatch.Between(before, after)
+	if err != nil {
+		return err
+	}
+	if err := r.client.Status().Patch(ctx, after, patch); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("write the status of Collector %s/%s: %w", col.Namespace, col.Name, err))
+	}
+	was := meta.FindStatusCondition(last.Conditions, collectorv1.ConditionStalled)
+	is := meta.FindStatusCondition(status.Conditions, collectorv1.ConditionStalled)
+	if is != nil && (was == nil || was.Reason != is.Reason) {
+		r.recorder.Eventf(col, nil, corev1.EventTypeWarning, collectorv1.ReasonFailed, "Count", "%s: %s", is.Reason, is.Message)
+	}
+	return nil
+}
+
+// tell sends an event for a change that has settled.
+func (r *Reconciler) tell(col *collectorv1.Collector, c collectorv1.Change) {
+	if c.State != collectorv1.ChangeSettled {
+		return
+	}
+	e, w := c.Events, c.WorkloadEvents
+	r.recorder.Eventf(col, nil, corev1.EventTypeNormal, collectorv1.ReasonSettled, "Count",
+		"%s %s/%s: %s triggered %d events of pods (%d added, %d modified, %d deleted) and %d of workloads",
+		c.Kind, c.Namespace, c.Name, c.Change, e.Total(), e.Added, e.Modified, e.Deleted, w.Total())
+}
