@@ -30,8 +30,10 @@ type budget struct {
 	available      int
 }
 
-// newBudget counts what serves. Where nothing is recreated there is no surge,
-// and a budget of nothing at all means one pod, or no rollout would ever move.
+// newBudget counts what serves and will go on to: an ordinal that the scale-down
+// of this very pass takes is no reason to take another. Where nothing is
+// recreated there is no surge, and a budget of nothing at all means one pod, or
+// no rollout would ever move.
 func (s *scene) newBudget(recreate int) budget {
 	unavailable := s.desired.Update.MaxUnavailable
 	if unavailable == 0 && (s.desired.Update.MaxSurge == 0 || recreate == 0) {
@@ -39,12 +41,19 @@ func (s *scene) newBudget(recreate int) budget {
 	}
 	b := budget{maxUnavailable: unavailable}
 	for _, p := range s.staying() {
-		if s.available(p) {
+		condemned := s.ordinal() && !s.inBase(p.Slot) && !s.mayStandIn(p)
+		if s.available(p) && !condemned {
 			b.available++
 		}
 	}
 	b.left = b.available - (s.desired.Replicas - unavailable)
 	return b
+}
+
+// mayStandIn: the ordinal is one that a surge gives a pod.
+func (s *scene) mayStandIn(p *Pod) bool {
+	place := s.position(p.Slot)
+	return place >= s.desired.Replicas && place < s.desired.Replicas+s.desired.Update.MaxSurge
 }
 
 // surgeKept is how many pods beyond replicas there may be now: as many as have

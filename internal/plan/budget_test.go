@@ -68,6 +68,18 @@ func TestTheBudgetOfARollout(t *testing.T) {
 			want:    []string{"DeletePod web-1 RolloutRecreate"},
 			blocked: []string{"UpdatePod web-0 Budget", "CreatePod web-1 Terminating"},
 		},
+		"a scale-down at the same time does not add to the budget": {
+			given: aFleet(3, old(0), old(1), old(2), old(3), old(4)).budget(1, 0).generation(2),
+			want: []string{
+				"DeletePod web-2 RolloutRecreate", "DeletePod web-4 ScaleDown", "DeletePod web-3 ScaleDown",
+			},
+			blocked: []string{"UpdatePod web-1 Budget", "CreatePod web-2 Terminating"},
+		},
+		"of the pods that it takes, one may stay to stand in": {
+			given:   aFleet(3, old(0), old(1), old(2), old(3), old(4)).budget(0, 1).generation(2),
+			want:    []string{"DeletePod web-2 RolloutRecreate", "DeletePod web-4 ScaleDown"},
+			blocked: []string{"UpdatePod web-1 Budget", "CreatePod web-2 Terminating"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := test.given.rollingOut().plan()
