@@ -61,7 +61,7 @@ func (s *scene) mayStandIn(p *Pod) bool {
 // were recreated and are not available yet.
 func (s *scene) surgeKept(recreate int) int {
 	surge := min(s.desired.Update.MaxSurge, recreate)
-	if !s.ordinal() || s.decision.CurrentRevision == s.decision.UpdateRevision {
+	if !s.ordinal() || s.decision.CurrentRevision == s.decision.UpdateRevision && !s.restarting() {
 		return surge
 	}
 	existing, unavailable := 0, s.desired.Replicas
@@ -75,6 +75,13 @@ func (s *scene) surgeKept(recreate int) int {
 	}
 	standIns := min(existing, s.desired.Update.MaxSurge, recreate+unavailable)
 	return max(surge, standIns)
+}
+
+// restarting: the user asked for a restart, and nothing else since. Without
+// that last part a restart of long ago would keep pods from a scale-down for as
+// long as others are broken.
+func (s *scene) restarting() bool {
+	return !s.desired.Restart.IsZero() && s.observed.Status.ObservedGeneration == s.desired.Generation
 }
 
 // move starts as many moves as the budget allows, and goes on with those that

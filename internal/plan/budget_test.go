@@ -18,6 +18,7 @@ package plan
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -83,6 +84,50 @@ func TestTheBudgetOfARollout(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := test.given.rollingOut().plan()
+			if diff := cmp.Diff(test.want, saidOf(got)); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.blocked, heldBackOf(got)); diff != "" {
+				t.Errorf("blockers (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A restart leaves the revision as it is, and yet its surge pods stand in until
+// the last pod is back.
+func TestASurgePodStandsInDuringARestart(t *testing.T) {
+	before, after := 2*time.Hour, time.Minute // the request, which was an hour ago
+	for name, test := range map[string]struct {
+		given   fleet
+		want    []string
+		blocked []string
+	}{
+		"for the only pod": {
+			given:   aFleet(1, ordinal(0).created(before), ordinal(1).created(after)),
+			want:    []string{"DeletePod web-0 Restart"},
+			blocked: []string{"CreatePod web-0 Terminating"},
+		},
+		"while that terminates": {
+			given:   aFleet(1, ordinal(0).created(before).terminating(), ordinal(1).created(after)),
+			blocked: []string{"CreatePod web-0 Terminating"},
+		},
+		"until its successor is available": {
+			given: aFleet(1, ordinal(0).created(after).pending(), ordinal(1).created(after)),
+		},
+		"and no longer": {
+			given: aFleet(1, ordinal(0).created(after), ordinal(1).created(after)),
+			want:  []string{"DeletePod web-1 SurgeOver"},
+		},
+		"nor beyond a scale-down": {
+			given: aFleet(1, ordinal(0).created(after).pending(), ordinal(1).created(after)).generation(2),
+			want:  []string{"DeletePod web-1 ScaleDown"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := test.given.budget(0, 1)
+			f.desired.Restart = ago(time.Hour)
+			got := f.plan()
 			if diff := cmp.Diff(test.want, saidOf(got)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}
