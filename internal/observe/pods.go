@@ -51,43 +51,56 @@ const (
 // label.
 func OrphanKey(label, value string) string { return "orphan/" + label + "=" + value }
 
-// AddIndexes registers the indexes that Observe reads. orphanLabels are the
-// labels by which kinds recognise their orphans.
-func AddIndexes(ctx context.Context, indexer client.FieldIndexer, orphanLabels ...string) error {
-	pods := func(obj client.Object) []string {
+// index is a way to find objects of one kind by a value.
+type index struct {
+	object client.Object
+	field  string
+	values func(client.Object) []string
+}
+
+// indexes are all the ways in which Observe looks things up. orphanLabels are
+// the labels by which kinds recognise their orphans.
+func indexes(orphanLabels []string) []index {
+	controller := func(obj client.Object) []string {
 		if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 			return []string{string(ref.UID)}
 		}
-		var keys []string
-		for _, label := range orphanLabels {
-			if value, ok := obj.GetLabels()[label]; ok {
-				keys = append(keys, OrphanKey(label, value))
+		return nil
+	}
+	return []index{
+		{&corev1.Pod{}, IndexPods, func(obj client.Object) []string {
+			keys := controller(obj)
+			if keys != nil {
+				return keys
 			}
+			for _, label := range orphanLabels {
+				if value, ok := obj.GetLabels()[label]; ok {
+					keys = append(keys, OrphanKey(label, value))
+				}
+			}
+			return keys
+		}},
+		{&corev1.Pod{}, IndexPodsByNode, func(obj client.Object) []string {
+			if pod, ok := obj.(*corev1.Pod); ok && pod.Spec.NodeName != "" {
+				return []string{pod.Spec.NodeName}
+			}
+			return nil
+		}},
+		{&corev1.PersistentVolumeClaim{}, IndexClaims, func(obj client.Object) []string {
+			return []string{obj.GetLabels()[appsv1.LabelName]}
+		}},
+		{&kappsv1.ControllerRevision{}, IndexRevisions, controller},
+	}
+}
+
+// AddIndexes registers the indexes that Observe reads.
+func AddIndexes(ctx context.Context, indexer client.FieldIndexer, orphanLabels ...string) error {
+	for _, i := range indexes(orphanLabels) {
+		if err := indexer.IndexField(ctx, i.object, i.field, i.values); err != nil {
+			return err
 		}
-		return keys
 	}
-	if err := indexer.IndexField(ctx, &corev1.Pod{}, IndexPods, pods); err != nil {
-		return err
-	}
-	byNode := func(obj client.Object) []string {
-		if pod, ok := obj.(*corev1.Pod); ok && pod.Spec.NodeName != "" {
-			return []string{pod.Spec.NodeName}
-		}
-		return nil
-	}
-	if err := indexer.IndexField(ctx, &corev1.Pod{}, IndexPodsByNode, byNode); err != nil {
-		return err
-	}
-	claims := func(obj client.Object) []string { return []string{obj.GetLabels()[appsv1.LabelName]} }
-	if err := indexer.IndexField(ctx, &corev1.PersistentVolumeClaim{}, IndexClaims, claims); err != nil {
-		return err
-	}
-	return indexer.IndexField(ctx, &kappsv1.ControllerRevision{}, IndexRevisions, func(obj client.Object) []string {
-		if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
-			return []string{string(ref.UID)}
-		}
-		return nil
-	})
+	return nil
 }
 
 // describePod takes from a pod what the planner reads, and nothing else.

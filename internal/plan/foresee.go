@@ -1,0 +1,162 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Forecast is what a fleet would go through if every write worked and every
+// kubelet did at once what it was told.
+type Forecast struct {
+	// First is the decision of the first pass: what happens at once.
+	First Decision `json:"first"`
+	// Actions are all actions, in the order in which they would be taken.
+	Actions []Action `json:"actions,omitempty"`
+	// Blocked is what is still held back when nothing moves any more.
+	Blocked []Blocked `json:"blocked,omitempty"`
+	// Passes is how many passes it took; Complete is false when it was cut
+	// off before the fleet came to rest.
+	Passes   int  `json:"passes"`
+	Complete bool `json:"complete"`
+}
+
+// Foresee plays the fleet forward until it rests: it plans, does what was
+// planned to a model of the fleet, and plans again. It is pure like Plan, and
+// it is Plan: the forecast and the controller cannot differ in what they would
+// do, only in what the world does meanwhile.
+func Foresee(desired Desired, observed Observed, now time.Time) Forecast {
+	m := model{desired: desired, observed: observed, now: now}
+	m.observed.Pods = slices.Clone(observed.Pods)
+	m.observed.Revisions = slices.Clone(observed.Revisions)
+	m.observed.Claims = slices.Clone(observed.Claims)
+	f := Forecast{}
+	// Each pass moves at least one pod one step, and no pod needs more than
+	// a handful of steps.
+	limit := 8*(len(observed.Pods)+desired.Replicas) + 16
+	for ; f.Passes < limit; f.Passes++ {
+		decision := Plan(m.desired, m.observed, m.now)
+		if f.Passes == 0 {
+			f.First = decision
+		}
+		f.Blocked = decision.Blocked
+		if len(decision.Actions) == 0 {
+			f.Complete = true
+			break
+		}
+		f.Actions = append(f.Actions, decision.Actions...)
+		m.carryOut(decision)
+	}
+	return f
+}
+
+// model is the fleet that Foresee plays with.
+type model struct {
+	desired  Desired
+	observed Observed
+	now      time.Time
+	births   int
+}
+
+// carryOut does what was decided and lets the kubelets follow.
+func (m *model) carryOut(decision Decision) {
+	m.now = m.now.Add(time.Second)
+	outcomes := make([]Outcome, len(decision.Actions))
+	places := make(map[string]int, len(m.observed.Pods))
+	for i := range m.observed.Pods {
+		places[m.observed.Pods[i].Name] = i
+	}
+	gone := map[string]bool{}
+	for i, action := range decision.Actions {
+		outcomes[i] = Outcome{Action: action, Result: Done}
+		if at, ok := places[action.Pod]; ok && action.Verb != CreatePod {
+			if m.touch(&m.observed.Pods[at], action) {
+				gone[action.Pod] = true
+			}
+			continue
+		}
+		m.do(action)
+	}
+	m.observed.Pods = slices.DeleteFunc(m.observed.Pods, func(p Pod) bool { return gone[p.Name] || p.Terminating })
+	m.observed.Status = Report(m.desired, m.observed, decision, outcomes, m.now).Status
+}
+
+// touch does an action to a pod and tells whether the pod is gone then.
+func (m *model) touch(p *Pod, action Action) (gone bool) {
+	switch action.Verb {
+	case DeletePod, EvictPod, ReleasePod, OrphanPod:
+		return true
+	case AdoptPod:
+		p.Membership = Member
+	case UpdatePod:
+		p.Revision, p.Changing = action.Revision, false
+		m.serve(p)
+	case ResizePod:
+		p.Resize = ResizeNone
+	case ShutGate:
+		p.Gate, p.Ready = GateShut, false
+	case OpenGate:
+		p.Gate = GateOpen
+		m.serve(p)
+	case TellHolder:
+		p.Wanted = action.Wanted
+	}
+	return false
+}
+
+// serve makes a pod ready, for long enough to be available.
+func (m *model) serve(p *Pod) {
+	p.Ready = p.Gate == GateNone || p.Gate == GateOpen
+	p.ReadySince = m.now.Add(-m.desired.MinReady)
+}
+
+// do carries out an action that concerns no existing pod.
+func (m *model) do(action Action) {
+	switch action.Verb {
+	case AddFinalizer:
+		m.desired.Finalizer = FinalizerPresent
+	case RemoveFinalizer:
+		m.desired.Finalizer = FinalizerUnused
+	case CreateRevision:
+		m.observed.Revisions = append(m.observed.Revisions, Revision{Name: action.Revision, Number: action.Number, Equal: true})
+	case RenumberRevision:
+		for i := range m.observed.Revisions {
+			if m.observed.Revisions[i].Name == action.Revision {
+				m.observed.Revisions[i].Number = action.Number
+			}
+		}
+	case DeleteRevision:
+		m.observed.Revisions = slices.DeleteFunc(m.observed.Revisions, func(r Revision) bool { return r.Name == action.Revision })
+	case CreateClaim:
+		m.observed.Claims = append(m.observed.Claims, Claim{Name: action.Claim, Slot: action.Slot})
+	case DeleteClaim:
+		m.observed.Claims = slices.DeleteFunc(m.observed.Claims, func(c Claim) bool { return c.Name == action.Claim })
+	case CreatePod:
+		m.births++
+		p := Pod{
+			Name: action.Pod, UID: types.UID("forecast-" + strconv.Itoa(m.births)), Membership: Member, Slot: action.Slot,
+			Revision: action.Revision, Created: m.now, Phase: corev1.PodRunning, Node: "forecast",
+		}
+		m.serve(&p)
+		m.observed.Pods = append(m.observed.Pods, p)
+	}
+}
