@@ -45,7 +45,7 @@ type Forecast struct {
 // it is Plan: the forecast and the controller cannot differ in what they would
 // do, only in what the world does meanwhile.
 func Foresee(desired Desired, observed Observed, now time.Time) Forecast {
-	m := model{desired: desired, observed: observed, now: now}
+	m := rehearsal{desired: desired, observed: observed, now: now}
 	m.observed.Pods = slices.Clone(observed.Pods)
 	m.observed.Revisions = slices.Clone(observed.Revisions)
 	m.observed.Claims = slices.Clone(observed.Claims)
@@ -69,8 +69,8 @@ func Foresee(desired Desired, observed Observed, now time.Time) Forecast {
 	return f
 }
 
-// model is the fleet that Foresee plays with.
-type model struct {
+// rehearsal is the fleet that Foresee plays with.
+type rehearsal struct {
 	desired  Desired
 	observed Observed
 	now      time.Time
@@ -78,7 +78,7 @@ type model struct {
 }
 
 // carryOut does what was decided and lets the kubelets follow.
-func (m *model) carryOut(decision Decision) {
+func (m *rehearsal) carryOut(decision Decision) {
 	m.now = m.now.Add(time.Second)
 	outcomes := make([]Outcome, len(decision.Actions))
 	places := make(map[string]int, len(m.observed.Pods))
@@ -101,7 +101,7 @@ func (m *model) carryOut(decision Decision) {
 }
 
 // touch does an action to a pod and tells whether the pod is gone then.
-func (m *model) touch(p *Pod, action Action) (gone bool) {
+func (m *rehearsal) touch(p *Pod, action Action) (gone bool) {
 	switch action.Verb {
 	case DeletePod, EvictPod, ReleasePod, OrphanPod:
 		return true
@@ -124,13 +124,13 @@ func (m *model) touch(p *Pod, action Action) (gone bool) {
 }
 
 // serve makes a pod ready, for long enough to be available.
-func (m *model) serve(p *Pod) {
+func (m *rehearsal) serve(p *Pod) {
 	p.Ready = p.Gate == GateNone || p.Gate == GateOpen
 	p.ReadySince = m.now.Add(-m.desired.MinReady)
 }
 
 // do carries out an action that concerns no existing pod.
-func (m *model) do(action Action) {
+func (m *rehearsal) do(action Action) {
 	switch action.Verb {
 	case AddFinalizer:
 		m.desired.Finalizer = FinalizerPresent
