@@ -1,0 +1,126 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package kube connects the plugin's verbs to a cluster: the usual kubectl
+// flags, a client that knows our kinds, and the fleet of a PodManager as the
+// controller would observe it.
+package kube
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/controller/podmanager"
+	"github.com/mycompany/pod-operator/internal/manager"
+	"github.com/mycompany/pod-operator/internal/observe"
+)
+
+// Session is what every verb gets.
+type Session struct {
+	genericiooptions.IOStreams
+	Flags *genericclioptions.ConfigFlags
+}
+
+// NewSession makes a session on the given streams.
+func NewSession(streams genericiooptions.IOStreams) *Session {
+	return &Session{IOStreams: streams, Flags: genericclioptions.NewConfigFlags(true)}
+}
+
+// Config is the connection that the flags name.
+func (s *Session) Config() (*rest.Config, error) {
+	config, err := s.Flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the cluster: %w", err)
+	}
+	config.QPS = -1
+	return config, nil
+}
+
+// Client is a client that knows our kinds.
+func (s *Session) Client() (client.Client, error) {
+	config, err := s.Config()
+	if err != nil {
+		return nil, err
+	}
+	scheme, err := manager.Scheme()
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	return c, nil
+}
+
+// Namespace is the namespace that the flags or the kubeconfig name.
+func (s *Session) Namespace() (string, error) {
+	namespace, _, err := s.Flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return "", fmt.Errorf("find the namespace: %w", err)
+	}
+	return namespace, nil
+}
+
+// Get reads a PodManager.
+func (s *Session) Get(ctx context.Context, c client.Client, name string) (*appsv1.PodManager, error) {
+	namespace, err := s.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	pm := &appsv1.PodManager{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, pm); err != nil {
+		return nil, fmt.Errorf("read PodManager %s/%s: %w", namespace, name, err)
+	}
+	return pm, nil
+}
+
+// Observe sees a PodManager's fleet, live, as the controller would.
+func Observe(ctx context.Context, c client.Client, pm *appsv1.PodManager) (observe.Fleet, observe.Seen, error) {
+	fleet := podmanager.Kind{}.Fleet(pm)
+	reader := observe.Indexed(c, appsv1.LabelName)
+	seen, err := observe.New(reader, c, observe.NewLedger(clock.RealClock{})).Observe(ctx, fleet)
+	return fleet, seen, err
+}
+
+// Terminal tells whether a stream is a person's screen.
+func Terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// Age is a duration as kubectl prints it.
+func Age(since, now time.Time) string {
+	if since.IsZero() {
+		return "<unknown>"
+	}
+	return duration.HumanDuration(now.Sub(since))
+}

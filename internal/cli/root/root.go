@@ -1,0 +1,48 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package root puts the plugin's verbs together.
+package root
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/mycompany/pod-operator/internal/cli/deletepod"
+	"github.com/mycompany/pod-operator/internal/cli/kube"
+	"github.com/mycompany/pod-operator/internal/cli/plan"
+	"github.com/mycompany/pod-operator/internal/cli/rollout"
+	"github.com/mycompany/pod-operator/internal/cli/status"
+	"github.com/mycompany/pod-operator/internal/cli/why"
+)
+
+// New makes the whole command.
+func New(s *kube.Session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "kubectl-podmanager",
+		Short: "See what PodManagers do to pods, before and after",
+		Annotations: map[string]string{
+			cobra.CommandDisplayNameAnnotation: "kubectl podmanager",
+		},
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	s.Flags.AddFlags(cmd.PersistentFlags())
+	cmd.SetOut(s.Out)
+	cmd.SetErr(s.ErrOut)
+	cmd.SetIn(s.In)
+	cmd.AddCommand(status.New(s), plan.New(s), why.New(s), rollout.New(s), deletepod.New(s))
+	return cmd
+}

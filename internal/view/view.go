@@ -1,0 +1,176 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package view turns decisions and statuses into rows and sentences for
+// people. The kubectl plugin and the dashboard show the same words because
+// both take them from here. It is pure: objects in, words out.
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
+)
+
+// What would happen to a pod.
+const (
+	InPlace  = "in place"
+	Recreate = "recreate"
+	Create   = "create"
+	Delete   = "delete"
+	Adopt    = "adopt"
+	Release  = "release"
+	Held     = "held back"
+)
+
+// Step is what would happen to one pod, and why.
+type Step struct {
+	What     string `json:"what"`
+	Pod      string `json:"pod,omitempty"`
+	From     string `json:"from,omitempty"`
+	Revision string `json:"revision,omitempty"`
+	Reason   string `json:"reason"`
+	Why      string `json:"why"`
+	// Count is how many pods the line speaks of, where it is not one.
+	Count int `json:"count,omitempty"`
+}
+
+// Preview is a forecast in words.
+type Preview struct {
+	Steps   []Step         `json:"steps"`
+	Counts  map[string]int `json:"counts"`
+	Summary string         `json:"summary"`
+	// Disruptive: pods that run now would be recreated or deleted.
+	Disruptive bool `json:"disruptive"`
+	// Complete is false when the forecast was cut off.
+	Complete bool `json:"complete"`
+}
+
+// NewPreview tells a forecast pod by pod.
+func NewPreview(f plan.Forecast) Preview {
+	p := Preview{Counts: map[string]int{}, Complete: f.Complete, Steps: []Step{}}
+	recreated := map[string]bool{}
+	for _, a := range f.Actions {
+		step, ok := stepOf(a, recreated)
+		if !ok {
+			continue
+		}
+		p.Steps = append(p.Steps, step)
+		p.Counts[step.What]++
+	}
+	for _, b := range f.Blocked {
+		n := max(1, b.Count)
+		p.Steps = append(p.Steps, Step{What: Held, Pod: b.Pod, Reason: b.By, Why: b.Message, Count: n})
+		p.Counts[Held] += n
+	}
+	p.Disruptive = p.Counts[Recreate]+p.Counts[Delete] > 0
+	p.Summary = summarize(p.Counts)
+	return p
+}
+
+// stepOf puts an action in words. The successor of a recreated pod that has
+// its name is part of the recreation and gets no line of its own.
+func stepOf(a plan.Action, recreated map[string]bool) (Step, bool) {
+	step := Step{Pod: a.Pod, From: a.From, Revision: a.Revision, Reason: a.Why.Reason, Why: a.Why.Message}
+	switch a.Verb {
+	case plan.UpdatePod:
+		step.What = InPlace
+	case plan.DeletePod, plan.EvictPod:
+		step.What = Delete
+		if comesBack(a.Why.Reason) {
+			step.What = Recreate
+			recreated[a.Pod] = true
+		}
+	case plan.CreatePod:
+		if recreated[a.Pod] {
+			delete(recreated, a.Pod)
+			return step, false
+		}
+		step.What = Create
+	case plan.AdoptPod:
+		step.What = Adopt
+	case plan.ReleasePod, plan.OrphanPod:
+		step.What = Release
+	default:
+		return step, false
+	}
+	return step, true
+}
+
+// comesBack: a pod deleted for this reason gets a successor.
+func comesBack(reason string) bool {
+	switch reason {
+	case appsv1.WhyScaleDown, appsv1.WhySurgeOver, appsv1.WhyReserved, appsv1.WhyCorpseLimit, appsv1.WhyOwnerDeleted:
+		return false
+	}
+	return true
+}
+
+func summarize(counts map[string]int) string {
+	words := []struct{ what, form string }{
+		{InPlace, "%s changed in place"}, {Recreate, "%s recreated"}, {Create, "%s created"}, {Delete, "%s deleted"},
+		{Adopt, "%s adopted"}, {Release, "%s let go"}, {Held, "%s held back"},
+	}
+	var parts []string
+	for _, w := range words {
+		if n := counts[w.what]; n > 0 {
+			parts = append(parts, fmt.Sprintf(w.form, Count(n, "pod")))
+		}
+	}
+	if len(parts) == 0 {
+		return "Nothing would happen to any pod."
+	}
+	return strings.Join(parts, ", ") + "."
+}
+
+// Count is a number with its noun.
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Bar is a progress bar of a width in characters.
+func Bar(done, total, width int) string {
+	if total <= 0 {
+		return strings.Repeat("-", width)
+	}
+	full := min(width, done*width/total)
+	return strings.Repeat("#", full) + strings.Repeat("-", width-full)
+}
+
+// History tells the last decisions, newest first, as sentences.
+func History(entries []appsv1.Decision) []string {
+	entries = slices.Clone(entries)
+	slices.SortStableFunc(entries, func(a, b appsv1.Decision) int { return b.Time.Compare(a.Time.Time) })
+	lines := make([]string, 0, len(entries))
+	for _, e := range entries {
+		lines = append(lines, Sentence(e))
+	}
+	return lines
+}
+
+// Sentence tells one decision.
+func Sentence(e appsv1.Decision) string {
+	if len(e.Pods) == 0 {
+		return fmt.Sprintf("%s: %s", e.Action, e.Message)
+	}
+	return fmt.Sprintf("%s [%s]", plan.DeedNote(e), e.Reason)
+}
