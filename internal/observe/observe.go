@@ -208,13 +208,18 @@ func (o *Observer) describe(ctx context.Context, f Fleet, owned, orphans []*core
 }
 
 // heldNames finds the pods of others that have names which the planner would
-// give: those of the slots it has to fill.
+// give: those of the slots it has to fill, during a rollout also beyond
+// replicas.
 func (o *Observer) heldNames(ctx context.Context, f Fleet, pods []plan.Pod) ([]string, error) {
 	if f.Desired.Deletion != plan.DeletionNone {
 		return nil, nil
 	}
 	taken := make(map[string]bool, len(pods))
-	missing := f.Desired.Replicas
+	missing, end := f.Desired.Replicas, f.Desired.Replicas+len(f.Desired.Reserved)
+	if f.Status.CurrentRevision != f.Status.UpdateRevision {
+		missing += f.Desired.Update.MaxSurge
+		end += f.Desired.Update.MaxSurge
+	}
 	for i := range pods {
 		taken[pods[i].Name] = true
 		if !pods[i].Terminating && pods[i].NodeState == plan.NodePresent && !ended(pods[i].Phase) {
@@ -223,7 +228,7 @@ func (o *Observer) heldNames(ctx context.Context, f Fleet, pods []plan.Pod) ([]s
 	}
 	var held []string
 	for slot := 0; missing > 0; slot++ {
-		if f.Desired.Identity == appsv1.IdentityOrdinal && slot >= f.Desired.Replicas {
+		if f.Desired.Identity == appsv1.IdentityOrdinal && slot >= end {
 			break
 		}
 		name := plan.SlotName(&f.Desired, slot)
