@@ -132,6 +132,11 @@ lint-fix: $(GOLANGCI_LINT) ## Lint and repair what can be repaired.
 fmt: $(GOLANGCI_LINT) ## Format the Go code.
 	$(GOLANGCI_LINT) fmt . playground
 
+.PHONY: readme
+readme: build ## Run the README's transcripts again and write down what was said.
+	@$(BIN)/playground reset
+	@KUBECONFIG=$(CURDIR)/.playground/kubeconfig PATH=$(CURDIR)/bin:$$PATH go run ./hack/readme README.md
+
 .PHONY: vet
 vet: ## Run go vet.
 	go vet ./...

@@ -21,9 +21,10 @@ limitations under the License.
 //
 // A transcript is a fenced block of the language console. Its lines that begin
 // with "$ " are commands, run in order from the working folder; whatever stood
-// between them is replaced by their output. A command that fails ends it all,
-// and the file stays as it was. "$ make up" runs until it says that it is up
-// and goes on in the background, as in a terminal of its own.
+// between them is replaced by their output, with the working folder written as
+// ~/pod-operator. A command that fails ends it all, and the file stays as it
+// was; one that ends with "# refused" has to fail. "$ make up" runs until it
+// says that it is up and goes on in the background, as in a terminal of its own.
 package main
 
 import (
@@ -48,6 +49,10 @@ const (
 	commandTakes = 2 * time.Minute
 	// lastWords is in the last line that make up prints.
 	lastWords = "stops it all"
+	// refused marks a command that has to fail.
+	refused = "# refused"
+	// home stands for the working folder, which differs from reader to reader.
+	home = "~/pod-operator"
 )
 
 func main() {
@@ -65,6 +70,10 @@ func main() {
 
 func rewrite(ctx context.Context, path string) error {
 	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	folder, err := os.Getwd()
 	if err != nil {
 		return err
 	}
@@ -86,7 +95,7 @@ func rewrite(ctx context.Context, path string) error {
 				return fmt.Errorf("%s: %w\n%s", strings.TrimSpace(command), err, said)
 			}
 			out.WriteString(line)
-			out.WriteString(trimmed(said))
+			out.WriteString(strings.ReplaceAll(trimmed(said), folder, home))
 		}
 	}
 	return os.WriteFile(path, out.Bytes(), 0o644)
@@ -105,6 +114,12 @@ func (r *runner) run(ctx context.Context, command string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTakes)
 	defer cancel()
 	said, err := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", command).CombinedOutput()
+	if strings.HasSuffix(command, refused) {
+		if exit := (&exec.ExitError{}); errors.As(err, &exit) {
+			return string(said), nil
+		}
+		return string(said), errors.New("it was to be refused")
+	}
 	return string(said), err
 }
 
