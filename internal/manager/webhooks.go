@@ -31,15 +31,24 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
+	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
 	"github.com/mycompany/pod-operator/internal/certs"
 	webhookapps "github.com/mycompany/pod-operator/internal/webhook/apps"
 	webhookappsv1 "github.com/mycompany/pod-operator/internal/webhook/apps/v1"
 	webhookappsv1alpha1 "github.com/mycompany/pod-operator/internal/webhook/apps/v1alpha1"
+	webhookbatchv1alpha1 "github.com/mycompany/pod-operator/internal/webhook/batch/v1alpha1"
+	webhookcollectorv1 "github.com/mycompany/pod-operator/internal/webhook/collector/v1"
+	"github.com/mycompany/pod-operator/internal/webhook/preflight"
+	webhooktestv1alpha1 "github.com/mycompany/pod-operator/internal/webhook/test/v1alpha1"
 )
 
 // Webhooks are the options of the webhook server.
@@ -201,9 +210,25 @@ func addWebhooks(mgr ctrl.Manager, s *webhookServer, o Options) error {
 		return fmt.Errorf("set up the conversion: %w", err)
 	}
 	mgr.GetWebhookServer().Register(webhookapps.ConversionPath, convert)
+	inspector, err := preflight.New(mgr.GetConfig(), mgr.GetClient(), mgr.GetAPIReader(), clock.RealClock{})
+	if err != nil {
+		return err
+	}
+	scope := preflight.Scope(o.Namespaces)
+	mgr.GetWebhookServer().Register(preflight.ScalePath, &admission.Webhook{Handler: &preflight.Scale{
+		Scope: scope,
+		Kinds: map[schema.GroupResource]preflight.Foresee{
+			appsv1.Resource("podmanagers"):       webhookappsv1.Scale(inspector),
+			batchv1alpha1.Resource("imoocpods"):  webhookbatchv1alpha1.Scale(inspector),
+			testv1alpha1.Resource("helloworlds"): webhooktestv1alpha1.Scale(),
+		},
+	}})
 	err = errors.Join(
-		webhookappsv1.SetupWithManager(mgr, webhookappsv1.Scope(o.Namespaces)),
+		webhookappsv1.SetupWithManager(mgr, inspector, scope),
 		webhookappsv1alpha1.SetupWithManager(mgr),
+		webhookbatchv1alpha1.SetupWithManager(mgr, inspector, scope),
+		webhooktestv1alpha1.SetupWithManager(mgr, inspector, scope),
+		webhookcollectorv1.SetupWithManager(mgr, scope),
 	)
 	if err != nil {
 		return fmt.Errorf("set up the webhooks: %w", err)

@@ -75,59 +75,62 @@ func TestEitherVersionReplacesNoPod(t *testing.T) {
 		t.Errorf("status.nodes (-want +got):\n%s", diff)
 	}
 
-	writes := map[string]func() error{
-		"an update of the v1alpha1 object as it was read": func() error {
+	writes := []struct {
+		name string
+		do   func() error
+	}{
+		{"an update of the v1alpha1 object as it was read", func() error {
 			return suite.Client.Update(t.Context(), get(t, ns, "web", &v1alpha1.PodManager{}))
-		},
-		"an update from a client that drops annotations it does not know": func() error {
+		}},
+		{"an update from a client that drops annotations it does not know", func() error {
 			o := get(t, ns, "web", &v1alpha1.PodManager{})
 			o.Annotations = nil
 			return suite.Client.Update(t.Context(), o)
-		},
-		"a label through v1alpha1": func() error {
+		}},
+		{"a label through v1alpha1", func() error {
 			o := &v1alpha1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web"}}
 			return suite.Client.Patch(t.Context(), o, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"through":"v1alpha1"}}}`)))
-		},
-		"a label through v1": func() error {
+		}},
+		{"a label through v1", func() error {
 			o := &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web"}}
 			return suite.Client.Patch(t.Context(), o, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"through":"v1"}}}`)))
-		},
-		"an update of the v1 object as it was read": func() error {
+		}},
+		{"an update of the v1 object as it was read", func() error {
 			return suite.Client.Update(t.Context(), get(t, ns, "web", &appsv1.PodManager{}))
-		},
-		"status through v1alpha1": func() error {
+		}},
+		{"status through v1alpha1", func() error {
 			return suite.Client.Status().Update(t.Context(), get(t, ns, "web", &v1alpha1.PodManager{}))
-		},
-		"a manifest of v1alpha1, replaced": func() error {
+		}},
+		{"a manifest of v1alpha1, replaced", func() error {
 			_, err := suite.TryKubectl(t, "-n", ns, "replace", "-f", manifest(t, "v1alpha1", "web", "{size: 2, image: nginx:1.27}"))
 			return err
-		},
-		"a manifest of v1alpha1, applied server-side": func() error {
+		}},
+		{"a manifest of v1alpha1, applied server-side", func() error {
 			_, err := suite.TryKubectl(t, "-n", ns, "apply", "--server-side", "--force-conflicts", "-f",
 				manifest(t, "v1alpha1", "web", "{size: 2, image: nginx:1.27}"))
 			return err
-		},
-		"a manifest of v1alpha1, applied": func() error {
+		}},
+		{"a manifest of v1alpha1, applied", func() error {
 			_, err := suite.TryKubectl(t, "-n", ns, "apply", "-f", manifest(t, "v1alpha1", "web", "{size: 2, image: nginx:1.27}"))
 			return err
-		},
+		}},
 	}
-	for name, write := range writes {
-		if err := write(); err != nil {
-			t.Errorf("%s: %v", name, err)
+	for _, write := range writes {
+		if err := write.do(); err != nil {
+			t.Errorf("%s: %v", write.name, err)
 		}
 		after := get(t, ns, "web", &appsv1.PodManager{})
 		if diff := cmp.Diff(before.Spec, after.Spec); diff != "" {
-			t.Errorf("%s: the spec changed (-before +after):\n%s", name, diff)
+			t.Errorf("%s: the spec changed (-before +after):\n%s", write.name, diff)
 		}
 		if diff := cmp.Diff(before.Status, after.Status); diff != "" {
-			t.Errorf("%s: the status changed (-before +after):\n%s", name, diff)
+			t.Errorf("%s: the status changed (-before +after):\n%s", write.name, diff)
 		}
 		if after.Generation != before.Generation {
-			t.Errorf("%s: generation %d, was %d", name, after.Generation, before.Generation)
+			t.Errorf("%s: generation %d, was %d", write.name, after.Generation, before.Generation)
 		}
 		if _, leaked := after.Annotations[v1alpha1.AnnotationKept]; leaked {
-			t.Errorf("%s: the annotation leaked into v1", name)
+			t.Errorf("%s: the annotation leaked into v1", write.name)
 		}
 	}
 

@@ -322,7 +322,7 @@ type Backoff struct {
 	Initial *metav1.Duration `json:"initial,omitempty"`
 
 	// Max is the longest wait, for example 5m.
-	// +kubebuilder:default="5m"
+	// +kubebuilder:default="5m0s"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`

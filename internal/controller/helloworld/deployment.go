@@ -40,6 +40,13 @@ const (
 
 func size(hw *testv1alpha1.HelloWorld) int32 { return ptr.Deref(hw.Spec.Size, defaultSize) }
 
+// Size is how many pods a HelloWorld asks for.
+func Size(hw *testv1alpha1.HelloWorld) int32 { return size(hw) }
+
+// Deployment is the Deployment that a HelloWorld asks for, as the admission
+// webhook looks at it.
+func Deployment(hw *testv1alpha1.HelloWorld) (*kappsv1.Deployment, error) { return typed(render(hw)) }
+
 // render is the Deployment that a HelloWorld asks for: exactly the fields that
 // are ours. Everything else of it belongs to whoever sets it.
 func render(hw *testv1alpha1.HelloWorld) *kappsv1ac.DeploymentApplyConfiguration {

@@ -24,39 +24,89 @@ limitations under the License.
 package v1
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/api/apps/v1alpha1"
+	"github.com/mycompany/pod-operator/internal/controller/podmanager"
 	"github.com/mycompany/pod-operator/internal/webhook/metapatch"
+	"github.com/mycompany/pod-operator/internal/webhook/preflight"
 )
 
 // DefaultPath is where the mutating webhook is.
 const DefaultPath = "/mutate-apps-mycompany-com-v1-podmanager"
 
-// Scope are the namespaces that the operator watches; none means all.
-type Scope []string
-
-func (s Scope) has(namespace string) bool { return len(s) == 0 || slices.Contains(s, namespace) }
-
 // SetupWithManager registers the webhooks.
-func SetupWithManager(mgr ctrl.Manager, scope Scope) error {
+func SetupWithManager(mgr ctrl.Manager, inspector *preflight.Inspector, scope preflight.Scope) error {
 	prepare := func(metadata, old *metav1.ObjectMeta) { prepare(scope, metadata, old) }
 	mgr.GetWebhookServer().Register(DefaultPath, &admission.Webhook{Handler: metapatch.Edit(prepare)})
-	return nil
+	return ctrl.NewWebhookManagedBy(mgr, &appsv1.PodManager{}).
+		WithValidator(&preflight.Validator[*appsv1.PodManager]{
+			Inspector: inspector,
+			Kind:      podmanager.Kind{},
+			GroupKind: podmanager.GVK.GroupKind(),
+			Scope:     scope,
+			Path:      podPath,
+			ClaimPath: claimPath,
+		}).
+		Complete()
+}
+
+// Scale foresees what kubectl scale does.
+func Scale(inspector *preflight.Inspector) preflight.Foresee {
+	return inspector.ScaleFleet(podmanager.Kind{}, func(owner client.Object, replicas int32) {
+		owner.(*appsv1.PodManager).Spec.Replicas = &replicas
+	})
 }
 
 // prepare gives a new object its finalizer, unless it is in a namespace that
 // this operator does not watch: nobody would ever take it off there. An object
 // that was read as v1alpha1 and is written as v1 loses the annotation that
 // v1alpha1 needs; see api/apps/v1alpha1.
-func prepare(scope Scope, metadata, old *metav1.ObjectMeta) {
-	if old == nil && scope.has(metadata.Namespace) && !slices.Contains(metadata.Finalizers, appsv1.Finalizer) {
+func prepare(scope preflight.Scope, metadata, old *metav1.ObjectMeta) {
+	if old == nil && scope.Has(metadata.Namespace) && !slices.Contains(metadata.Finalizers, appsv1.Finalizer) {
 		metadata.Finalizers = append(metadata.Finalizers, appsv1.Finalizer)
 	}
 	delete(metadata.Annotations, v1alpha1.AnnotationKept)
+}
+
+var imageField = regexp.MustCompile(`^spec\.containers\[([0-9]+)\]\.image$`)
+
+// podPath says where a field of the pod comes from: out of the template, or,
+// for the image of the container app, out of spec.image.
+func podPath(pm *appsv1.PodManager) func(string) string {
+	return func(podField string) string {
+		if match := imageField.FindStringSubmatch(podField); match != nil && pm.Spec.Image != "" {
+			n, err := strconv.Atoi(match[1])
+			if err == nil && isApp(pm.Spec.Template, n) {
+				return "spec.image"
+			}
+		}
+		return strings.TrimSuffix("spec.template."+podField, ".")
+	}
+}
+
+// isApp tells whether the nth container is the one that spec.image speaks of.
+func isApp(template *corev1.PodTemplateSpec, n int) bool {
+	if template == nil || len(template.Spec.Containers) == 0 {
+		return true
+	}
+	return n < len(template.Spec.Containers) && template.Spec.Containers[n].Name == appsv1.AppContainer
+}
+
+func claimPath(pm *appsv1.PodManager) func(template, claimField string) string {
+	return func(template, claimField string) string {
+		n := slices.IndexFunc(pm.Spec.VolumeClaimTemplates, func(c corev1.PersistentVolumeClaim) bool { return c.Name == template })
+		return strings.TrimSuffix(fmt.Sprintf("spec.volumeClaimTemplates[%d].%s", n, claimField), ".")
+	}
 }

@@ -1,0 +1,180 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package preflight tells, while an object is being admitted, what will come of
+// it. It asks four questions, side by side and within Budget:
+//
+//   - Would the API server take the pod? It is created for a trial, as a dry
+//     run, with everything that a real one has. What is wrong with the pod
+//     itself refuses the object; what is wrong with the world around it (a
+//     quota, a missing ServiceAccount) is a warning, because the world may
+//     change before the pods are made.
+//   - What will the change do to the pods that run? The planner is asked twice,
+//     with the object as it was and as it shall be; what it would do only now
+//     is told.
+//   - Does the pod break the Pod Security level of its namespace? The API server
+//     tells that of Deployments, but not of kinds that it does not know.
+//   - Do the pods look like somebody else's?
+//
+// Nothing here changes anything, and no answer is worth holding a request up
+// for: a question that cannot be answered in time becomes a warning.
+package preflight
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/rest"
+	"k8s.io/pod-security-admission/policy"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mycompany/pod-operator/internal/controller/fleet"
+	"github.com/mycompany/pod-operator/internal/observe"
+	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/podrender"
+)
+
+// Budget is how long an inspection may take. It is well below the webhooks'
+// timeout, so that the API server hears from us in any case.
+const Budget = 3 * time.Second
+
+// Change is what somebody wants to do to an owner of pods.
+type Change struct {
+	Kind fleet.Kind
+	// Old is nil when New is to be created.
+	Old, New client.Object
+	// Path says which field of the object a field of its pod comes from. Nil
+	// means that the user has no say in the pod.
+	Path func(podField string) string
+	// ClaimPath does so for the volume claim of a template.
+	ClaimPath func(template, claimField string) string
+}
+
+// Findings are what an inspection found.
+type Findings struct {
+	Warnings []string
+	// Problems refuse the object.
+	Problems []Problem
+}
+
+// Problem is a field and what is wrong with it.
+type Problem struct {
+	Field, Type, Message string
+}
+
+// Inspector looks at changes before they are made.
+type Inspector struct {
+	// cache is read for what runs; live where it would be no proof, and for
+	// what is not cached.
+	cache, live client.Reader
+	trial       client.Writer
+	observer    *observe.Observer
+	security    policy.Evaluator
+	clock       clock.PassiveClock
+}
+
+// New makes an Inspector. config is the operator's login: the pods are tried
+// as the one who will make them.
+func New(config *rest.Config, cache client.Reader, live client.Reader, clock clock.PassiveClock) (*Inspector, error) {
+	config = rest.CopyConfig(config)
+	config.WarningHandlerWithContext = collector{}
+	trial, err := client.New(config, client.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("make a client to try pods with: %w", err)
+	}
+	security, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("load the Pod Security Standards: %w", err)
+	}
+	return &Inspector{
+		cache: cache, live: live, trial: trial,
+		// A ledger of its own is empty: a preview need not wait until the
+		// cache has seen the controller's last write.
+		observer: observe.New(cache, live, observe.NewLedger(clock)),
+		security: security, clock: clock,
+	}, nil
+}
+
+// Inspect asks all questions.
+func (i *Inspector) Inspect(ctx context.Context, c Change) Findings {
+	ctx, cancel := context.WithTimeout(ctx, Budget)
+	defer cancel()
+	after := c.Kind.Fleet(c.New)
+	if after.Desired.Deletion != plan.DeletionNone {
+		return Findings{} // it goes, whatever it says
+	}
+	var tried, secured, foreseen, overlapping Findings
+	var questions sync.WaitGroup
+	if c.makesOtherPods(after) {
+		pod := trialPod(after)
+		questions.Go(func() { tried = i.tryPod(ctx, c, after, pod) })
+		questions.Go(func() { secured.Warnings = i.CheckSecurity(ctx, pod.Namespace, &pod.ObjectMeta, &pod.Spec) })
+		questions.Go(func() { overlapping = i.findOverlap(ctx, after) })
+	}
+	questions.Go(func() { foreseen = i.foresee(ctx, c, after) })
+	questions.Wait()
+	return join(foreseen, tried, secured, overlapping)
+}
+
+// makesOtherPods tells whether the pod that is made changes.
+func (c Change) makesOtherPods(after observe.Fleet) bool {
+	if c.Old == nil {
+		return true
+	}
+	before := c.Kind.Fleet(c.Old)
+	return !equality.Semantic.DeepEqual(trialPod(before), trialPod(after)) ||
+		!equality.Semantic.DeepEqual(claims(before), claims(after))
+}
+
+// trialPod is the pod of the first slot, under a name that no pod has.
+func trialPod(f observe.Fleet) *corev1.Pod {
+	pod := podrender.Pod(f.Ref, f.Template, plan.SlotName(&f.Desired, 0), "trial", 0)
+	if f.Dress != nil {
+		f.Dress(pod)
+	}
+	pod.Name, pod.GenerateName = "", f.Desired.NamePrefix+"-"
+	return pod
+}
+
+// claims are the volume claims of the first slot, by template.
+func claims(f observe.Fleet) map[string]*corev1.PersistentVolumeClaim {
+	made := map[string]*corev1.PersistentVolumeClaim{}
+	for _, template := range f.Desired.Claims.Templates {
+		if claim, err := f.Claim(template, ""); err == nil {
+			claim.GenerateName = template + "-" + f.Desired.NamePrefix + "-"
+			made[template] = claim
+		}
+	}
+	return made
+}
+
+func join(all ...Findings) Findings {
+	var joined Findings
+	for _, f := range all {
+		joined.Warnings = append(joined.Warnings, f.Warnings...)
+		joined.Problems = append(joined.Problems, f.Problems...)
+	}
+	return joined
+}
+
+func warn(format string, args ...any) Findings {
+	return Findings{Warnings: []string{fmt.Sprintf(format, args...)}}
+}

@@ -1,0 +1,135 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package preflight
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mycompany/pod-operator/internal/observe"
+)
+
+// violatesSecurity is in what the API server says of a pod below the level of
+// its namespace. checkSecurity says it better, and of warnings too.
+const violatesSecurity = "PodSecurity"
+
+// tryPod creates the pod, and its claims, as a dry run.
+func (i *Inspector) tryPod(ctx context.Context, c Change, f observe.Fleet, pod *corev1.Pod) Findings {
+	found := i.try(ctx, pod.DeepCopy(), "pod", c.Path)
+	made, before := claims(f), map[string]*corev1.PersistentVolumeClaim{}
+	if c.Old != nil {
+		before = claims(c.Kind.Fleet(c.Old))
+	}
+	for _, template := range slices.Sorted(maps.Keys(made)) {
+		if equality.Semantic.DeepEqual(made[template], before[template]) {
+			continue
+		}
+		path := func(field string) string { return c.ClaimPath(template, field) }
+		found = join(found, i.try(ctx, made[template], "volume claim", path))
+	}
+	return found
+}
+
+// try creates an object as a dry run and makes sense of the answer.
+func (i *Inspector) try(ctx context.Context, obj client.Object, what string, path func(string) string) Findings {
+	heard := &warnings{}
+	err := i.trial.Create(context.WithValue(ctx, warningsKey{}, heard), obj, client.DryRunAll)
+	found := Findings{Warnings: heard.list()}
+	if err == nil {
+		return found
+	}
+	var status apierrors.APIStatus
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return join(found, warn("the %s was not tried: the API server did not answer within %s", what, Budget))
+	case !errors.As(err, &status):
+		return join(found, warn("the %s was not tried: %v", what, err))
+	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
+		problems := problemsOf(status.Status(), path)
+		if len(problems) == 0 {
+			return join(found, warn("the API server would refuse the %s now: %s", what, status.Status().Message))
+		}
+		found.Problems = problems
+		return found
+	case apierrors.IsForbidden(err) && (strings.Contains(status.Status().Message, violatesSecurity) || awaitsDefaultAccount(status.Status())):
+		return found
+	case apierrors.IsForbidden(err):
+		return join(found, warn("the API server would refuse the %s now: %s", what, status.Status().Message))
+	}
+	return join(found, warn("the %s was not tried: %s", what, status.Status().Message))
+}
+
+// awaitsDefaultAccount: the namespace is so new that its ServiceAccount is
+// still being made. That is nobody's concern.
+func awaitsDefaultAccount(status metav1.Status) bool {
+	return strings.Contains(status.Message, `serviceaccount "default" not found`)
+}
+
+// problemsOf translates what the API server says of a pod into the fields that
+// the user wrote.
+func problemsOf(status metav1.Status, path func(string) string) []Problem {
+	if path == nil {
+		return nil
+	}
+	if status.Details == nil || !slices.ContainsFunc(status.Details.Causes, func(c metav1.StatusCause) bool { return c.Field != "" }) {
+		return []Problem{{Field: path(""), Type: string(metav1.CauseTypeForbidden), Message: status.Message}}
+	}
+	var problems []Problem
+	for _, cause := range status.Details.Causes {
+		problems = append(problems, Problem{Field: path(cause.Field), Type: string(cause.Type), Message: cause.Message})
+	}
+	return problems
+}
+
+type warningsKey struct{}
+
+// warnings are those that the API server sent for one request.
+type warnings struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (w *warnings) list() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.said)
+}
+
+// collector is the trial client's warning handler: it hands a warning to the
+// request that it was sent for. A user who is told that a field is deprecated
+// can do something about it; our log cannot.
+type collector struct{}
+
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
+func (collector) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
+	const miscellaneous = 299
+	if w, ok := ctx.Value(warningsKey{}).(*warnings); ok && code == miscellaneous && !strings.Contains(text, violatesSecurity) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.said = append(w.said, text)
+	}
+}
