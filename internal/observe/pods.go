@@ -158,6 +158,9 @@ func describeConditions(p *plan.Pod, pod *corev1.Pod) {
 			p.Gate = plan.GateOpen
 		case c.Type == appsv1.GateInService && p.Gate != plan.GateNone:
 			p.Gate = plan.GateShut
+		case c.Type == corev1.PodResizePending && yes && !Followed(pod):
+			// It speaks of the size before the last change.
+			p.Resize, p.ResizeSince = plan.ResizeInProgress, c.LastTransitionTime.Time
 		case c.Type == corev1.PodResizePending && yes && c.Reason == corev1.PodReasonInfeasible:
 			p.Resize, p.ResizeSince = plan.ResizeInfeasible, c.LastTransitionTime.Time
 		case c.Type == corev1.PodResizePending && yes:
@@ -168,18 +171,21 @@ func describeConditions(p *plan.Pod, pod *corev1.Pod) {
 	}
 }
 
+// describeContainers says what runs and whether a change in place is done.
 func describeContainers(p *plan.Pod, pod *corev1.Pod) {
-	replaced := map[string]plan.ContainerMark{}
+	marks := map[string]plan.ContainerMark{}
 	for _, mark := range inPlaceMarks(pod) {
-		replaced[mark.Name] = mark
+		marks[mark.Name] = mark
 	}
 	images := map[string]string{}
-	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for i := range list {
-			images[list[i].Name] = list[i].Image
+	for i := range pod.Spec.Containers {
+		images[pod.Spec.Containers[i].Name] = pod.Spec.Containers[i].Image
+	}
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; sidecar(c) {
+			images[c.Name] = c.Image
 		}
 	}
-	followed := pod.Status.ObservedGeneration >= pod.Generation
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
 		for i := range list {
 			status := &list[i]
@@ -187,15 +193,26 @@ func describeContainers(p *plan.Pod, pod *corev1.Pod) {
 			if w := status.State.Waiting; w != nil && p.Waiting == "" && troubled(w.Reason) {
 				p.Waiting = w.Reason
 			}
-			p.Containers = append(p.Containers, plan.ContainerMark{
-				Name: status.Name, ContainerID: status.ContainerID, ImageID: status.ImageID,
-			})
-			before, ok := replaced[status.Name]
-			if ok && !runsNew(before, status, images[status.Name], followed) {
+			image, serves := images[status.Name]
+			if !serves {
+				continue
+			}
+			mark := plan.ContainerMark{Name: status.Name, ContainerID: status.ContainerID, ImageID: status.ImageID, Image: image}
+			before, marked := marks[status.Name]
+			if marked && before.ContainerID == status.ContainerID {
+				mark = before // the container is still the one before the change
+			}
+			p.Containers = append(p.Containers, mark)
+			if marked && !settled(before, status, image, pod) {
 				p.Changing = true
 			}
 		}
 	}
+}
+
+// sidecar: an init container that runs as long as the pod.
+func sidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
 // troubled leaves out the reasons of a container that is merely starting.
@@ -213,15 +230,31 @@ func inPlaceMarks(pod *corev1.Pod) []plan.ContainerMark {
 	return marks
 }
 
-// runsNew tells whether a container was restarted with the image of the spec.
-// A new container alone could be the old image restarted after a crash, so the
-// image has to show it: by its name, by another image ID, or, where one image
-// has several names, by the kubelet having seen the very spec we wrote.
-func runsNew(before plan.ContainerMark, now *corev1.ContainerStatus, image string, followed bool) bool {
-	if now.ContainerID == before.ContainerID {
-		return false
+// Followed: the kubelet speaks of the spec as it is. Older kubelets do not
+// tell.
+func Followed(pod *corev1.Pod) bool {
+	return pod.Status.ObservedGeneration == 0 || pod.Status.ObservedGeneration >= pod.Generation
+}
+
+// settled tells whether a container is as the spec wants it. A new container
+// alone could be the old image restarted after a crash, so the image has to
+// show it: by its name, by another image ID, or, where one image has several
+// names, by the kubelet having seen the very spec we wrote. The old container
+// is right where the image was taken back before the kubelet followed, or
+// where a new size turned out to need no restart.
+func settled(before plan.ContainerMark, now *corev1.ContainerStatus, image string, pod *corev1.Pod) bool {
+	tells := pod.Status.ObservedGeneration > 0
+	named := sameImage(image, now.Image)
+	if now.ContainerID != before.ContainerID {
+		return named || now.ImageID != before.ImageID || tells && Followed(pod)
 	}
-	return sameImage(image, now.Image) || now.ImageID != before.ImageID || followed
+	return before.Image == image && Followed(pod) && (tells || named) && !resizing(pod)
+}
+
+func resizing(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return (c.Type == corev1.PodResizePending || c.Type == corev1.PodResizeInProgress) && c.Status == corev1.ConditionTrue
+	})
 }
 
 // sameImage compares image names as runtimes report them: with the default
@@ -305,7 +338,7 @@ func Slim(obj any) (any, error) {
 func slimContainers(list []corev1.Container) []corev1.Container {
 	slim := make([]corev1.Container, len(list))
 	for i := range list {
-		slim[i] = corev1.Container{Name: list[i].Name, Image: list[i].Image}
+		slim[i] = corev1.Container{Name: list[i].Name, Image: list[i].Image, RestartPolicy: list[i].RestartPolicy}
 	}
 	return slim
 }

@@ -197,8 +197,8 @@ type Pod struct {
 	Resize      ResizeState `json:"resize,omitempty"`
 	ResizeSince time.Time   `json:"resizeSince,omitzero"`
 
-	// Containers say what runs now; filled in only for pods that may have to
-	// change.
+	// Containers say what runs now, of the containers that serve. Init
+	// containers that ended are not run again for a new image.
 	Containers []ContainerMark `json:"containers,omitempty"`
 
 	// HoldDelete and HoldUpdate say who holds the pod back from what.
@@ -222,6 +222,8 @@ type ContainerMark struct {
 	Name        string `json:"name"`
 	ContainerID string `json:"containerID,omitempty"`
 	ImageID     string `json:"imageID,omitempty"`
+	// Image is the image that the pod's spec named for this very container.
+	Image string `json:"image,omitempty"`
 }
 
 // Gate is the state of the readiness gate of ours in a pod.

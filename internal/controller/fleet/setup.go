@@ -137,6 +137,7 @@ func podChanged() predicate.Predicate {
 			before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
 			!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
 			!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) ||
+			observe.Followed(before) != observe.Followed(after) ||
 			!slices.Equal(readConditions(before), readConditions(after)) ||
 			!slices.Equal(readContainers(before), readContainers(after))
 	}}
@@ -171,13 +172,14 @@ type readContainer struct{ id, waiting string }
 
 func readContainers(pod *corev1.Pod) []readContainer {
 	var list []readContainer
-	for i := range pod.Status.ContainerStatuses {
-		c := &pod.Status.ContainerStatuses[i]
-		r := readContainer{id: c.ContainerID}
-		if c.State.Waiting != nil {
-			r.waiting = c.State.Waiting.Reason
+	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
+		for i := range statuses {
+			r := readContainer{id: statuses[i].ContainerID}
+			if w := statuses[i].State.Waiting; w != nil {
+				r.waiting = w.Reason
+			}
+			list = append(list, r)
 		}
-		list = append(list, r)
 	}
 	return list
 }
