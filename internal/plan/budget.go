@@ -30,10 +30,10 @@ type budget struct {
 	available      int
 }
 
-// newBudget counts what serves and will go on to: an ordinal that the scale-down
-// of this very pass takes is no reason to take another. Where nothing is
-// recreated there is no surge, and a budget of nothing at all means one pod, or
-// no rollout would ever move.
+// newBudget counts what serves and will go on to: an ordinal that only its
+// holder keeps from the scale-down is no reason to take another. Where nothing
+// is recreated there is no surge, and a budget of nothing at all means one pod,
+// or no rollout would ever move.
 func (s *scene) newBudget(recreate int) budget {
 	unavailable := s.desired.Update.MaxUnavailable
 	if unavailable == 0 && (s.desired.Update.MaxSurge == 0 || recreate == 0) {
@@ -41,19 +41,13 @@ func (s *scene) newBudget(recreate int) budget {
 	}
 	b := budget{maxUnavailable: unavailable}
 	for _, p := range s.staying() {
-		condemned := s.ordinal() && !s.inBase(p.Slot) && !s.mayStandIn(p)
+		condemned := s.ordinal() && !s.inBase(p.Slot) && !s.inSurge(p.Slot)
 		if s.available(p) && !condemned {
 			b.available++
 		}
 	}
 	b.left = b.available - (s.desired.Replicas - unavailable)
 	return b
-}
-
-// mayStandIn: the ordinal is one that a surge gives a pod.
-func (s *scene) mayStandIn(p *Pod) bool {
-	place := s.position(p.Slot)
-	return place >= s.desired.Replicas && place < s.desired.Replicas+s.desired.Update.MaxSurge
 }
 
 // surgeKept is how many pods beyond replicas there may be now: as many as have
@@ -158,12 +152,18 @@ func (s *scene) recreate(p *stalePod, numbers map[string]int64) bool {
 
 // openGates puts pods in service that carry our gate and are not about to
 // change: new ones, those whose change is done, and those whose change was
-// called off.
+// called off or is held.
 func openGates(s *scene) bool {
 	moving := map[string]bool{}
 	if blocker, _ := s.stopped(); blocker == "" {
-		for _, p := range s.stale {
-			moving[p.Name] = p.inPlace() && p.Gate == GateShut
+		inScope, _ := s.inScope()
+		for _, p := range inScope {
+			moving[p.Name] = p.inPlace() && p.Gate == GateShut && !s.wanted[p.Name]
+		}
+	}
+	for i := range s.decision.Actions {
+		if a := &s.decision.Actions[i]; a.Verb == UpdatePod {
+			moving[a.Pod] = true
 		}
 	}
 	for _, p := range s.staying() {

@@ -72,13 +72,13 @@ func TestTheBudgetOfARollout(t *testing.T) {
 		"a scale-down at the same time does not add to the budget": {
 			given: aFleet(3, old(0), old(1), old(2), old(3), old(4)).budget(1, 0).generation(2),
 			want: []string{
-				"DeletePod web-2 RolloutRecreate", "DeletePod web-4 ScaleDown", "DeletePod web-3 ScaleDown",
+				"DeletePod web-4 ScaleDown", "DeletePod web-3 ScaleDown", "DeletePod web-2 RolloutRecreate",
 			},
 			blocked: []string{"UpdatePod web-1 Budget", "CreatePod web-2 Terminating"},
 		},
 		"of the pods that it takes, one may stay to stand in": {
 			given:   aFleet(3, old(0), old(1), old(2), old(3), old(4)).budget(0, 1).generation(2),
-			want:    []string{"DeletePod web-2 RolloutRecreate", "DeletePod web-4 ScaleDown"},
+			want:    []string{"DeletePod web-4 ScaleDown", "DeletePod web-2 RolloutRecreate"},
 			blocked: []string{"UpdatePod web-1 Budget", "CreatePod web-2 Terminating"},
 		},
 	} {
@@ -135,5 +135,91 @@ func TestASurgePodStandsInDuringARestart(t *testing.T) {
 				t.Errorf("blockers (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A pod whose gate is shut goes back into service whenever its change is not
+// about to happen.
+func TestGatesOpenUnlessAChangeIsAboutToHappen(t *testing.T) {
+	inPlace := func(f fleet) fleet {
+		f.observed.Changes = []Change{{From: oldRev, To: newRev, Images: []string{"app"}, Restarts: true}}
+		return f.rollingOut()
+	}
+	shut := func(b podBuilder) podBuilder { b.p.Gate = GateShut; return b }
+	unset := func(b podBuilder) podBuilder { b.p.Gate = GateUnset; return b }
+	held := func(b podBuilder) podBuilder { b.p.HoldUpdate = new("somebody"); return b }
+	old := ordinal(0).revision(oldRev)
+	for name, test := range map[string]struct {
+		given fleet
+		want  []string
+	}{
+		"a new pod goes into service": {
+			given: aFleet(1, unset(ordinal(0).unready())),
+			want:  []string{"OpenGate web-0 InService"},
+		},
+		"an old one that serves is taken out of service first": {
+			given: inPlace(aFleet(1, func() podBuilder { b := old; b.p.Gate = GateOpen; return b }())),
+			want:  []string{"ShutGate web-0 OutOfService"},
+		},
+		"and changed when it is": {
+			given: inPlace(aFleet(1, shut(old.unready()))),
+			want:  []string{"UpdatePod web-0 RolloutInPlace"},
+		},
+		"one that never served is changed before it goes into service": {
+			given: inPlace(aFleet(1, unset(old.unready()))),
+			want:  []string{"UpdatePod web-0 RolloutInPlace"},
+		},
+		"while its change is not done the gate stays shut": {
+			given: inPlace(aFleet(1, func() podBuilder { b := shut(ordinal(0).unready()); b.p.Changing = true; return b }())),
+		},
+		"then it opens": {
+			given: inPlace(aFleet(1, shut(ordinal(0).unready()))),
+			want:  []string{"OpenGate web-0 InService"},
+		},
+		"it opens when the rollout is paused": {
+			given: inPlace(aFleet(1, shut(old.unready()))).paused(),
+			want:  []string{"OpenGate web-0 InService"},
+		},
+		"and when a partition keeps the pod after all": {
+			given: func() fleet {
+				f := inPlace(aFleet(1, shut(old.unready())))
+				f.desired.Update.Partition = 1
+				return f
+			}(),
+			want: []string{"OpenGate web-0 InService"},
+		},
+		"and when somebody holds it": {
+			given: inPlace(aFleet(1, held(shut(old.unready())))),
+			want:  []string{"TellHolder web-0 Held", "OpenGate web-0 InService"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, saidOf(test.given.plan())); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A pod that goes is not changed first.
+func TestAScaleDownComesBeforeTheRollout(t *testing.T) {
+	f := aFleet(1, random(0).revision(oldRev), random(1).revision(oldRev).pending()).random().budget(1, 0).rollingOut()
+	f.observed.Changes = []Change{{From: oldRev, To: newRev, Metadata: true}}
+	want := []string{"DeletePod " + randomName(1) + " ScaleDown", "UpdatePod " + randomName(0) + " RolloutInPlace"}
+	if diff := cmp.Diff(want, saidOf(f.plan())); diff != "" {
+		t.Errorf("actions (-want +got):\n%s", diff)
+	}
+}
+
+// A surge pod stands in for a pod that is not back yet, also while the rollout
+// is paused.
+func TestAPauseKeepsWhoStandsIn(t *testing.T) {
+	f := aFleet(2, ordinal(0).revision(oldRev), ordinal(1).pending(), ordinal(2)).budget(0, 1).rollingOut().paused()
+	if got := saidOf(f.plan()); len(got) > 0 {
+		t.Errorf("actions %v, want none: web-2 stands in for web-1", got)
+	}
+	f = aFleet(2, ordinal(0).revision(oldRev), ordinal(1), ordinal(2)).budget(0, 1).rollingOut().paused()
+	if diff := cmp.Diff([]string{"DeletePod web-2 SurgeOver"}, saidOf(f.plan())); diff != "" {
+		t.Errorf("actions (-want +got):\n%s", diff)
 	}
 }

@@ -48,8 +48,9 @@ func rules() []rule {
 		{"replace-failed", replaceFailed},   // so do failed ones, with backoff
 		{"delete-requested", honourLabel},   // and those a user asked for
 		{"progress", watchProgress},         // a rollout that gets nowhere is stopped or taken back
-		{"rollout", rollOut},                // old pods follow the goal, within the budget
+		{"find-stale", findStale},           // old pods are found, and how many more their rollout needs
 		{"scale-down", scaleDown},           // too many: the least useful go
+		{"rollout", rollOut},                // old pods that stay follow the goal, within the budget
 		{"scale-up", scaleUp},               // too few: free slots are filled
 		{"in-service", openGates},           // pods that are done go back to work
 		{"keep-claims", keepClaims},         // claims of slots that are gone go, if they should

@@ -46,13 +46,13 @@ func (p *stalePod) free() bool {
 // of budget, so a broken revision never blocks its own fix. Of the others only
 // so many are taken out of service that replicas - maxUnavailable stay
 // available. Pods that can be changed in place are, and are never surged over.
+//
+// A pod that the scale-down takes, or would take were it not held, is not worth
+// the change any more.
 func rollOut(s *scene) bool {
-	s.findStale()
-	moving := s.inScope()
-	if len(moving) == 0 {
-		s.surge = s.surgeKept(0)
-		return false
-	}
+	s.stale = slices.DeleteFunc(s.stale, func(p *stalePod) bool { return s.gone[p.Name] || s.wanted[p.Name] })
+	moving, kept := s.inScope()
+	s.blockPods(appsv1.BlockedByPartition, fmt.Sprintf("partition %d keeps them on their revision", s.partition()), kept)
 	if blocker, message := s.stopped(); blocker != "" {
 		s.blockPods(blocker, message, moving)
 		return false
@@ -76,8 +76,10 @@ func (s *scene) toRecreate(pods []*stalePod) int {
 
 // findStale lists the pods that have to move, in the order to move them: what
 // does not serve first, then with ordinals the highest, otherwise the least
-// useful.
-func (s *scene) findStale() {
+// useful. It also says how many pods beyond replicas the scale-down leaves: a
+// rollout that was stopped recreates nobody, but whoever stands in for a pod
+// that is not back yet stays.
+func findStale(s *scene) bool {
 	for _, p := range s.staying() {
 		if p.Membership == Orphan || s.updated(p) && !s.resizeFailed(p) {
 			continue
@@ -96,6 +98,13 @@ func (s *scene) findStale() {
 	slices.SortStableFunc(s.stale, func(a, b *stalePod) int {
 		return cmp.Or(first(!a.Ready, !b.Ready), rank[a.Name]-rank[b.Name], cmp.Compare(b.Slot, a.Slot))
 	})
+	recreate := 0
+	if blocker, _ := s.stopped(); blocker == "" {
+		moving, _ := s.inScope()
+		recreate = s.toRecreate(moving)
+	}
+	s.surge = s.surgeKept(recreate)
+	return false
 }
 
 func (s *scene) describeStale(p *Pod) *stalePod {
@@ -162,14 +171,13 @@ func describeChange(c *Change) string {
 	return "in place: " + strings.Join(parts, "; ")
 }
 
-// inScope leaves out the pods that the partition keeps on their revision. A
+// inScope parts the pods that move from those that the partition keeps. A
 // restart concerns them all the same: they come back on the revision they had.
-func (s *scene) inScope() []*stalePod {
+func (s *scene) inScope() (moving, kept []*stalePod) {
 	keep := s.partition()
 	if keep == 0 {
-		return s.stale
+		return s.stale, nil
 	}
-	var moving, kept []*stalePod
 	movable := len(s.stale) - keep
 	for i, p := range s.stale {
 		behind := i >= movable
@@ -182,8 +190,7 @@ func (s *scene) inScope() []*stalePod {
 			moving = append(moving, p)
 		}
 	}
-	s.blockPods(appsv1.BlockedByPartition, fmt.Sprintf("partition %d keeps them on their revision", keep), kept)
-	return moving
+	return moving, kept
 }
 
 // partition is how many pods stay on the old revision: none when there is no
