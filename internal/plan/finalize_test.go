@@ -144,7 +144,9 @@ func TestTheOwnerGoesAfterItsPods(t *testing.T) {
 }
 
 func TestTheFinalizerIsThereBeforeAnythingElse(t *testing.T) {
-	got := saidOf(aFleet(1).finalizer(FinalizerMissing).revisions(10).plan())
+	f := aFleet(1).finalizer(FinalizerMissing).revisions(10)
+	f.observed.Status.CurrentRevision = ""
+	got := saidOf(f.plan())
 	want := []string{"AddFinalizer FinalizerMissing", "CreateRevision web-next#1 NewTemplate", "CreatePod web-0 Missing"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("actions (-want +got):\n%s", diff)

@@ -39,10 +39,16 @@ type model struct {
 	pods      map[string]Pod
 	foreign   map[string]bool // names of pods that are nobody's
 	revisions []Revision
+	changes   []Change
+	claims    map[string]Claim
 	status    appsv1.PodManagerStatus
 
 	// crashing: whatever is created fails at once.
 	crashing bool
+	// gated: pods are created with our readiness gate.
+	gated bool
+	// rolled: the rollout has touched a pod.
+	rolled bool
 	// finalized: our finalizer was taken off.
 	finalized bool
 
@@ -53,7 +59,8 @@ type model struct {
 func newModel(f fleet) *model {
 	m := &model{
 		desired: f.desired, now: noon(), pods: map[string]Pod{}, foreign: map[string]bool{},
-		revisions: slices.Clone(f.observed.Revisions), status: *f.observed.Status.DeepCopy(), total: map[Verb]int{},
+		revisions: slices.Clone(f.observed.Revisions), changes: f.observed.Changes, claims: map[string]Claim{},
+		status: *f.observed.Status.DeepCopy(), total: map[Verb]int{},
 	}
 	for _, p := range f.observed.Pods {
 		m.pods[p.Name] = p
@@ -68,7 +75,10 @@ func newModel(f fleet) *model {
 func (m *model) observed() Observed {
 	o := Observed{
 		Revisions: slices.Clone(m.revisions), NewRevision: "web-next", Status: *m.status.DeepCopy(),
-		HeldNames: slices.Sorted(maps.Keys(m.foreign)),
+		HeldNames: slices.Sorted(maps.Keys(m.foreign)), Changes: m.changes,
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.claims)) {
+		o.Claims = append(o.Claims, m.claims[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.pods)) {
 		o.Pods = append(o.Pods, m.pods[name])
@@ -88,6 +98,7 @@ func (m *model) pass() Decision {
 	decision := Plan(m.desired, seen, m.now)
 	outcomes := make([]Outcome, 0, len(decision.Actions))
 	for _, a := range decision.Actions {
+		m.rolled = m.rolled || a.Why.Rule == "rollout" || a.Why.Reason == appsv1.WhyRolloutSurge || a.Why.Reason == appsv1.WhySurgeOver
 		outcomes = append(outcomes, m.apply(a))
 	}
 	m.status = stored(Report(m.desired, seen, decision, outcomes, m.now).Status)
@@ -123,13 +134,33 @@ func (m *model) kubelet() {
 			continue
 		case m.crashing:
 			p.Phase, p.Ready, p.FailedAt = corev1.PodFailed, false, m.now.Truncate(time.Second)
-		case !p.Ready:
-			p.Phase, p.Ready, p.ReadySince = corev1.PodRunning, true, m.now
-		}
-		if p.Node == "" {
-			p.Node = "node-" + strconv.Itoa(len(m.pods)%3)
+		default:
+			m.run(&p)
 		}
 		m.pods[name] = p
+	}
+}
+
+// run is what the kubelet does for a pod that lives, and what its holder does
+// when it is told.
+func (m *model) run(p *Pod) {
+	p.Phase, p.Changing = corev1.PodRunning, false
+	if p.Resize == ResizeInProgress {
+		p.Resize = ResizeNone
+	}
+	if p.Node == "" {
+		p.Node = "node-" + strconv.Itoa(len(m.pods)%3)
+	}
+	inService := p.Gate == GateNone || p.Gate == GateOpen
+	if inService && !p.Ready {
+		p.ReadySince = m.now
+	}
+	p.Ready = inService
+	switch p.Wanted {
+	case wantDelete:
+		p.HoldDelete = nil
+	case wantUpdate:
+		p.HoldUpdate = nil
 	}
 }
 
@@ -138,7 +169,7 @@ func (m *model) apply(a Action) Outcome {
 	o := Outcome{Action: a, Result: Done}
 	m.total[a.Verb]++
 	p, exists := m.pods[a.Pod]
-	if a.UID != "" && p.UID != a.UID {
+	if a.Pod != "" && a.UID != "" && p.UID != a.UID {
 		panic(fmt.Sprintf("%s of pod %q with uid %q, but it has %q", a.Verb, a.Pod, a.UID, p.UID))
 	}
 	switch a.Verb {
@@ -161,19 +192,43 @@ func (m *model) apply(a Action) Outcome {
 		m.foreign[a.Pod] = true
 	case OrphanPod:
 		delete(m.pods, a.Pod)
-	case DeletePod:
+	case OpenGate:
+		p.Gate = GateOpen
+		m.pods[a.Pod] = p
+	case ShutGate:
+		p.Gate = GateShut
+		m.pods[a.Pod] = p
+	case ResizePod:
+		p.Resize, p.ResizeSince = ResizeInProgress, m.now
+		m.pods[a.Pod] = p
+	case UpdatePod:
+		p.Revision, p.Changing = a.Revision, len(a.Replaced) > 0
+		m.pods[a.Pod] = p
+	case TellHolder:
+		p.Wanted = a.Wanted
+		m.pods[a.Pod] = p
+	case CreateClaim:
+		m.claims[a.Claim] = Claim{Name: a.Claim, UID: types.UID(a.Claim), Slot: a.Slot}
+	case DeleteClaim:
+		delete(m.claims, a.Claim)
+	case DeletePod, EvictPod:
 		if a.Force {
 			delete(m.pods, a.Pod)
 			break
 		}
-		p.Terminating = true
+		p.Terminating, p.DeletedAt = true, m.now
 		m.pods[a.Pod] = p
 	case CreatePod:
 		if exists || m.foreign[a.Pod] {
 			return Outcome{Action: a, Result: Refused, Cause: appsv1.ReasonNameTaken, Message: a.Pod + " exists"}
 		}
 		m.uids++
+		gate := GateNone
+		if m.gated {
+			gate = GateUnset
+		}
 		m.pods[a.Pod] = Pod{
+			Gate: gate, Containers: []ContainerMark{{Name: "app", ContainerID: "c-" + strconv.Itoa(m.uids)}},
 			Name: a.Pod, UID: types.UID("made-" + strconv.Itoa(m.uids)), ResourceVersion: "1", Membership: Member,
 			Slot: a.Slot, Revision: a.Revision, Created: m.now, Phase: corev1.PodPending,
 		}

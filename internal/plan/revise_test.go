@@ -77,22 +77,21 @@ func TestRevise(t *testing.T) {
 	}
 }
 
-func TestTheCurrentRevisionFollowsWhenEveryPodIsOnIt(t *testing.T) {
+func TestTheCurrentRevisionFollowsWhenTheFleetIsComplete(t *testing.T) {
 	// Paused, so that the pods stay as they are.
-	changing := func(pods ...podBuilder) fleet {
-		f := aFleet(2, pods...).paused()
-		f.observed.Status.CurrentRevision = oldRev
-		return f
-	}
+	changing := func(pods ...podBuilder) fleet { return aFleet(2, pods...).rollingOut().paused() }
 	for name, test := range map[string]struct {
 		given fleet
 		want  string
 	}{
 		"while a pod is on the old one it stays":           {changing(ordinal(0), ordinal(1).revision(oldRev)), oldRev},
+		"while a pod is not available it stays":            {changing(ordinal(0), ordinal(1).unready()), oldRev},
+		"while a pod is missing it stays":                  {changing(ordinal(0)), oldRev},
+		"while one has failed it stays":                    {changing(ordinal(0), ordinal(1).failed(time.Second)), oldRev},
 		"then it follows":                                  {changing(ordinal(0), ordinal(1)), newRev},
 		"a terminating pod does not hold it back":          {changing(ordinal(0), ordinal(1), ordinal(2).revision(oldRev).terminating()), newRev},
-		"nor does a failed one":                            {changing(ordinal(0), ordinal(1).revision(oldRev).failed(time.Second)), newRev},
-		"nor one that was taken out of the fleet":          {changing(ordinal(0), ordinal(1).revision(oldRev).drifted()), newRev},
+		"nor does a corpse":                                {changing(random(0), random(1), random(2).revision(oldRev).failed(time.Second)).random(), newRev},
+		"nor one that was taken out of the fleet":          {changing(ordinal(0), ordinal(1), ordinal(2).revision(oldRev).drifted()), newRev},
 		"nor an orphan that has no place in it":            {changing(ordinal(0), ordinal(1), aPod("stray").orphan().revision(oldRev)), newRev},
 		"an orphan that is taken in counts like any other": {changing(ordinal(0), ordinal(1).orphan().revision(oldRev)), oldRev},
 	} {

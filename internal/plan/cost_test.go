@@ -1,0 +1,107 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// Plan takes time and memory in proportion to the pods. Time is left to the
+// benchmark; memory is the same on every machine.
+func TestTheCostOfAPodDoesNotGrowWithTheFleet(t *testing.T) {
+	for name, fleetOf := range benchmarks() {
+		t.Run(name, func(t *testing.T) {
+			small, large := costPerPod(fleetOf(2_000), 2_000), costPerPod(fleetOf(16_000), 16_000)
+			t.Logf("per pod: %.2f allocations and %.0f bytes at 2,000 pods, %.2f and %.0f at 16,000",
+				small.allocs, small.bytes, large.allocs, large.bytes)
+			if large.allocs > 2*small.allocs+0.1 || large.bytes > 2*small.bytes+16 {
+				t.Error("the cost of a pod more than doubled")
+			}
+		})
+	}
+}
+
+type cost struct{ allocs, bytes float64 }
+
+func costPerPod(f fleet, pods int) cost {
+	var before, after runtime.MemStats
+	const runs = 3
+	runtime.ReadMemStats(&before)
+	for range runs {
+		f.done(f.plan())
+	}
+	runtime.ReadMemStats(&after)
+	n := float64(runs * pods)
+	return cost{allocs: float64(after.Mallocs-before.Mallocs) / n, bytes: float64(after.TotalAlloc-before.TotalAlloc) / n}
+}
+
+// benchmarks are fleets of n pods in states that once cost, or could cost,
+// more than the pods.
+func benchmarks() map[string]func(n int) fleet {
+	return map[string]func(n int) fleet{
+		"ordinal at rest": func(n int) fleet { return aFleet(n, podsOf(n, ordinal)...) },
+		"random at rest":  func(n int) fleet { return aFleet(n, podsOf(n, randoms())...).random() },
+		"ordinal down to 0": func(n int) fleet {
+			return aFleet(0, podsOf(n, ordinal)...)
+		},
+		"random down to half, over zones and nodes": func(n int) fleet {
+			pod := randoms()
+			return aFleet(n/2, podsOf(n, func(i int) podBuilder {
+				return pod(i).zone("zone-" + strconv.Itoa(i%3)).on("node-" + strconv.Itoa(i%100))
+			})...).random()
+		},
+		"ordinals that wait for terminating pods": func(n int) fleet {
+			return aFleet(n, podsOf(n, func(i int) podBuilder { return ordinal(i).terminating() })...)
+		},
+		"terminating orphans": func(n int) fleet {
+			return aFleet(n, podsOf(n, func(i int) podBuilder { return ordinal(i).orphan().terminating() })...)
+		},
+		"a zone that is lost": func(n int) fleet {
+			return aFleet(n, podsOf(n, func(i int) podBuilder { return ordinal(i).nodeGone() })...)
+		},
+		"failed pods on backoff": func(n int) fleet {
+			return aFleet(n, podsOf(n, func(i int) podBuilder { return ordinal(i).failed(time.Second) })...).failures(2, time.Minute, 0)
+		},
+	}
+}
+
+// randoms is random without making the fleet anew for each pod.
+func randoms() func(int) podBuilder {
+	d := aFleet(0).random().desired
+	return func(slot int) podBuilder { return aPod(SlotName(&d, slot)).slot(slot) }
+}
+
+func BenchmarkPlan(b *testing.B) {
+	for _, name := range slices.Sorted(maps.Keys(benchmarks())) {
+		for _, n := range []int{10, 100, 1_000, 10_000, 100_000} {
+			f := benchmarks()[name](n)
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					f.done(f.plan())
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/pod")
+			})
+		}
+	}
+}
