@@ -34,6 +34,7 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/podrender"
 )
 
 // podPatch is a strategic merge patch of a pod: containers and conditions are
@@ -117,8 +118,12 @@ func resized(from, to []corev1.Container) []patchContainer {
 	var patches []patchContainer
 	for i := range to {
 		old := slices.IndexFunc(from, func(c corev1.Container) bool { return c.Name == to[i].Name })
-		if old >= 0 && !sameResources(&from[old].Resources, &to[i].Resources) {
-			patches = append(patches, patchContainer{Name: to[i].Name, Resources: &to[i].Resources})
+		if old < 0 {
+			continue
+		}
+		before, after := podrender.Resources(&from[old]), podrender.Resources(&to[i])
+		if !sameResources(&before, &after) {
+			patches = append(patches, patchContainer{Name: to[i].Name, Resources: &after})
 		}
 	}
 	return patches

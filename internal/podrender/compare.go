@@ -45,7 +45,7 @@ type Change struct {
 // makes the parts that can be changed in place equal, one after the other, and
 // what differs then needs a new pod.
 func Compare(from, to *corev1.PodTemplateSpec) Change {
-	a, b := from.DeepCopy(), to.DeepCopy()
+	a, b := meanings(from, to)
 	c := &Change{}
 	if a.Annotations[appsv1.AnnotationKubectlRestart] != b.Annotations[appsv1.AnnotationKubectlRestart] {
 		c.Recreate = "a restart was asked for"

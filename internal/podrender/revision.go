@@ -68,8 +68,9 @@ func Decode(revision *kappsv1.ControllerRevision) (*corev1.PodTemplateSpec, erro
 
 // Means tells whether a stored revision means the same as a template. Equal
 // bytes are the common case; otherwise both are compared as the API's types,
-// where 1000m is 1 and an empty list is no list. A hash of our own encoding
-// would differ as soon as a library adds a field, and replace every pod.
+// where 1000m is 1, an empty list is no list and a default is the same whether
+// it is written down or not. A hash of our own encoding would differ as soon as
+// a library adds a field, and replace every pod.
 func Means(revision *kappsv1.ControllerRevision, template *corev1.PodTemplateSpec, encoded []byte) (bool, error) {
 	if bytes.Equal(revision.Data.Raw, encoded) {
 		return true, nil
@@ -78,7 +79,8 @@ func Means(revision *kappsv1.ControllerRevision, template *corev1.PodTemplateSpe
 	if err != nil {
 		return false, err
 	}
-	return equality.Semantic.DeepEqual(stored, template), nil
+	a, b := meanings(stored, template)
+	return equality.Semantic.DeepEqual(a, b), nil
 }
 
 // RevisionName is the name that a new revision gets. The salt tells apart two
