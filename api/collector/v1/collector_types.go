@@ -38,10 +38,16 @@ type CollectorSpec struct {
 // EventCounts are numbers of watch events.
 type EventCounts struct {
 	// Added is how often something new appeared.
+	// +kubebuilder:default=0
+	// +optional
 	Added int64 `json:"added"`
 	// Modified is how often something was written again.
+	// +kubebuilder:default=0
+	// +optional
 	Modified int64 `json:"modified"`
 	// Deleted is how often something went away.
+	// +kubebuilder:default=0
+	// +optional
 	Deleted int64 `json:"deleted"`
 }
 
@@ -118,10 +124,12 @@ type CollectorStatus struct {
 	Workloads int32 `json:"workloads"`
 
 	// Events are the events of pods.
+	// +kubebuilder:default={}
 	// +optional
 	Events EventCounts `json:"events"`
 
 	// WorkloadEvents are the events of workloads and of the ReplicaSets of Deployments.
+	// +kubebuilder:default={}
 	// +optional
 	WorkloadEvents EventCounts `json:"workloadEvents"`
 

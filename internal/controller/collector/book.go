@@ -76,6 +76,9 @@ type workload struct {
 	deleting bool
 	// atGoal: its status says that all pods are there and right.
 	atGoal bool
+	// want is how many of its pods there should be: its status may be old.
+	// It is negative where the pods do not match, so that none are seen.
+	want int
 
 	// goneAt is when it went away. It is kept for a while, because its pods
 	// still lead back to it.

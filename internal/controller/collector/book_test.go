@@ -51,7 +51,7 @@ func (s *story) later(d time.Duration) { s.now = s.now.Add(d) }
 
 func deployment(replicas int32, generation int64, atGoal bool) workload {
 	return workload{
-		uid: "d", kind: "Deployment", namespace: "ns", name: "web", generation: generation, atGoal: atGoal,
+		uid: "d", kind: "Deployment", namespace: "ns", name: "web", generation: generation, atGoal: atGoal, want: int(replicas),
 		spec: &kappsv1.DeploymentSpec{Replicas: ptr.To(replicas)},
 	}
 }

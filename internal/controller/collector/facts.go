@@ -68,9 +68,18 @@ func controllerOf(obj client.Object) types.UID {
 	return ""
 }
 
-// workloadFacts takes from a workload what the book keeps, with the labels of
-// the pods that it makes.
-func workloadFacts(obj client.Object) (facts workload, podLabels map[string]string) {
+// workloadFacts takes from a workload what the book keeps, and tells whether it
+// is one to count: by its own labels or by those of the pods that it makes.
+func workloadFacts(selector labels.Selector, obj client.Object) (facts workload, matching bool) {
+	facts, podLabels := factsOf(obj)
+	if selector.Matches(labels.Set(podLabels)) {
+		return facts, true
+	}
+	facts.want = -1
+	return facts, selector.Matches(labels.Set(obj.GetLabels()))
+}
+
+func factsOf(obj client.Object) (facts workload, podLabels map[string]string) {
 	facts = workload{
 		uid: obj.GetUID(), namespace: obj.GetNamespace(), name: obj.GetName(),
 		version: version(obj), generation: obj.GetGeneration(), deleting: obj.GetDeletionTimestamp() != nil,
@@ -79,12 +88,14 @@ func workloadFacts(obj client.Object) (facts workload, podLabels map[string]stri
 	case *kappsv1.Deployment:
 		facts.kind, facts.spec, podLabels = "Deployment", &w.Spec, w.Spec.Template.Labels
 		want := ptr.Deref(w.Spec.Replicas, 1)
+		facts.want = int(want)
 		s := &w.Status
 		facts.atGoal = s.ObservedGeneration >= w.Generation && s.Replicas == want && s.AvailableReplicas == want &&
 			(w.Spec.Paused || s.UpdatedReplicas == want)
 	case *kappsv1.ReplicaSet:
 		facts.kind, facts.spec, podLabels = "ReplicaSet", &w.Spec, w.Spec.Template.Labels
 		want := ptr.Deref(w.Spec.Replicas, 1)
+		facts.want = int(want)
 		facts.atGoal = w.Status.ObservedGeneration >= w.Generation && w.Status.Replicas == want && w.Status.AvailableReplicas == want
 		if ref := metav1.GetControllerOfNoCopy(w); ref != nil && ref.Kind == "Deployment" {
 			facts.parent, facts.spec = ref.UID, nil
@@ -92,12 +103,14 @@ func workloadFacts(obj client.Object) (facts workload, podLabels map[string]stri
 	case *kappsv1.StatefulSet:
 		facts.kind, facts.spec, podLabels = "StatefulSet", &w.Spec, w.Spec.Template.Labels
 		want := ptr.Deref(w.Spec.Replicas, 1)
+		facts.want = int(want)
 		s := &w.Status
 		facts.atGoal = s.ObservedGeneration >= w.Generation && s.Replicas == want && s.AvailableReplicas == want &&
 			(heldBack(w) || s.UpdatedReplicas == want)
 	case *kappsv1.DaemonSet:
 		facts.kind, facts.spec, podLabels = "DaemonSet", &w.Spec, w.Spec.Template.Labels
 		s := &w.Status
+		facts.want = int(s.DesiredNumberScheduled)
 		facts.atGoal = s.ObservedGeneration >= w.Generation && s.NumberAvailable == s.DesiredNumberScheduled &&
 			s.CurrentNumberScheduled == s.DesiredNumberScheduled && s.NumberMisscheduled == 0 &&
 			(w.Spec.UpdateStrategy.Type == kappsv1.OnDeleteDaemonSetStrategyType || s.UpdatedNumberScheduled == s.DesiredNumberScheduled)
@@ -105,6 +118,7 @@ func workloadFacts(obj client.Object) (facts workload, podLabels map[string]stri
 		facts.kind, facts.spec = "PodManager", &w.Spec
 		podLabels = maps.Clone(podrender.Template(w.Name, w.Spec.Image, w.Spec.Template).Labels)
 		podLabels[appsv1.LabelName] = w.Name
+		facts.want = int(ptr.Deref(w.Spec.Replicas, 3))
 		facts.atGoal = w.Status.ObservedGeneration >= w.Generation &&
 			meta.IsStatusConditionTrue(w.Status.Conditions, appsv1.ConditionReady) &&
 			!meta.IsStatusConditionTrue(w.Status.Conditions, appsv1.ConditionReconciling)
@@ -117,12 +131,6 @@ func heldBack(s *kappsv1.StatefulSet) bool {
 	update := s.Spec.UpdateStrategy
 	return update.Type == kappsv1.OnDeleteStatefulSetStrategyType ||
 		update.RollingUpdate != nil && ptr.Deref(update.RollingUpdate.Partition, 0) > 0
-}
-
-// matches tells whether a workload is one to count: by its own labels or by
-// those of its pods.
-func matches(selector labels.Selector, obj client.Object, podLabels map[string]string) bool {
-	return selector.Matches(labels.Set(obj.GetLabels())) || selector.Matches(labels.Set(podLabels))
 }
 
 // slim drops from a listed object what no facts are taken from, before a whole

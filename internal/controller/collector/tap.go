@@ -118,8 +118,7 @@ func (t *tap) know(obj client.Object) {
 		t.book.knowPod(podFacts(p))
 		return
 	}
-	facts, podLabels := workloadFacts(obj)
-	if matches(t.selector, obj, podLabels) {
+	if facts, matching := workloadFacts(t.selector, obj); matching {
 		t.known[obj.GetUID()] = obj.GetResourceVersion()
 		t.book.knowWorkload(facts)
 	}
@@ -136,9 +135,9 @@ func (t *tap) saw(v verb, raw any) error {
 		t.book.sawPod(v, podFacts(p), t.clock.Now())
 		return nil
 	}
-	facts, podLabels := workloadFacts(obj)
+	facts, matching := workloadFacts(t.selector, obj)
 	_, known := t.known[obj.GetUID()]
-	switch matching := matches(t.selector, obj, podLabels); {
+	switch {
 	case !matching && !known:
 		return nil
 	case !matching:

@@ -248,23 +248,29 @@ func (b *book) openForPods(root *workload, events []sighting) {
 	}
 }
 
-// atGoal tells whether a workload has nothing left to do: its status says so,
-// or it is gone, and none of its pods is on the way out.
+// atGoal tells whether a workload has nothing left to do: its status says so and
+// its pods are there, or it is gone with them, and none is on the way out.
 func (b *book) atGoal(uid types.UID) bool {
 	root := b.workloads[uid]
 	if root == nil {
 		return true
 	}
-	gone := !root.goneAt.IsZero()
-	if !gone && !root.atGoal {
-		return false
-	}
+	live := 0
 	for _, p := range b.pods {
-		if owner := b.rootOf(p.controller); owner == root && (gone || p.terminating) {
+		if b.rootOf(p.controller) != root {
+			continue
+		}
+		if p.terminating {
 			return false
 		}
+		if !p.ended {
+			live++
+		}
 	}
-	return true
+	if !root.goneAt.IsZero() {
+		return live == 0
+	}
+	return root.atGoal && (root.want < 0 || live == root.want)
 }
 
 // bury forgets workloads that are gone and that nothing speaks of any more.
