@@ -158,17 +158,25 @@ func describeConditions(p *plan.Pod, pod *corev1.Pod) {
 			p.Gate = plan.GateOpen
 		case c.Type == appsv1.GateInService && p.Gate != plan.GateNone:
 			p.Gate = plan.GateShut
-		case c.Type == corev1.PodResizePending && yes && !Followed(pod):
-			// It speaks of the size before the last change.
-			p.Resize, p.ResizeSince = plan.ResizeInProgress, c.LastTransitionTime.Time
-		case c.Type == corev1.PodResizePending && yes && c.Reason == corev1.PodReasonInfeasible:
-			p.Resize, p.ResizeSince = plan.ResizeInfeasible, c.LastTransitionTime.Time
-		case c.Type == corev1.PodResizePending && yes:
-			p.Resize, p.ResizeSince = plan.ResizeDeferred, c.LastTransitionTime.Time
-		case c.Type == corev1.PodResizeInProgress && yes && p.Resize == plan.ResizeNone:
-			p.Resize, p.ResizeSince = plan.ResizeInProgress, c.LastTransitionTime.Time
+		case (c.Type == corev1.PodResizePending || c.Type == corev1.PodResizeInProgress) && yes:
+			describeResize(p, c, Followed(pod))
 		}
 	}
+}
+
+// describeResize takes over what the node says of a resize; as long as it has
+// not seen the last size, it speaks of the one before.
+func describeResize(p *plan.Pod, c *corev1.PodCondition, followed bool) {
+	state := plan.ResizeDeferred
+	switch {
+	case c.Type == corev1.PodResizeInProgress && p.Resize != plan.ResizeNone:
+		return // what is pending says more
+	case c.Type == corev1.PodResizeInProgress || !followed:
+		state = plan.ResizeInProgress
+	case c.Reason == corev1.PodReasonInfeasible:
+		state = plan.ResizeInfeasible
+	}
+	p.Resize, p.ResizeSince = state, c.LastTransitionTime.Time
 }
 
 // describeContainers says what runs and whether a change in place is done.
@@ -230,8 +238,8 @@ func inPlaceMarks(pod *corev1.Pod) []plan.ContainerMark {
 	return marks
 }
 
-// Followed: the kubelet speaks of the spec as it is. Older kubelets do not
-// tell.
+// Followed tells whether the kubelet speaks of the spec as it is. Older
+// kubelets do not tell.
 func Followed(pod *corev1.Pod) bool {
 	return pod.Status.ObservedGeneration == 0 || pod.Status.ObservedGeneration >= pod.Generation
 }
