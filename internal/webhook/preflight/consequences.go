@@ -25,10 +25,15 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/view"
 )
 
-// maxNames is how many pods a warning names.
-const maxNames = 10
+const (
+	// maxNames is how many pods a warning names.
+	maxNames = 10
+	// maxTaken is how many names that are taken get a warning each.
+	maxTaken = 3
+)
 
 // foresee asks the planner what the change will do.
 func (i *Inspector) foresee(ctx context.Context, c Change, after observe.Fleet) Findings {
@@ -81,7 +86,7 @@ func kindOf(a *plan.Action) effect {
 	switch a.Verb {
 	case plan.DeletePod, plan.EvictPod:
 		switch a.Why.Reason {
-		case appsv1.WhyScaleDown, appsv1.WhyReserved:
+		case appsv1.WhyScaleDown, appsv1.WhySurgeOver, appsv1.WhyReserved, appsv1.WhyCorpseLimit:
 			return deleted
 		}
 		return recreated
@@ -165,19 +170,16 @@ func (g *group) sentence(future plan.Decision) string {
 	case adopted:
 		return fmt.Sprintf("%s without an owner will be taken in: %s", count, list(g.names))
 	}
-	return fmt.Sprintf("%d volume claims will be deleted with their data: %s", len(g.names), list(g.names))
+	return fmt.Sprintf("%s will be deleted with their data: %s", view.Count(len(g.names), "volume claim"), list(g.names))
 }
 
 // number counts pods. One pass of the planner goes only so far.
 func number(n int, d plan.Decision) string {
 	more := slices.ContainsFunc(d.Blocked, func(b plan.Blocked) bool { return b.By == appsv1.BlockedByBatch })
-	switch {
-	case more:
+	if more {
 		return fmt.Sprintf("at least %d pods", n)
-	case n == 1:
-		return "1 pod"
 	}
-	return fmt.Sprintf("%d pods", n)
+	return view.Count(n, "pod")
 }
 
 func list(names []string) string {
@@ -190,16 +192,24 @@ func list(names []string) string {
 // heldBack tells what would happen if nothing stood in its way.
 func heldBack(present, future plan.Decision) []string {
 	var sentences []string
+	taken := 0
 	for _, b := range future.Blocked {
 		if slices.ContainsFunc(present.Blocked, func(p plan.Blocked) bool { return p.By == b.By && p.Message == b.Message && p.Count == b.Count }) {
 			continue
 		}
 		switch b.By {
-		case appsv1.BlockedByName, appsv1.BlockedByPin:
+		case appsv1.BlockedByPin:
 			sentences = append(sentences, b.Message)
+		case appsv1.BlockedByName:
+			if taken++; taken <= maxTaken {
+				sentences = append(sentences, b.Message)
+			}
 		case appsv1.BlockedByPause, appsv1.BlockedByPartition, appsv1.BlockedByOnDelete, appsv1.BlockedByHold:
 			sentences = append(sentences, fmt.Sprintf("%s will not follow yet: %s", number(max(1, b.Count), plan.Decision{}), b.Message))
 		}
+	}
+	if taken > maxTaken {
+		sentences = append(sentences, fmt.Sprintf("%d more names are taken", taken-maxTaken))
 	}
 	return sentences
 }

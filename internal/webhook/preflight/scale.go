@@ -75,6 +75,7 @@ func (i *Inspector) ScaleFleet(kind fleet.Kind, set func(owner client.Object, re
 		old, scaled := owner, owner.DeepCopyObject().(client.Object)
 		set(old, before)
 		set(scaled, after)
+		scaled.SetGeneration(old.GetGeneration() + 1) // as the API server will
 		return i.foresee(ctx, Change{Kind: kind, Old: old, New: scaled}, kind.Fleet(scaled)).Warnings, nil
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -71,14 +72,14 @@ func (i *Inspector) try(ctx context.Context, obj client.Object, what string, pat
 	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
 		problems := problemsOf(status.Status(), path)
 		if len(problems) == 0 {
-			return join(found, warn("the API server would refuse the %s now: %s", what, status.Status().Message))
+			return join(found, warn("the API server would refuse the %s now: %s", what, reason(status.Status())))
 		}
 		found.Problems = problems
 		return found
 	case apierrors.IsForbidden(err) && (strings.Contains(status.Status().Message, violatesSecurity) || awaitsDefaultAccount(status.Status())):
 		return found
 	case apierrors.IsForbidden(err):
-		return join(found, warn("the API server would refuse the %s now: %s", what, status.Status().Message))
+		return join(found, warn("the API server would refuse the %s now: %s", what, reason(status.Status())))
 	}
 	return join(found, warn("the %s was not tried: %s", what, status.Status().Message))
 }
@@ -89,6 +90,13 @@ func awaitsDefaultAccount(status metav1.Status) bool {
 	return strings.Contains(status.Message, `serviceaccount "default" not found`)
 }
 
+// trialName is what a message begins with: the name of an object that never
+// was.
+var trialName = regexp.MustCompile(`^\S+ "[^"]*" is (forbidden|invalid): `)
+
+// reason is the API server's message without the trial's name.
+func reason(status metav1.Status) string { return trialName.ReplaceAllString(status.Message, "") }
+
 // problemsOf translates what the API server says of a pod into the fields that
 // the user wrote.
 func problemsOf(status metav1.Status, path func(string) string) []Problem {
@@ -96,7 +104,7 @@ func problemsOf(status metav1.Status, path func(string) string) []Problem {
 		return nil
 	}
 	if status.Details == nil || !slices.ContainsFunc(status.Details.Causes, func(c metav1.StatusCause) bool { return c.Field != "" }) {
-		return []Problem{{Field: path(""), Type: string(metav1.CauseTypeForbidden), Message: status.Message}}
+		return []Problem{{Field: path(""), Type: string(metav1.CauseTypeForbidden), Message: reason(status)}}
 	}
 	var problems []Problem
 	for _, cause := range status.Details.Causes {

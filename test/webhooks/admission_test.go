@@ -1,0 +1,395 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	kappsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/api/apps/v1alpha1"
+	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
+	collectorv1 "github.com/mycompany/pod-operator/api/collector/v1"
+	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
+	"github.com/mycompany/pod-operator/internal/testkit"
+)
+
+// listener is a client that hears what the API server warns of.
+type listener struct {
+	client.Client
+	heard *ears
+}
+
+type ears struct {
+	mu   sync.Mutex
+	said []string
+}
+
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
+func (e *ears) HandleWarningHeaderWithContext(_ context.Context, _ int, _, text string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.said = append(e.said, text)
+}
+
+func listen(t testing.TB) listener {
+	t.Helper()
+	heard := &ears{}
+	config := rest.CopyConfig(suite.Cluster.RESTConfig())
+	config.WarningHandlerWithContext = heard
+	c, err := testkit.NewClient(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listener{Client: c, heard: heard}
+}
+
+// expect compares what was heard since the last time.
+func (l listener) expect(t testing.TB, what string, want ...string) {
+	t.Helper()
+	l.heard.mu.Lock()
+	defer l.heard.mu.Unlock()
+	if diff := cmp.Diff(want, l.heard.said); diff != "" {
+		t.Errorf("warnings of %s (-want +got):\n%s", what, diff)
+	}
+	l.heard.said = nil
+}
+
+func (l listener) do(t testing.TB, what string, err error, want ...string) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	l.expect(t, what, want...)
+}
+
+func (l listener) patch(t testing.TB, obj client.Object, body string) error {
+	t.Helper()
+	return l.Patch(t.Context(), obj, client.RawPatch(types.MergePatchType, []byte(body)))
+}
+
+// TestConsequencesAreTold changes a fleet that runs and reads the warnings,
+// which come from the same plan that the operator then carries out.
+func TestConsequencesAreTold(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	l := listen(t)
+	pm := testkit.MakePodManager(ns, "web").Replicas(3).Obj()
+	l.do(t, "a plain PodManager", l.Create(t.Context(), pm))
+	expectReady(t, ns, "web", 3)
+	web := func() *appsv1.PodManager {
+		return &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web"}}
+	}
+	template := func(spec string) string { return `{"spec":{"template":{"spec":` + spec + `}}}` }
+
+	l.do(t, "an image", l.patch(t, web(), `{"spec":{"image":"nginx:1.28"}}`),
+		"3 pods will be changed in place: image of app")
+	expectReady(t, ns, "web", 3)
+	l.do(t, "a volume", l.patch(t, web(), template(`{"containers":[{"name":"app"}],"volumes":[{"name":"v","emptyDir":{}}]}`)),
+		"3 pods will be recreated: volumes changed")
+	expectReady(t, ns, "web", 3)
+	l.do(t, "a label on the object, which does nothing", l.patch(t, web(), `{"metadata":{"labels":{"a":"b"}}}`))
+	l.do(t, "a restart", l.patch(t, web(), `{"metadata":{"annotations":{"apps.mycompany.com/restartedAt":"2026-01-01T00:00:00Z"}}}`))
+	l.do(t, "a dry run of a change while paused", l.Patch(t.Context(), web(),
+		client.RawPatch(types.MergePatchType, []byte(`{"spec":{"paused":true,"image":"nginx:1.29"}}`)), client.DryRunAll),
+		"3 pods will not follow yet: spec.paused is true")
+	l.do(t, "fewer", l.patch(t, web(), `{"spec":{"replicas":1}}`),
+		"2 pods will be deleted: web-2, web-1")
+	expectReady(t, ns, "web", 1)
+	l.do(t, "none", l.patch(t, web(), `{"spec":{"replicas":0}}`),
+		"1 pod will be deleted: web-0", "replicas is 0: no pod will run")
+	expectReady(t, ns, "web", 0)
+
+	old := &v1alpha1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web"}}
+	l.do(t, "more, through v1alpha1", l.patch(t, old, `{"spec":{"size":2}}`))
+	expectReady(t, ns, "web", 2)
+	l.do(t, "fewer, through v1alpha1", l.patch(t, old, `{"spec":{"size":1}}`), "1 pod will be deleted: web-1")
+	expectReady(t, ns, "web", 1)
+}
+
+// TestKubectlShowsThem is the same through the eyes of a user.
+func TestKubectlShowsThem(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	create(t, testkit.MakePodManager(ns, "web").Replicas(2).Obj())
+	expectReady(t, ns, "web", 2)
+	out := suite.Kubectl(t, "-n", ns, "scale", "pm/web", "--replicas=1")
+	if want := "Warning: 1 pod will be deleted: web-1\n"; !strings.HasPrefix(out, want) {
+		t.Errorf("kubectl scale printed %q, want %q first", out, want)
+	}
+	expectReady(t, ns, "web", 1)
+	out = suite.Kubectl(t, "-n", ns, "scale", "pm/web", "--replicas=0")
+	if want := "Warning: 1 pod will be deleted: web-0\nWarning: replicas is 0: no pod will run\n"; !strings.HasPrefix(out, want) {
+		t.Errorf("kubectl scale printed %q, want %q first", out, want)
+	}
+}
+
+func TestScaleOfTheOtherKinds(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	create(t, &batchv1alpha1.ImoocPod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "busy"}, Spec: batchv1alpha1.ImoocPodSpec{Replicas: ptr.To(int32(2))}})
+	create(t, &testv1alpha1.HelloWorld{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "hello"}, Spec: testv1alpha1.HelloWorldSpec{Size: ptr.To(int32(3))}})
+	busy := &batchv1alpha1.ImoocPod{}
+	testkit.Eventually(t, "busy has 2 pods", func() error {
+		if get(t, ns, "busy", busy).Status.ReadyReplicas != 2 {
+			return fmt.Errorf("status %+v", busy.Status)
+		}
+		return nil
+	})
+	out := suite.Kubectl(t, "-n", ns, "scale", "imoocpod/busy", "--replicas=0")
+	want := "Warning: 2 pods will be deleted: "
+	if !strings.HasPrefix(out, want) || !strings.Contains(out, "Warning: replicas is 0: no pod will run") {
+		t.Errorf("kubectl scale printed %q, want %q first", out, want)
+	}
+	for _, name := range busy.Status.PodNames {
+		if !strings.Contains(out, name) {
+			t.Errorf("kubectl scale does not name %s: %q", name, out)
+		}
+	}
+	out = suite.Kubectl(t, "-n", ns, "scale", "helloworld/hello", "--replicas=1")
+	if want := "Warning: 2 pods of Deployment hello will be deleted: size 3 -> 1\n"; !strings.HasPrefix(out, want) {
+		t.Errorf("kubectl scale printed %q, want %q first", out, want)
+	}
+	l := listen(t)
+	hello := &testv1alpha1.HelloWorld{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "hello"}}
+	l.do(t, "size 0", l.patch(t, hello, `{"spec":{"size":0}}`),
+		"1 pod of Deployment hello will be deleted: size 1 -> 0", "size is 0: no pod will run")
+}
+
+// TestTheFinalizerIsThereFromTheStart: no write of the operator was needed.
+func TestTheFinalizerIsThereFromTheStart(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	pm := testkit.MakePodManager(ns, "web").Replicas(1).Obj()
+	create(t, pm)
+	if !slices.Contains(pm.Finalizers, appsv1.Finalizer) {
+		t.Errorf("the answer to the create has the finalizers %v", pm.Finalizers)
+	}
+	expectReady(t, ns, "web", 1)
+	events, err := suite.Cluster.AuditEvents(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if e.User.Username == testkit.OperatorUser && e.Mutating() && e.ObjectRef.Namespace == ns &&
+			e.ObjectRef.Resource == "podmanagers" && e.ObjectRef.Subresource == "" {
+			t.Errorf("the operator wrote the object: %s %s", e.Verb, e.RequestURI)
+		}
+	}
+}
+
+// TestTheWorldAroundAPodOnlyWarns: what is not the template's fault, and may be
+// different when the pods are made, refuses nothing.
+func TestTheWorldAroundAPodOnlyWarns(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	l := listen(t)
+	spec := func(edit func(*corev1.PodSpec)) corev1.PodTemplateSpec {
+		t := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "nginx:1.27"}}}}
+		edit(&t.Spec)
+		return t
+	}
+	account := spec(func(s *corev1.PodSpec) { s.ServiceAccountName = "later" })
+	l.do(t, "a ServiceAccount that comes later",
+		l.Create(t.Context(), testkit.MakePodManager(ns, "account").Replicas(0).Image("").Template(account).Obj()),
+		"replicas is 0: no pod will run",
+		`the API server would refuse the pod now: error looking up service account `+ns+`/later: serviceaccount "later" not found`)
+
+	quota := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tight"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourceLimitsMemory: resource.MustParse("1Mi")}},
+	}
+	create(t, quota)
+	testkit.Eventually(t, "the quota is in force", func() error {
+		if len(get(t, ns, "tight", &corev1.ResourceQuota{}).Status.Hard) == 0 {
+			return fmt.Errorf("its status is empty")
+		}
+		return nil
+	})
+	big := spec(func(s *corev1.PodSpec) {
+		s.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}
+	})
+	l.do(t, "a quota",
+		l.Create(t.Context(), testkit.MakePodManager(ns, "big").Replicas(0).Image("").Template(big).Obj()),
+		"replicas is 0: no pod will run",
+		`the API server would refuse the pod now: exceeded quota: tight, requested: limits.memory=1Gi, used: limits.memory=0, limited: limits.memory=1Mi`)
+	remove(t, quota)
+
+	seccomp := spec(func(s *corev1.PodSpec) { s.NodeSelector = map[string]string{"beta.kubernetes.io/os": "linux"} })
+	l.do(t, "what the API server warns of itself",
+		l.Create(t.Context(), testkit.MakePodManager(ns, "beta").Replicas(0).Image("").Template(seccomp).Obj()),
+		"replicas is 0: no pod will run",
+		`spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`)
+}
+
+// TestPodSecurity: the API server tells it of Deployments alone.
+func TestPodSecurity(t *testing.T) {
+	t.Parallel()
+	const baseline = `host namespaces (hostNetwork=true)`
+	const restricted = `allowPrivilegeEscalation != false (container "app" must set securityContext.allowPrivilegeEscalation=false), ` +
+		`unrestricted capabilities (container "app" must set securityContext.capabilities.drop=["ALL"]), ` +
+		`runAsNonRoot != true (pod or container "app" must set securityContext.runAsNonRoot=true), ` +
+		`seccompProfile (pod or container "app" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")`
+	host := corev1.PodTemplateSpec{Spec: corev1.PodSpec{HostNetwork: true, Containers: []corev1.Container{{Name: "app", Image: "nginx:1.27"}}}}
+	tests := map[string]struct {
+		labels map[string]string
+		pm     func(ns string) *appsv1.PodManager
+		want   func(ns string) string
+	}{
+		"warn: a plain pod is not restricted": {
+			labels: map[string]string{"pod-security.kubernetes.io/warn": "restricted"},
+			pm:     func(ns string) *appsv1.PodManager { return testkit.MakePodManager(ns, "web").Replicas(1).Obj() },
+			want:   func(string) string { return `would violate PodSecurity "restricted:latest": ` + restricted },
+		},
+		"enforce: the pods will be refused": {
+			labels: map[string]string{"pod-security.kubernetes.io/enforce": "baseline", "pod-security.kubernetes.io/enforce-version": "v1.31"},
+			pm: func(ns string) *appsv1.PodManager {
+				return testkit.MakePodManager(ns, "web").Replicas(1).Image("").Template(host).Obj()
+			},
+			want: func(ns string) string {
+				return `namespace ` + ns + ` enforces the Pod Security level "baseline:v1.31" and will refuse the pods: ` + baseline
+			},
+		},
+		"enforce and warn: the worse is told": {
+			labels: map[string]string{"pod-security.kubernetes.io/enforce": "baseline", "pod-security.kubernetes.io/warn": "restricted"},
+			pm:     func(ns string) *appsv1.PodManager { return testkit.MakePodManager(ns, "web").Replicas(1).Obj() },
+			want:   func(string) string { return `would violate PodSecurity "restricted:latest": ` + restricted },
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			ns := suite.Namespace(t)
+			label(t, ns, tt.labels)
+			l := listen(t)
+			l.do(t, "create", l.Create(t.Context(), tt.pm(ns)), tt.want(ns))
+		})
+	}
+	t.Run("the other kinds", func(t *testing.T) {
+		ns := suite.Namespace(t)
+		label(t, ns, map[string]string{"pod-security.kubernetes.io/warn": "restricted"})
+		l := listen(t)
+		l.do(t, "an ImoocPod, which is restricted", l.Create(t.Context(), &batchv1alpha1.ImoocPod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "busy"}}))
+		l.do(t, "a HelloWorld", l.Create(t.Context(), &testv1alpha1.HelloWorld{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "hello"}}),
+			`would violate PodSecurity "restricted:latest": unrestricted capabilities (container "nginx" must set securityContext.capabilities.drop=["ALL"]), `+
+				`runAsNonRoot != true (pod or container "nginx" must set securityContext.runAsNonRoot=true)`)
+	})
+}
+
+// TestOverlap: pods that look like somebody else's.
+func TestOverlap(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	l := listen(t)
+	look := map[string]string{"app": "shop"}
+	deployment := &kappsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop"},
+		Spec: kappsv1.DeploymentSpec{
+			Replicas: ptr.To(int32(2)), Selector: &metav1.LabelSelector{MatchLabels: look},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: look}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}},
+		},
+	}
+	create(t, deployment)
+	testkit.Eventually(t, "the Deployment has its pods", func() error {
+		if n := get(t, ns, "shop", deployment).Status.ReadyReplicas; n != 2 {
+			return fmt.Errorf("%d pods", n)
+		}
+		return nil
+	})
+	l.do(t, "a PodManager whose pods get the label app=shop", l.Create(t.Context(), testkit.MakePodManager(ns, "shop").Replicas(1).Obj()),
+		"app=shop is on pods of Deployment shop, too: whatever selects by that label, a Service, a PodDisruptionBudget or an autoscaler, will not tell them apart")
+	expectReady(t, ns, "shop", 1)
+	l.do(t, "an ImoocPod with the same label", l.Create(t.Context(), &batchv1alpha1.ImoocPod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop"}}),
+		"app=shop is on pods of Deployment shop and PodManager shop, too: whatever selects by that label, a Service, a PodDisruptionBudget or an autoscaler, will not tell them apart")
+	l.do(t, "a HelloWorld whose Deployment is somebody's", l.Create(t.Context(), &testv1alpha1.HelloWorld{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop"}}),
+		"a Deployment named shop exists and is not this HelloWorld's: it is left alone, and no pod is made until it is gone")
+}
+
+// TestNamesAndOrphans: what a new PodManager finds where its pods shall be.
+func TestNamesAndOrphans(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	l := listen(t)
+	pod := func(name string, labels map[string]string) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: labels},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+		}
+	}
+	create(t, pod("web-0", nil))
+	create(t, pod("web-1", map[string]string{"podmanager": "web"}))
+	// The operator's cache is what foresees.
+	testkit.Eventually(t, "both are foreseen", func() error {
+		l.heard.said = nil
+		if err := l.Create(t.Context(), testkit.MakePodManager(ns, "web").Replicas(2).Obj(), client.DryRunAll); err != nil {
+			return err
+		}
+		if len(l.heard.said) < 2 {
+			return fmt.Errorf("only %q", l.heard.said)
+		}
+		return nil
+	})
+	l.expect(t, "create",
+		"1 pod without an owner will be taken in: web-1",
+		"a pod named web-0 exists and is not this owner's: delete it, or label it so that it can be adopted")
+}
+
+func TestCollectorWarnings(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	l := listen(t)
+	c := &collectorv1.Collector{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "c"},
+		Spec:       collectorv1.CollectorSpec{Namespaces: []string{ns, "nowhere"}},
+	}
+	l.do(t, "a namespace that does not exist", l.Create(t.Context(), c),
+		"namespace nowhere does not exist: nothing is counted there until it does")
+}
+
+func label(t testing.TB, namespace string, labels map[string]string) {
+	t.Helper()
+	ns := &corev1.Namespace{}
+	if err := suite.Client.Get(t.Context(), client.ObjectKey{Name: namespace}, ns); err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range labels {
+		metav1.SetMetaDataLabel(&ns.ObjectMeta, key, value)
+	}
+	if err := suite.Client.Update(t.Context(), ns); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func remove(t testing.TB, obj client.Object) {
+	t.Helper()
+	if err := suite.Client.Delete(t.Context(), obj); err != nil {
+		t.Fatalf("delete %T %s: %v", obj, obj.GetName(), err)
+	}
+}
