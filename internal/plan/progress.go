@@ -84,11 +84,15 @@ func (s *scene) recordProgress(update string) {
 			done++
 		}
 	}
+	// Pods beyond replicas are no progress, and after a scale-down the number
+	// could never grow again.
+	most := int32(s.desired.Replicas)
+	done = min(done, most)
 	record := s.decision.Rollout
 	switch {
 	case record == nil || record.Revision != update:
 		s.decision.Rollout = &appsv1.RolloutRecord{Revision: update, Done: done, ProgressTime: metav1.NewTime(s.now)}
-	case done > record.Done:
+	case done > record.Done || record.Done > most:
 		grown := *record
 		grown.Done, grown.ProgressTime = done, metav1.NewTime(s.now)
 		s.decision.Rollout = &grown

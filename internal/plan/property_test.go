@@ -167,7 +167,7 @@ func checkBudget(t *rapid.T, f fleet, d Decision) {
 				spent++
 			}
 		}
-		inPlace = inPlace && (a.Why.Rule != "rollout" || a.Verb == UpdatePod || a.Verb == ShutGate || a.Verb == ResizePod)
+		inPlace = inPlace && (a.Why.Rule != "rollout" || a.Verb != DeletePod && a.Verb != EvictPod)
 	}
 	left := 0
 	for _, yes := range available {
@@ -279,7 +279,7 @@ func settle(t *rapid.T, m *model) {
 	const pass = time.Minute
 	passes := 20 + 8*m.desired.Replicas // a rollout one by one, and the longest backoff
 	for n := 0; ; n++ {
-		if m.goal() < m.desired.Replicas {
+		if m.taken(m.desired.Replicas+m.desired.Update.MaxSurge) > 0 {
 			m.desired.Update.ProgressDeadline = 0 // it cannot be kept, and what follows then is not the matter here
 		}
 		status := m.status
@@ -387,15 +387,21 @@ func (m *model) quiet() bool {
 // goal is how many pods there can be: an ordinal whose name somebody else has
 // stays empty.
 func (m *model) goal() int {
-	n := m.desired.Replicas
-	if m.desired.Identity == appsv1.IdentityOrdinal {
-		for _, slot := range ordinalsOf(m.desired, m.desired.Replicas) {
-			if m.foreign[SlotName(&m.desired, slot)] {
-				n--
-			}
+	return m.desired.Replicas - m.taken(m.desired.Replicas)
+}
+
+// taken is how many of the first n ordinals have names that others have.
+func (m *model) taken(n int) int {
+	if m.desired.Identity != appsv1.IdentityOrdinal {
+		return 0
+	}
+	taken := 0
+	for _, slot := range ordinalsOf(m.desired, n) {
+		if m.foreign[SlotName(&m.desired, slot)] {
+			taken++
 		}
 	}
-	return n
+	return taken
 }
 
 // mostAtRest is how many pods there may be: where an ordinal's name is taken,
@@ -405,11 +411,12 @@ func (m *model) mostAtRest() int {
 }
 
 // checkRevisions: unless somebody stopped the rollout, or a name that is taken
-// uses up its budget, all pods but those behind the partition are on the goal.
+// uses up its budget or its surge, all pods but those behind the partition are
+// on the goal.
 func (m *model) checkRevisions(t *rapid.T) {
 	t.Helper()
 	d := Plan(m.desired, m.observed(), m.now)
-	if m.desired.Paused || m.goal() < m.desired.Replicas || m.desired.Update.Strategy == appsv1.UpdateOnDelete ||
+	if m.desired.Paused || m.taken(m.desired.Replicas+m.desired.Update.MaxSurge) > 0 || m.desired.Update.Strategy == appsv1.UpdateOnDelete ||
 		slices.ContainsFunc(d.Blocked, func(b Blocked) bool { return b.By == appsv1.BlockedByDeadline }) {
 		return
 	}

@@ -1,0 +1,188 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// progress: so many pods of the newest revision were available at most, and
+// that number last grew some time ago.
+func (f fleet) progress(done int32, last time.Duration) fleet {
+	f.observed.Status.Rollout = rolloutRecord(done, last)
+	return f
+}
+
+func rolloutRecord(done int32, last time.Duration) *appsv1.RolloutRecord {
+	return &appsv1.RolloutRecord{Revision: newRev, Done: done, ProgressTime: metav1.NewTime(ago(last))}
+}
+
+func (f fleet) orRollBack() fleet { f.desired.Update.OnFailure = appsv1.FailureRollback; return f }
+
+func TestProgressOfARollout(t *testing.T) {
+	old := func(slot int) podBuilder { return ordinal(slot).revision(oldRev) }
+	for name, test := range map[string]struct {
+		given fleet
+		want  *appsv1.RolloutRecord
+	}{
+		"it begins with what is there": {
+			given: aFleet(3, old(0), old(1), ordinal(2)).rollingOut(),
+			want:  rolloutRecord(1, 0),
+		},
+		"one more available pod is progress": {
+			given: aFleet(3, old(0), ordinal(1), ordinal(2)).rollingOut().progress(1, time.Minute),
+			want:  rolloutRecord(2, 0),
+		},
+		"one that is only ready is not": {
+			given: aFleet(3, old(0), ordinal(1).readyFor(time.Second), ordinal(2)).minReady(time.Minute).rollingOut().progress(1, time.Minute),
+			want:  rolloutRecord(1, time.Minute),
+		},
+		"nor is one that comes back": {
+			given: aFleet(3, old(0), ordinal(1), ordinal(2)).rollingOut().progress(2, time.Minute),
+			want:  rolloutRecord(2, time.Minute),
+		},
+		"pods above replicas are none either": {
+			given: aFleet(2, old(0), ordinal(1), ordinal(2), ordinal(3)).rollingOut(),
+			want:  rolloutRecord(2, 0),
+		},
+		"a scale-down begins anew, or nothing would ever be progress again": {
+			given: aFleet(2, old(0), ordinal(1)).rollingOut().progress(6, time.Hour),
+			want:  rolloutRecord(1, 0),
+		},
+		"another revision begins anew": {
+			given: func() fleet {
+				f := aFleet(2, old(0), ordinal(1)).rollingOut().progress(2, time.Minute)
+				f.observed.Status.Rollout.Revision = "web-between"
+				return f
+			}(),
+			want: rolloutRecord(1, 0),
+		},
+		"a complete fleet needs no record": {
+			given: aFleet(2, ordinal(0), ordinal(1)).rollingOut().progress(1, time.Minute),
+		},
+		"nor does one that lost a pod since": {
+			given: aFleet(2, ordinal(0)),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, test.given.plan().Rollout); diff != "" {
+				t.Errorf("record (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheProgressDeadline(t *testing.T) {
+	late := func(f fleet) fleet { return f.rollingOut().progress(0, 10*time.Minute) }
+	old := func(slot int) podBuilder { return ordinal(slot).revision(oldRev) }
+	for name, test := range map[string]struct {
+		given   fleet
+		update  string
+		want    []string
+		blocked []string
+	}{
+		"a moment before it the rollout goes on": {
+			given:   aFleet(2, old(0), ordinal(1).unready()).rollingOut().progress(0, 10*time.Minute-time.Second),
+			update:  newRev,
+			blocked: []string{"UpdatePod web-0 Budget"},
+		},
+		"at it the rollout stops": {
+			given:   late(aFleet(2, old(0), ordinal(1).unready())),
+			update:  newRev,
+			blocked: []string{"UpdatePod ProgressDeadlineExceeded", "UpdatePod web-0 ProgressDeadlineExceeded"},
+		},
+		"or goes back to the last revision that was available": {
+			given:  late(aFleet(2, old(0), ordinal(1).unready())).orRollBack(),
+			update: oldRev,
+			want:   []string{"DeletePod web-1 RolloutRecreate"},
+			// The pod that never was available is free to go.
+			blocked: []string{"CreatePod web-1 Terminating"},
+		},
+		"unless there is none": {
+			given: func() fleet {
+				f := late(aFleet(1, ordinal(0).unready())).orRollBack()
+				f.observed.Status.CurrentRevision = ""
+				return f
+			}(),
+			update:  newRev,
+			blocked: []string{"UpdatePod ProgressDeadlineExceeded"},
+		},
+		"a paused rollout has no deadline": {
+			given:   late(aFleet(2, old(0), ordinal(1).unready())).paused(),
+			update:  newRev,
+			blocked: []string{"UpdatePod web-0 Paused"},
+		},
+		"nor has one that waits behind its partition": {
+			given: func() fleet {
+				f := late(aFleet(2, old(0), ordinal(1)))
+				f.desired.Update.Partition = 1
+				f.observed.Status.Rollout.Done = 1
+				return f
+			}(),
+			update:  newRev,
+			blocked: []string{"UpdatePod web-0 Partition"},
+		},
+		"nor has one that waits for its user": {
+			given: func() fleet {
+				f := late(aFleet(2, old(0), old(1)))
+				f.desired.Update.Strategy = appsv1.UpdateOnDelete
+				return f
+			}(),
+			update:  newRev,
+			blocked: []string{"UpdatePod web-1 OnDelete"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := test.given.plan()
+			if got.UpdateRevision != test.update {
+				t.Errorf("the goal is %s, want %s", got.UpdateRevision, test.update)
+			}
+			if diff := cmp.Diff(test.want, saidOf(got)); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.blocked, heldBackOf(got)); diff != "" {
+				t.Errorf("blockers (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A way back is taken once: the record of it stands until the template changes.
+func TestARollbackIsTakenOnce(t *testing.T) {
+	f := aFleet(1, ordinal(0).unready()).rollingOut().progress(0, time.Hour).orRollBack()
+	d := f.plan()
+	if d.Rollback == nil || d.Rollback.From != newRev || d.Rollback.To != oldRev {
+		t.Fatalf("rollback %+v, want from %s to %s", d.Rollback, newRev, oldRev)
+	}
+	f.observed.Status = f.done(d).Status
+	f.observed.Pods[0].Revision = oldRev
+	f.observed.Status.Rollout = &appsv1.RolloutRecord{Revision: oldRev, ProgressTime: metav1.NewTime(ago(time.Hour))}
+	if again := f.plan(); again.UpdateRevision != oldRev || again.Rollback.From != newRev {
+		t.Errorf("the goal is %s, rollback %+v; want to stay on %s", again.UpdateRevision, again.Rollback, oldRev)
+	}
+	f.observed.Revisions = append(f.observed.Revisions, Revision{Name: "web-fix", Number: 3, Equal: true})
+	f.observed.Revisions[1].Equal = false
+	if fixed := f.plan(); fixed.UpdateRevision != "web-fix" || fixed.Rollback != nil {
+		t.Errorf("the goal is %s, rollback %+v; want the fix and no record", fixed.UpdateRevision, fixed.Rollback)
+	}
+}
