@@ -20,7 +20,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -184,4 +186,197 @@ func TestCollectorListsAddressesAndCountsPods(t *testing.T) {
 	}
 	expectEvent(t, col, collectorv1.ReasonSettled, "replicas 2 -> 4 triggered")
 	expectRest(t, ns, 3*time.Second)
+}
+
+func TestCollectorCountsAllKindsOfWorkloads(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	create(t, collector(ns, "all", map[string]string{"team": "blue"}))
+	expectCounting(t, ns, "all")
+	labels := map[string]string{"team": "blue"}
+	template := corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: labels},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "nginx:1.27"}}},
+	}
+	selector := &metav1.LabelSelector{MatchLabels: labels}
+	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: ns, Name: name} }
+
+	set := &kappsv1.StatefulSet{ObjectMeta: meta("set"), Spec: kappsv1.StatefulSetSpec{
+		Replicas: ptr.To(int32(2)), ServiceName: "set", Selector: selector, Template: template,
+	}}
+	create(t, set)
+	expectPods(t, expectChange(t, ns, "all", "created, replicas 2"), "StatefulSet", 2, 0)
+	if err := suite.Client.Delete(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	expectPods(t, expectChange(t, ns, "all", "deleted"), "StatefulSet", 0, 2)
+
+	create(t, &kappsv1.ReplicaSet{ObjectMeta: meta("bare"), Spec: kappsv1.ReplicaSetSpec{
+		Replicas: ptr.To(int32(1)), Selector: selector, Template: template,
+	}})
+	expectPods(t, expectChange(t, ns, "all", "created, replicas 1"), "ReplicaSet", 1, 0)
+	suite.Kubectl(t, "-n", ns, "scale", "replicaset/bare", "--replicas=3")
+	expectPods(t, expectChange(t, ns, "all", "replicas 1 -> 3"), "ReplicaSet", 2, 0)
+	suite.Kubectl(t, "-n", ns, "delete", "replicaset/bare", "--cascade=foreground")
+	expectPods(t, expectChange(t, ns, "all", "deleted"), "ReplicaSet", 0, 3)
+
+	nodes := read(t, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: firstNode(t)}})
+	template.Spec.NodeSelector = map[string]string{"kubernetes.io/hostname": nodes.Labels["kubernetes.io/hostname"]}
+	create(t, &kappsv1.DaemonSet{ObjectMeta: meta("daemon"), Spec: kappsv1.DaemonSetSpec{Selector: selector, Template: template}})
+	expectPods(t, expectChange(t, ns, "all", "created"), "DaemonSet", 1, 0)
+
+	pm := testkit.MakePodManager(ns, "fleet").Replicas(3).Template(corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: labels},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "nginx:1.27"}}},
+	}).Obj()
+	create(t, pm)
+	expectPods(t, expectChange(t, ns, "all", "created, replicas 3"), "PodManager", 3, 0)
+	suite.Kubectl(t, "-n", ns, "scale", "pm/fleet", "--replicas=1")
+	expectPods(t, expectChange(t, ns, "all", "replicas 3 -> 1"), "PodManager", 0, 2)
+}
+
+func firstNode(t testing.TB) string {
+	t.Helper()
+	var list corev1.NodeList
+	if err := suite.Client.List(t.Context(), &list); err != nil || len(list.Items) == 0 {
+		t.Fatalf("list nodes: %v", err)
+	}
+	return list.Items[0].Name
+}
+
+func expectPods(t testing.TB, c collectorv1.Change, kind string, added, deleted int64) {
+	t.Helper()
+	if c.Kind != kind || c.Events.Added != added || c.Events.Deleted != deleted {
+		t.Errorf("%s of %s %s: %+v, want %d added and %d deleted pods of a %s", c.Change, c.Kind, c.Name, c.Events, added, deleted, kind)
+	}
+}
+
+func TestCollectorLooksWhereItIsTold(t *testing.T) {
+	t.Parallel()
+	home, other, third := suite.Namespace(t), suite.Namespace(t), suite.Namespace(t)
+	col := collector(home, "afar", map[string]string{"app": "web"})
+	col.Spec.Namespaces = []string{other, third}
+	create(t, col)
+	expectCounting(t, home, "afar")
+	for _, ns := range []string{home, other, third} {
+		create(t, web(ns, 1, 1))
+	}
+	testkit.Eventually(t, "both namespaces were counted", func() error {
+		col = read(t, col)
+		if n := len(col.Status.RecentChanges); n != 2 || col.Status.Events.Added != 2 {
+			return fmt.Errorf("%d changes, %+v", n, col.Status.Events)
+		}
+		return nil
+	})
+	for _, c := range col.Status.RecentChanges {
+		if c.Namespace == home {
+			t.Errorf("it counted in %s: %+v", home, c)
+		}
+	}
+
+	// A changed spec begins again at 0.
+	patch(t, col, `{"spec":{"namespaces":["%s"]}}`, home)
+	testkit.Eventually(t, "it counts anew", func() error {
+		col = read(t, col)
+		if err := settled(col, col.Status.ObservedGeneration, col.Status.Conditions); err != nil {
+			return err
+		}
+		if col.Status.Events.Total() != 0 || len(col.Status.RecentChanges) != 0 || col.Status.Pods != 1 {
+			return fmt.Errorf("%+v", col.Status)
+		}
+		return nil
+	})
+}
+
+func TestCollectorSaysThatItsSelectorIsWrong(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	col := collector(ns, "wrong", nil)
+	col.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Resembles", Values: []string{"web"}}}
+	create(t, col)
+	testkit.Eventually(t, "it is stalled", func() error {
+		col = read(t, col)
+		return stalled(col, col.Status.Conditions, collectorv1.ReasonInvalidSelector)
+	})
+	expectKstatus(t, col, status.FailedStatus)
+	expectEvent(t, col, collectorv1.ReasonFailed, "Resembles")
+	patch(t, col, `{"spec":{"selector":{"matchExpressions":[{"key":"app","operator":"Exists"}]}}}`)
+	expectCounting(t, ns, "wrong")
+}
+
+// openWatches are the watches of the operator in a namespace that have not
+// ended, by their audit log.
+func openWatches(t testing.TB, s *testkit.Suite, namespace string) []string {
+	t.Helper()
+	events, err := s.Cluster.AuditEvents(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := map[string]string{}
+	for i := range events {
+		e := &events[i]
+		if e.Verb != "watch" || e.User.Username != testkit.OperatorUser || e.ObjectRef.Namespace != namespace {
+			continue
+		}
+		if e.Stage == "ResponseComplete" {
+			delete(open, e.AuditID)
+		} else {
+			open[e.AuditID] = e.RequestURI
+		}
+	}
+	return slices.Sorted(maps.Values(open))
+}
+
+func TestCollectorLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	for i := range 3 {
+		create(t, collector(ns, fmt.Sprintf("short-%d", i), map[string]string{"app": "web"}))
+		expectCounting(t, ns, fmt.Sprintf("short-%d", i))
+	}
+	testkit.Eventually(t, "each has its watches", func() error {
+		if open := openWatches(t, suite, ns); len(open) != 3*6 {
+			return fmt.Errorf("%d are open:\n%s", len(open), strings.Join(open, "\n"))
+		}
+		return nil
+	})
+	suite.Kubectl(t, "-n", ns, "delete", "collectors", "--all")
+	testkit.Eventually(t, "all watches have ended", func() error {
+		if open := openWatches(t, suite, ns); len(open) > 0 {
+			return fmt.Errorf("%d are open:\n%s", len(open), strings.Join(open, "\n"))
+		}
+		return nil
+	})
+}
+
+func TestCollectorWritesItsStatusOnceASecondAtMost(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	create(t, collector(ns, "calm", map[string]string{"app": "web"}))
+	expectCounting(t, ns, "calm")
+	mark, err := suite.Cluster.AuditMark()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	create(t, web(ns, 60, 1))
+	change := expectChange(t, ns, "calm", "created, replicas 60")
+	elapsed := time.Since(start)
+	if change.Events.Added != 60 || change.Events.Modified != 120 {
+		t.Errorf("%+v", change.Events)
+	}
+	events, err := suite.Cluster.AuditEvents(mark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writes := 0
+	for i := range events {
+		if e := &events[i]; e.Mutating() && e.ObjectRef.Resource == "collectors" && e.ObjectRef.Subresource == "status" && e.ObjectRef.Namespace == ns {
+			writes++
+		}
+	}
+	if most := int(elapsed/time.Second) + 2; writes > most {
+		t.Errorf("%d writes in %s for %d events", writes, elapsed, change.Events.Total())
+	}
+	t.Logf("%d status writes in %s for %d events of pods", writes, elapsed.Round(time.Second/10), change.Events.Total())
 }
