@@ -23,11 +23,36 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
-// budget is how many serving pods may still be taken out of service.
+// budget is how many pods may still be taken out of service. What is ready and
+// not available yet serves too: taking it costs no available pod, but it must
+// not leave fewer ready ones than have to serve.
 type budget struct {
-	left           int
-	maxUnavailable int
-	available      int
+	available, ready int
+	message          string
+}
+
+// price is what moving a pod takes from the budget.
+type price struct{ available, ready int }
+
+func (b *budget) affords(p price) bool {
+	return (p.available == 0 || b.available >= p.available) && (p.ready == 0 || b.ready >= p.ready)
+}
+
+func (b *budget) pay(p price) {
+	b.available -= p.available
+	b.ready -= p.ready
+}
+
+// priceOf: a pod that does not serve, or goes on serving, costs nothing, also
+// when the budget is overdrawn.
+func (s *scene) priceOf(p *stalePod) price {
+	switch {
+	case !s.serves(p.Pod) || p.inPlace() && !p.change.Restarts:
+		return price{}
+	case s.available(p.Pod):
+		return price{available: 1, ready: 1}
+	}
+	return price{ready: 1}
 }
 
 // newBudget counts what serves and will go on to: an ordinal that only its
@@ -39,64 +64,63 @@ func (s *scene) newBudget(recreate int) budget {
 	if unavailable == 0 && (s.desired.Update.MaxSurge == 0 || recreate == 0) {
 		unavailable = 1
 	}
-	b := budget{maxUnavailable: unavailable}
+	available, ready := 0, 0
 	for _, p := range s.staying() {
-		condemned := s.ordinal() && !s.inBase(p.Slot) && !s.inSurge(p.Slot)
-		if s.available(p) && !condemned {
-			b.available++
+		if s.ordinal() && !s.inBase(p.Slot) && !s.inSurge(p.Slot) {
+			continue
+		}
+		if s.serves(p) {
+			ready++
+		}
+		if s.available(p) {
+			available++
 		}
 	}
-	b.left = b.available - (s.desired.Replicas - unavailable)
-	return b
+	needed := s.desired.Replicas - unavailable
+	return budget{available: available - needed, ready: ready - needed, message: fmt.Sprintf(
+		"%d of %d pods are available and maxUnavailable is %d", available, s.desired.Replicas, unavailable)}
 }
 
 // surgeKept is how many pods beyond replicas there may be now: as many as have
-// to be recreated, and with ordinals also those that stand in for pods which
-// were recreated and are not available yet.
+// to be recreated, and with ordinals also those that stand in, while a rollout
+// is under way, for pods that are not available.
 func (s *scene) surgeKept(recreate int) int {
 	surge := min(s.desired.Update.MaxSurge, recreate)
-	if !s.ordinal() || s.decision.CurrentRevision == s.decision.UpdateRevision && !s.restarting() {
+	if !s.ordinal() || s.decision.Rollout == nil {
 		return surge
 	}
-	existing, unavailable := 0, s.desired.Replicas
+	var standIns []int
+	needed := recreate + s.desired.Replicas
 	for _, p := range s.staying() {
+		place := s.position(p.Slot) - s.desired.Replicas
 		switch {
-		case !s.inBase(p.Slot):
-			existing++
-		case s.available(p):
-			unavailable--
+		case !s.available(p) || place >= s.desired.Update.MaxSurge:
+		case s.inBase(p.Slot):
+			needed--
+		case place >= 0:
+			standIns = append(standIns, place+1)
 		}
 	}
-	standIns := min(existing, s.desired.Update.MaxSurge, recreate+unavailable)
-	return max(surge, standIns)
-}
-
-// restarting: the user asked for a restart, and nothing else since. Without
-// that last part a restart of long ago would keep pods from a scale-down for as
-// long as others are broken.
-func (s *scene) restarting() bool {
-	return !s.desired.Restart.IsZero() && s.observed.Status.ObservedGeneration == s.desired.Generation
+	slices.Sort(standIns)
+	if n := min(needed, len(standIns)); n > 0 {
+		surge = max(surge, standIns[n-1])
+	}
+	return surge
 }
 
 // move starts as many moves as the budget allows, and goes on with those that
-// are under way. The first pod that the budget holds back ends it: a cheaper
-// one behind it must not overtake for ever.
+// are under way.
 func (s *scene) move(pods []*stalePod, b budget) {
-	for i, p := range pods {
-		underWay := p.Gate == GateShut && p.inPlace()
-		cost := 1
-		if p.free() || underWay {
-			cost = 0
-		}
-		if cost > 0 && cost > b.left { // what is free goes also when the budget is overdrawn
-			s.blockPods(appsv1.BlockedByBudget, fmt.Sprintf(
-				"%d of %d pods are available and maxUnavailable is %d", b.available, s.desired.Replicas, b.maxUnavailable), pods[i:])
-			return
-		}
-		if s.moveOne(p) {
-			b.left -= cost
+	var waiting []*stalePod
+	for _, p := range pods {
+		cost := s.priceOf(p)
+		if !b.affords(cost) {
+			waiting = append(waiting, p)
+		} else if s.moveOne(p) {
+			b.pay(cost)
 		}
 	}
+	s.blockPods(appsv1.BlockedByBudget, b.message, waiting)
 }
 
 // moveOne moves a pod, one step at a time, and tells whether it did.
@@ -108,6 +132,7 @@ func (s *scene) moveOne(p *stalePod) bool {
 	if s.held(p.Pod, wantUpdate) {
 		return false
 	}
+	s.changing[p.Name] = true
 	if !s.room(UpdatePod, p.Pod) {
 		return false
 	}
@@ -121,7 +146,7 @@ func (s *scene) moveOne(p *stalePod) bool {
 	}
 	action.Verb = UpdatePod
 	for _, mark := range p.Containers {
-		if slices.Contains(p.change.Images, mark.Name) {
+		if p.change.Restarts && (slices.Contains(p.change.Images, mark.Name) || slices.Contains(p.change.Resize, mark.Name)) {
 			action.Replaced = append(action.Replaced, mark)
 		}
 	}
@@ -154,20 +179,8 @@ func (s *scene) recreate(p *stalePod, numbers map[string]int64) bool {
 // change: new ones, those whose change is done, and those whose change was
 // called off or is held.
 func openGates(s *scene) bool {
-	moving := map[string]bool{}
-	if blocker, _ := s.stopped(); blocker == "" {
-		inScope, _ := s.inScope()
-		for _, p := range inScope {
-			moving[p.Name] = p.inPlace() && p.Gate == GateShut && !s.wanted[p.Name]
-		}
-	}
-	for i := range s.decision.Actions {
-		if a := &s.decision.Actions[i]; a.Verb == UpdatePod {
-			moving[a.Pod] = true
-		}
-	}
 	for _, p := range s.staying() {
-		if p.Gate != GateUnset && p.Gate != GateShut || p.Changing || moving[p.Name] || p.Membership == Orphan {
+		if p.Gate != GateUnset && p.Gate != GateShut || p.Changing || s.changing[p.Name] || p.Membership == Orphan {
 			continue
 		}
 		s.act(Action{Verb: OpenGate, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision},

@@ -119,13 +119,13 @@ func TestASurgePodStandsInDuringARestart(t *testing.T) {
 			given: aFleet(1, ordinal(0).created(after), ordinal(1).created(after)),
 			want:  []string{"DeletePod web-1 SurgeOver"},
 		},
-		"nor beyond a scale-down": {
-			given: aFleet(1, ordinal(0).created(after).pending(), ordinal(1).created(after)).generation(2),
-			want:  []string{"DeletePod web-1 ScaleDown"},
+		"a scale-down meanwhile leaves the one that stands in": {
+			given: aFleet(1, ordinal(0).created(after).pending(), ordinal(1).created(after), ordinal(2).created(after)).generation(2),
+			want:  []string{"DeletePod web-2 ScaleDown"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := test.given.budget(0, 1)
+			f := test.given.budget(0, 1).progress(0, time.Minute)
 			f.desired.Restart = ago(time.Hour)
 			got := f.plan()
 			if diff := cmp.Diff(test.want, saidOf(got)); diff != "" {

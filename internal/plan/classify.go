@@ -58,6 +58,8 @@ type scene struct {
 	stale []*stalePod
 	// wanted are the held pods that we want something of in this pass.
 	wanted map[string]bool
+	// changing are the pods that this pass changes in place, or is about to.
+	changing map[string]bool
 	// changes finds a Change by its two revisions.
 	changes map[[2]string]*Change
 
@@ -69,7 +71,7 @@ func newScene(desired Desired, observed Observed, now time.Time) *scene {
 	s := &scene{
 		desired: desired, observed: observed, now: now,
 		leaving: map[string]bool{}, gone: map[string]bool{}, spent: map[Verb]int{},
-		wanted: map[string]bool{}, changes: make(map[[2]string]*Change, len(observed.Changes)),
+		wanted: map[string]bool{}, changing: map[string]bool{}, changes: make(map[[2]string]*Change, len(observed.Changes)),
 	}
 	for i := range observed.Changes {
 		c := &observed.Changes[i]
@@ -179,7 +181,7 @@ func (s *scene) conclude() Decision {
 		d.Live = append(d.Live, LivePod{
 			Name: p.Name, Ready: p.Ready, Updated: p.Revision == d.UpdateRevision, Available: s.available(p),
 		})
-		if p.Ready && !p.Changing && !s.available(p) {
+		if s.serves(p) && !s.available(p) {
 			s.lookAfter(p.ReadySince.Add(s.desired.MinReady).Sub(s.now))
 		}
 		if d.Waiting == "" && p.Waiting != "" {
@@ -213,10 +215,13 @@ func (b Blocked) passes() bool {
 	return true
 }
 
-// available: ready for long enough, and not in the middle of a change in place
-// whose restart the kubelet has not reported yet.
+// serves: ready, and not in the middle of a change in place: the kubelet may
+// not have reported yet that we took the pod out of service or changed it.
+func (s *scene) serves(p *Pod) bool { return p.Ready && !p.Changing && p.Gate != GateShut }
+
+// available: it has served for long enough.
 func (s *scene) available(p *Pod) bool {
-	return p.Ready && !p.Changing && !p.ReadySince.Add(s.desired.MinReady).After(s.now)
+	return s.serves(p) && !p.ReadySince.Add(s.desired.MinReady).After(s.now)
 }
 
 func countLive(pods []LivePod) Counts {

@@ -18,6 +18,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -32,40 +33,36 @@ import (
 // The first pods of a new fleet are a rollout too, with nothing to go back to.
 func watchProgress(s *scene) bool {
 	update := s.decision.UpdateRevision
-	if s.complete() {
+	switch {
+	case s.complete():
 		s.decision.CurrentRevision = update
 		s.decision.Rollout = nil
 		return false
-	}
-	if s.decision.CurrentRevision == update {
-		// A finished rollout that lost pods since is under repair.
-		s.decision.Rollout = nil
-		return false
+	case s.decision.CurrentRevision == update && s.decision.Rollout == nil && !slices.ContainsFunc(s.staying(), s.isStale):
+		return false // a finished rollout that lost pods since is under repair
+	case s.desired.Paused && s.halted == "":
+		s.halted = appsv1.BlockedByPause
 	}
 	s.recordProgress(update)
-	if s.halted != "" {
-		return false
+	if s.halted == "" {
+		s.checkDeadline()
 	}
-	if s.desired.Paused {
-		s.halted = appsv1.BlockedByPause
-		return false
-	}
-	s.checkDeadline()
 	return false
 }
 
-// complete: every pod is on the goal and available, and none is missing.
+// complete: every pod is on the goal and available, and none is missing. With
+// ordinals those count that stay when the rollout is over.
 func (s *scene) complete() bool {
-	staying := s.staying()
-	if len(staying) < s.desired.Replicas {
-		return false
-	}
-	for _, p := range staying {
-		if !s.updated(p) || !s.available(p) {
+	there := 0
+	for _, p := range s.staying() {
+		if !s.updated(p) || !s.available(p) || p.Resize != ResizeNone {
 			return false
 		}
+		if !s.ordinal() || s.inBase(p.Slot) {
+			there++
+		}
 	}
-	return true
+	return there >= s.desired.Replicas
 }
 
 // updated: the pod is on the goal, and newer than the last restart request.
@@ -77,32 +74,46 @@ func (s *scene) restartWanted(p *Pod) bool {
 	return p.Created.Before(s.desired.Restart) && !s.desired.Restart.After(s.now)
 }
 
+// recordProgress notes how far the rollout is. Its clock starts again with
+// every pod more, after a wait on purpose, and when the user changes his mind:
+// what a scale-down or a restart takes away is not lost progress. Pods beyond
+// replicas are none either.
 func (s *scene) recordProgress(update string) {
-	var done int32
+	most := int32(s.desired.Replicas)
+	now := appsv1.RolloutRecord{Revision: update, ProgressTime: metav1.NewTime(s.now), Waits: s.waitsOnPurpose()}
 	for _, p := range s.staying() {
-		if s.updated(p) && s.available(p) {
-			done++
+		if now.Done < most && s.updated(p) && s.available(p) {
+			now.Done++
 		}
 	}
-	// Pods beyond replicas are no progress, and after a scale-down the number
-	// could never grow again.
-	most := int32(s.desired.Replicas)
-	done = min(done, most)
-	record := s.decision.Rollout
+	before := s.decision.Rollout
 	switch {
-	case record == nil || record.Revision != update:
-		s.decision.Rollout = &appsv1.RolloutRecord{Revision: update, Done: done, ProgressTime: metav1.NewTime(s.now)}
-	case done > record.Done || record.Done > most:
-		grown := *record
-		grown.Done, grown.ProgressTime = done, metav1.NewTime(s.now)
-		s.decision.Rollout = &grown
+	case before == nil || before.Revision != update:
+	case now.Done > before.Done || before.Done > most || s.edited(before):
+		now.ResizeRefused = before.ResizeRefused
+	case before.Waits != now.Waits:
+		changed := *before
+		if before.Waits {
+			changed.ProgressTime = now.ProgressTime
+		}
+		changed.Waits = now.Waits
+		now = changed
+	default:
+		return
 	}
+	s.decision.Rollout = &now
+}
+
+// edited: the user has asked for something else since the last progress.
+func (s *scene) edited(record *appsv1.RolloutRecord) bool {
+	return s.observed.Status.ObservedGeneration != s.desired.Generation ||
+		record.ProgressTime.Time.Before(s.desired.Restart) && !s.desired.Restart.After(s.now)
 }
 
 // checkDeadline stops a rollout that got nowhere for too long. What waits on
-// purpose, behind a partition or for the user, has no deadline.
+// purpose, behind a partition or for somebody else, has no deadline.
 func (s *scene) checkDeadline() {
-	if s.desired.Update.ProgressDeadline <= 0 || s.waitsOnPurpose() {
+	if s.desired.Update.ProgressDeadline <= 0 || s.decision.Rollout.Waits {
 		return
 	}
 	late := s.now.Sub(s.decision.Rollout.ProgressTime.Time) - s.desired.Update.ProgressDeadline
@@ -124,7 +135,7 @@ func (s *scene) checkDeadline() {
 func (s *scene) rollBack(message string) bool {
 	to := s.decision.CurrentRevision
 	if s.desired.Update.OnFailure != appsv1.FailureRollback || s.decision.Rollback != nil || s.desired.Pin != "" ||
-		to == "" || s.findRevision(to) == nil {
+		to == "" || to == s.decision.UpdateRevision || s.findRevision(to) == nil {
 		return false
 	}
 	s.decision.Rollback = &appsv1.RollbackRecord{
@@ -135,19 +146,21 @@ func (s *scene) rollBack(message string) bool {
 	return true
 }
 
-// waitsOnPurpose: everything that may move has moved and is available.
+// waitsOnPurpose: the user stopped the rollout, or everything that may move has
+// moved and is available.
 func (s *scene) waitsOnPurpose() bool {
-	if s.desired.Update.Strategy == appsv1.UpdateOnDelete {
+	if s.halted != "" || s.desired.Update.Strategy == appsv1.UpdateOnDelete {
 		return true
 	}
-	moved := 0
+	keep, moved := s.partition(), 0
 	for _, p := range s.staying() {
-		if s.updated(p) {
-			if !s.available(p) {
-				return false
-			}
+		switch {
+		case !s.updated(p) || s.ordinal() && !s.inBase(p.Slot):
+		case !s.available(p):
+			return false
+		default:
 			moved++
 		}
 	}
-	return moved >= s.desired.Replicas-s.partition()
+	return keep > 0 && moved >= s.desired.Replicas-keep
 }

@@ -37,11 +37,6 @@ type stalePod struct {
 
 func (p *stalePod) inPlace() bool { return p.change != nil }
 
-// free: moving the pod takes nothing out of service.
-func (p *stalePod) free() bool {
-	return !p.Ready || p.inPlace() && !p.change.Restarts
-}
-
 // rollOut moves old pods to the goal. Pods that do not serve go first and free
 // of budget, so a broken revision never blocks its own fix. Of the others only
 // so many are taken out of service that replicas - maxUnavailable stay
@@ -74,20 +69,22 @@ func (s *scene) toRecreate(pods []*stalePod) int {
 	return n
 }
 
+// isStale: the pod has to move. With ordinals one beyond the base does not: it
+// stands in while the others move, or it is condemned.
+func (s *scene) isStale(p *Pod) bool {
+	return p.Membership != Orphan && (!s.ordinal() || s.inBase(p.Slot)) && (!s.updated(p) || s.resizeFailed(p))
+}
+
 // findStale lists the pods that have to move, in the order to move them: what
-// does not serve first, then with ordinals the highest, otherwise the least
-// useful. It also says how many pods beyond replicas the scale-down leaves: a
-// rollout that was stopped recreates nobody, but whoever stands in for a pod
-// that is not back yet stays.
+// does not serve first, then what is not available yet, then with ordinals the
+// highest, otherwise the least useful. It also says how many pods beyond
+// replicas the scale-down leaves: a rollout that was stopped recreates nobody,
+// but whoever stands in for a pod that is not back yet stays.
 func findStale(s *scene) bool {
 	for _, p := range s.staying() {
-		if p.Membership == Orphan || s.updated(p) && !s.resizeFailed(p) {
-			continue
+		if s.isStale(p) {
+			s.stale = append(s.stale, s.describeStale(p))
 		}
-		if s.ordinal() && !s.inBase(p.Slot) {
-			continue // a surge pod, or condemned
-		}
-		s.stale = append(s.stale, s.describeStale(p))
 	}
 	rank := map[string]int{}
 	if !s.ordinal() && len(s.stale) > 0 {
@@ -96,7 +93,8 @@ func findStale(s *scene) bool {
 		}
 	}
 	slices.SortStableFunc(s.stale, func(a, b *stalePod) int {
-		return cmp.Or(first(!a.Ready, !b.Ready), rank[a.Name]-rank[b.Name], cmp.Compare(b.Slot, a.Slot))
+		return cmp.Or(first(!s.serves(a.Pod), !s.serves(b.Pod)), first(!s.available(a.Pod), !s.available(b.Pod)),
+			rank[a.Name]-rank[b.Name], cmp.Compare(b.Slot, a.Slot))
 	})
 	recreate := 0
 	if blocker, _ := s.stopped(); blocker == "" {
@@ -117,7 +115,7 @@ func (s *scene) describeStale(p *Pod) *stalePod {
 	switch {
 	case s.restartWanted(p):
 		stale.reason, stale.because = appsv1.WhyRestart, "a restart was asked for"
-	case s.resizeFailed(p):
+	case s.resizeFailed(p) && (change == nil || len(change.Resize) == 0):
 		stale.reason, stale.because = resizeWhy(p)
 	case change == nil:
 		stale.because = "the pod comes from no stored revision"
@@ -178,11 +176,17 @@ func (s *scene) inScope() (moving, kept []*stalePod) {
 	if keep == 0 {
 		return s.stale, nil
 	}
-	movable := len(s.stale) - keep
-	for i, p := range s.stale {
-		behind := i >= movable
-		if s.ordinal() {
-			behind = s.position(p.Slot) < keep
+	old := 0
+	for _, p := range s.stale {
+		if p.Revision != s.decision.UpdateRevision {
+			old++
+		}
+	}
+	for _, p := range s.stale {
+		behind := s.ordinal() && s.position(p.Slot) < keep
+		if !s.ordinal() && p.Revision != s.decision.UpdateRevision {
+			behind = old <= keep
+			old--
 		}
 		if behind && p.reason != appsv1.WhyRestart && !s.resizeFailed(p.Pod) {
 			kept = append(kept, p)

@@ -434,8 +434,11 @@ type RolloutRecord struct {
 	Revision string `json:"revision"`
 	// Done is how many pods of it were available at most.
 	Done int32 `json:"done"`
-	// ProgressTime is when that number last grew.
+	// ProgressTime is when that number last grew, or the wait ended.
 	ProgressTime metav1.Time `json:"progressTime"`
+	// Waits is true while the rollout stands still on purpose: it is paused, behind a partition, or others hold its pods. The deadline does not run then.
+	// +optional
+	Waits bool `json:"waits,omitempty"`
 	// ResizeRefused is what the API server said when it refused to resize pods in place for this revision, which then recreates them.
 	// +optional
 	ResizeRefused string `json:"resizeRefused,omitempty"`
