@@ -18,6 +18,8 @@ package integration
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -149,15 +151,12 @@ func failPod(t testing.TB, namespace, name, reason string) {
 	})
 }
 
+// setReady sets both conditions that a kubelet keeps alike.
 func setReady(s *corev1.PodStatus, value corev1.ConditionStatus) {
-	now := metav1.Now()
-	for i := range s.Conditions {
-		if c := &s.Conditions[i]; c.Type == corev1.PodReady {
-			c.Status, c.LastTransitionTime = value, now
-			return
-		}
+	for _, kind := range []corev1.PodConditionType{corev1.ContainersReady, corev1.PodReady} {
+		s.Conditions = slices.DeleteFunc(s.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
+		s.Conditions = append(s.Conditions, corev1.PodCondition{Type: kind, Status: value, LastTransitionTime: metav1.Now()})
 	}
-	s.Conditions = append(s.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: value, LastTransitionTime: now})
 }
 
 // expectReady waits until a PodManager says that n pods are available, for its
@@ -323,4 +322,14 @@ func age(t testing.TB, past time.Time) {
 		}
 		return nil
 	})
+}
+
+// writeManifest puts a manifest where kubectl can read it.
+func writeManifest(t testing.TB, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "manifest.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }

@@ -189,6 +189,9 @@ func checkConditions(s *appsv1.PodManagerStatus, reconciling, stalled *metav1.Co
 		errs = append(errs, errors.New("it progresses and is stalled"))
 	}
 	for _, c := range s.Conditions {
+		if strings.Contains(c.Type, "/") {
+			continue // somebody else's
+		}
 		if c.Type != appsv1.ConditionReady && c.Status != metav1.ConditionTrue {
 			errs = append(errs, fmt.Errorf("%s is %s, not absent", c.Type, c.Status))
 		}

@@ -166,7 +166,9 @@ func TestAnOrphanThatMatchesIsAdopted(t *testing.T) {
 	stranger := foreignPod(ns, "web-extra", map[string]string{appsv1.LabelName: "web"})
 	create(t, stranger)
 
-	create(t, testkit.MakePodManager(ns, "web").Replicas(3).Obj())
+	fleet := testkit.MakePodManager(ns, "web").Replicas(3).Obj()
+	fleet.Spec.Update.Strategy = appsv1.UpdateOnDelete // or the rollout would replace it
+	create(t, fleet)
 	pm := expectReady(t, ns, "web", 3)
 	adopted := getPod(t, ns, "web-1")
 	if adopted.UID != orphan.UID || !metav1.IsControlledBy(adopted, pm) || len(adopted.OwnerReferences) != 2 {

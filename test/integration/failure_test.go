@@ -1,0 +1,321 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/localkube"
+	"github.com/mycompany/pod-operator/internal/testkit"
+)
+
+// TestFailedPodsAreReplacedWithBackoff: the first failure is repaired at once,
+// the second after the initial wait, and from the third on somebody should
+// look.
+func TestFailedPodsAreReplacedWithBackoff(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	create(t, testkit.MakePodManager(ns, "web").Replicas(2).Failures(1, 2*time.Second, 8*time.Second).Obj())
+	expectReady(t, ns, "web", 2)
+	waits := []time.Duration{0, 2 * time.Second, 4 * time.Second}
+	for i, wait := range waits {
+		old := getPod(t, ns, "web-1")
+		if last := get(t, ns, "web").Status.Failures; last != nil {
+			age(t, last.LastTime.Time)
+		}
+		failPod(t, ns, "web-1", "")
+		failedAt := time.Now().Truncate(time.Second)
+		pm := expect(t, ns, "web", "the failure is counted", func(pm *appsv1.PodManager) error {
+			if f := pm.Status.Failures; f == nil || int(f.Count) != i+1 {
+				return fmt.Errorf("failures: %+v", f)
+			}
+			return nil
+		})
+		if got := pm.Status.Failures.RetryTime.Sub(pm.Status.Failures.LastTime.Time); got != wait {
+			t.Errorf("failure %d waits %s, not %s", i+1, got, wait)
+		}
+		if i == len(waits)-1 {
+			pm = expectCondition(t, ns, "web", appsv1.ConditionStalled, appsv1.ReasonPodsFailing)
+			expectKstatus(t, pm, status.FailedStatus)
+			expectEvent(t, ns, "web", corev1.EventTypeWarning, appsv1.ReasonFailed, "failed, 3 times in a row; the next replacement waits 4s")
+		}
+		successor := expectSuccessor(t, old)
+		if waited := successor.CreationTimestamp.Sub(failedAt); waited < wait {
+			t.Errorf("failure %d was repaired after %s, not %s", i+1, waited, wait)
+		}
+		expectHistory(t, expectReady(t, ns, "web", 2), appsv1.ReasonDeleted, "web-1", appsv1.WhyPodFailed)
+	}
+}
+
+// TestEvictedAndFinishedPodsAreReplaced, each with its own reason.
+func TestEvictedAndFinishedPodsAreReplaced(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		end  func(*corev1.PodStatus)
+		want string
+	}{
+		"evicted": {
+			func(s *corev1.PodStatus) { s.Phase, s.Reason = corev1.PodFailed, "Evicted" },
+			appsv1.WhyEvicted,
+		},
+		"finished": {
+			func(s *corev1.PodStatus) { s.Phase = corev1.PodSucceeded },
+			appsv1.WhyPodFinished,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ns := suite.Namespace(t)
+			create(t, testkit.MakePodManager(ns, "web").Replicas(2).Obj())
+			expectReady(t, ns, "web", 2)
+			old := getPod(t, ns, "web-0")
+			setPodStatus(t, ns, "web-0", func(s *corev1.PodStatus) {
+				setReady(s, corev1.ConditionFalse)
+				test.end(s)
+			})
+			expectSuccessor(t, old)
+			expectHistory(t, expectReady(t, ns, "web", 2), appsv1.ReasonDeleted, "web-0", test.want)
+		})
+	}
+}
+
+// TestFailedPodsOfARandomFleetAreKept for inspection, as many as the limit
+// says, the newest ones; their successors do not wait for them.
+func TestFailedPodsOfARandomFleetAreKept(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	create(t, testkit.MakePodManager(ns, "crowd").Random().Replicas(2).Failures(1, time.Second, time.Second).Obj())
+	expectReady(t, ns, "crowd", 2)
+	var last string
+	for range 2 {
+		alive := slices.DeleteFunc(podsOf(t, ns, "crowd"), ended)
+		last = alive[0].Name
+		if record := get(t, ns, "crowd").Status.Failures; record != nil {
+			age(t, record.LastTime.Time)
+		}
+		failPod(t, ns, last, "OOMKilled")
+		expect(t, ns, "crowd", "the pod has a successor", func(pm *appsv1.PodManager) error {
+			if slices.Contains(pm.Status.Nodes, last) {
+				return errors.New("it still counts as alive")
+			}
+			return ready(pm, 2)
+		})
+	}
+	testkit.Eventually(t, "one failed pod is kept, the newest", func() error {
+		dead := slices.DeleteFunc(podsOf(t, ns, "crowd"), func(p corev1.Pod) bool { return !ended(p) })
+		if diff := cmp.Diff(last, names(dead)); diff != "" {
+			return errors.New(diff)
+		}
+		return nil
+	})
+}
+
+func ended(p corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
+}
+
+// pool makes nodes that only pods for them run on.
+func pool(t *testing.T, name string, count int) {
+	t.Helper()
+	err := suite.Cluster.CreateNodes(t.Context(), localkube.NodeOptions{
+		Count: count, Prefix: name + "-", Labels: map[string]string{"pool": name},
+		Taints: []corev1.Taint{{Key: "pool", Value: name, Effect: corev1.TaintEffectNoSchedule}},
+	})
+	if err != nil {
+		t.Fatalf("create nodes: %v", err)
+	}
+	t.Cleanup(func() { suite.Kubectl(cleanup{t}, "delete", "node", "-l", "pool="+name) })
+	testkit.Eventually(t, "the nodes take pods", func() error {
+		var nodes corev1.NodeList
+		if err := suite.Client.List(t.Context(), &nodes, client.MatchingLabels{"pool": name}); err != nil {
+			return err
+		}
+		for i := range nodes.Items {
+			// Its own taint is left, that of a node that is not ready is not.
+			if taints := nodes.Items[i].Spec.Taints; len(taints) != 1 {
+				return fmt.Errorf("node %s has taints %v", nodes.Items[i].Name, taints)
+			}
+		}
+		return nil
+	})
+}
+
+func inPool(name string) func(*corev1.PodSpec) {
+	return func(s *corev1.PodSpec) {
+		s.NodeSelector = map[string]string{"pool": name}
+		s.Tolerations = []corev1.Toleration{{Key: "pool", Operator: corev1.TolerationOpExists}}
+		s.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+			MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway,
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}},
+		}}
+	}
+}
+
+// stuck makes pods that terminate for ever, as on a node without a kubelet.
+const stuck = "1h"
+
+// TestPodsOnAGoneNodeAreReplaced: no kubelet will ever confirm their end, so
+// the deletion is forced; and the proof is the API server's, not the cache's.
+func TestPodsOnAGoneNodeAreReplaced(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	pool(t, "gone", 2)
+	create(t, testkit.MakePodManager(ns, "gone").Replicas(4).PodSpec(inPool("gone")).
+		Annotate("localkube.mycompany.com/termination-delay", stuck).Obj())
+	expectReady(t, ns, "gone", 4)
+	before := podsOf(t, ns, "gone")
+	lost := slices.DeleteFunc(slices.Clone(before), func(p corev1.Pod) bool { return p.Spec.NodeName != "gone-1" })
+	kept := slices.DeleteFunc(slices.Clone(before), func(p corev1.Pod) bool { return p.Spec.NodeName == "gone-1" })
+	if len(lost) == 0 || len(kept) == 0 {
+		t.Fatalf("the pods are not spread: %d and %d", len(lost), len(kept))
+	}
+	suite.Kubectl(t, "delete", "node", "gone-1")
+	for i := range lost {
+		expectSuccessor(t, &lost[i])
+	}
+	pm := expectReady(t, ns, "gone", 4)
+	expectHistory(t, pm, appsv1.ReasonDeleted, lost[0].Name, appsv1.WhyNodeGone)
+	after := uids(podsOf(t, ns, "gone"))
+	for i := range kept {
+		if after[kept[i].Name] != kept[i].UID {
+			t.Errorf("pod %s on the other node was replaced", kept[i].Name)
+		}
+	}
+}
+
+// TestPodsOnAnOutOfServiceNodeAreReplaced: the taint is somebody's word that
+// nothing runs there any more.
+func TestPodsOnAnOutOfServiceNodeAreReplaced(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	pool(t, "fenced", 2)
+	create(t, testkit.MakePodManager(ns, "fenced").Replicas(2).PodSpec(inPool("fenced")).
+		Annotate("localkube.mycompany.com/termination-delay", stuck).Obj())
+	expectReady(t, ns, "fenced", 2)
+	before := podsOf(t, ns, "fenced")
+	node := before[0].Spec.NodeName
+	suite.Kubectl(t, "taint", "node", node, corev1.TaintNodeOutOfService+"=nodeshutdown:NoExecute")
+	for i := range before {
+		if before[i].Spec.NodeName == node {
+			expectSuccessor(t, &before[i])
+		}
+	}
+	expectReady(t, ns, "fenced", 2)
+	for _, pod := range podsOf(t, ns, "fenced") {
+		if pod.Spec.NodeName == node {
+			t.Errorf("pod %s is on the fenced node", pod.Name)
+		}
+	}
+}
+
+// TestPodsOnANodeThatIsNotReadyAreLeftAlone: it may come back, and two pods of
+// one ordinal must never run.
+func TestPodsOnANodeThatIsNotReadyAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	silent := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "silent-1"}}
+	create(t, silent) // nobody plays its kubelet
+	t.Cleanup(func() { suite.Kubectl(cleanup{t}, "delete", "node", "silent-1") })
+	create(t, testkit.MakePodManager(ns, "web").Replicas(2).
+		PodSpec(func(s *corev1.PodSpec) { s.NodeName = "silent-1" }).Obj())
+	expect(t, ns, "web", "its pods are there", func(pm *appsv1.PodManager) error { return live(pm, 2) })
+	for _, name := range []string{"web-0", "web-1"} {
+		setPodStatus(t, ns, name, func(s *corev1.PodStatus) {
+			s.Phase = corev1.PodRunning
+			setReady(s, corev1.ConditionTrue)
+		})
+	}
+	expectReady(t, ns, "web", 2)
+
+	// The node falls silent: its pods count as not ready, and nothing else.
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "silent-1"}}
+	body := `{"status":{"conditions":[{"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown"}]}}`
+	err := suite.Client.Status().Patch(t.Context(), node, client.RawPatch("application/strategic-merge-patch+json", []byte(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"web-0", "web-1"} {
+		setPodStatus(t, ns, name, func(s *corev1.PodStatus) { setReady(s, corev1.ConditionFalse) })
+	}
+	expect(t, ns, "web", "no pod is ready", func(pm *appsv1.PodManager) error {
+		if pm.Status.ReadyReplicas != 0 {
+			return fmt.Errorf("%d are", pm.Status.ReadyReplicas)
+		}
+		return live(pm, 2)
+	})
+	// The operator has seen it all, and goes on with other work.
+	scale(t, ns, "web", 3)
+	expect(t, ns, "web", "it is scaled", func(pm *appsv1.PodManager) error { return live(pm, 3) })
+	expectUntouched(t, ns, "web-0", "web-1")
+}
+
+func live(pm *appsv1.PodManager, n int) error {
+	if pm.Status.ObservedGeneration != pm.Generation || int(pm.Status.CurrentReplicas) != n {
+		return fmt.Errorf("%d pods live", pm.Status.CurrentReplicas)
+	}
+	return nil
+}
+
+// TestTerminatingPodsAreCountedApart: an ordinal's successor waits for the
+// name, and says so; a random one does not wait.
+func TestTerminatingPodsAreCountedApart(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	create(t, testkit.MakePodManager(ns, "web").Replicas(2).Obj())
+	create(t, testkit.MakePodManager(ns, "crowd").Random().Replicas(2).Obj())
+	expectReady(t, ns, "web", 2)
+	expectReady(t, ns, "crowd", 2)
+	held := []corev1.Pod{*getPod(t, ns, "web-1"), podsOf(t, ns, "crowd")[0]}
+	for i := range held {
+		patch(t, &held[i], `{"metadata":{"finalizers":["example.com/hold"]}}`)
+		remove(t, &held[i])
+	}
+	pm := expectCondition(t, ns, "web", appsv1.ConditionReconciling, appsv1.ReasonWaitingForTermination)
+	expectKstatus(t, pm, status.InProgressStatus)
+	if s := pm.Status; s.CurrentReplicas != 1 || s.TerminatingReplicas != 1 || slices.Contains(s.Nodes, "web-1") {
+		t.Errorf("web: %d live, %d terminating, %v", s.CurrentReplicas, s.TerminatingReplicas, s.Nodes)
+	}
+	expect(t, ns, "crowd", "it has its two pods beside the terminating one", func(pm *appsv1.PodManager) error {
+		if s := pm.Status; s.AvailableReplicas != 2 || s.CurrentReplicas != 2 || s.TerminatingReplicas != 1 {
+			return fmt.Errorf("%d available, %d live, %d terminating", s.AvailableReplicas, s.CurrentReplicas, s.TerminatingReplicas)
+		}
+		return nil
+	})
+	for i := range held {
+		patch(t, &held[i], `{"metadata":{"finalizers":null}}`)
+	}
+	expectSuccessor(t, &held[0])
+	expectReady(t, ns, "web", 2)
+	expectReady(t, ns, "crowd", 2)
+}
+
+// cleanup runs kubectl after a test, when the test's own context is done.
+type cleanup struct{ *testing.T }
+
+func (c cleanup) Context() context.Context { return context.Background() }

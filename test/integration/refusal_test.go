@@ -1,0 +1,218 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/testkit"
+)
+
+// quota limits the pods of a namespace and waits until that is in force.
+func quota(t *testing.T, namespace string, pods int64) *corev1.ResourceQuota {
+	t.Helper()
+	q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few"}}
+	q.Spec.Hard = corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(pods, resource.DecimalSI)}
+	create(t, q)
+	expectQuota(t, q)
+	return q
+}
+
+func expectQuota(t *testing.T, q *corev1.ResourceQuota) {
+	t.Helper()
+	testkit.Eventually(t, "the quota is in force", func() error {
+		fresh := &corev1.ResourceQuota{}
+		getObject(t, q.Namespace, q.Name, fresh)
+		if fresh.Status.Hard.Pods().Cmp(*q.Spec.Hard.Pods()) != 0 {
+			return fmt.Errorf("status says %v", fresh.Status.Hard)
+		}
+		return nil
+	})
+}
+
+// TestAQuotaStallsAFleetUntilItIsRaised: it says so, warns once however often
+// it tries again, and goes on by itself.
+func TestAQuotaStallsAFleetUntilItIsRaised(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	q := quota(t, ns, 2)
+	create(t, testkit.MakePodManager(ns, "web").Replicas(8).Obj())
+	pm := expectCondition(t, ns, "web", appsv1.ConditionStalled, appsv1.ReasonQuotaExceeded)
+	expectKstatus(t, pm, status.FailedStatus)
+	if c := meta.FindStatusCondition(pm.Status.Conditions, appsv1.ConditionStalled); !strings.Contains(c.Message, "exceeded quota: few") {
+		t.Errorf("the message does not name the quota: %s", c.Message)
+	}
+	if pm.Status.CurrentReplicas != 2 {
+		t.Errorf("%d pods live under a quota of 2", pm.Status.CurrentReplicas)
+	}
+	testkit.Eventually(t, "it tries again and again", func() error {
+		if _, refused := creates(t, ns); refused < 4 {
+			return fmt.Errorf("%d creates were refused", refused)
+		}
+		return nil
+	})
+	if warnings := warningsOf(t, ns, "web"); len(warnings) != 1 || warnings[0].Series != nil {
+		t.Errorf("it warned more than once: %+v", warnings)
+	}
+
+	patch(t, q, `{"spec":{"hard":{"pods":"20"}}}`)
+	expectReady(t, ns, "web", 8)
+	// A second time is a second warning, told as a series of the first.
+	patch(t, q, `{"spec":{"hard":{"pods":"8"}}}`)
+	expectQuota(t, q)
+	scale(t, ns, "web", 9)
+	expectCondition(t, ns, "web", appsv1.ConditionStalled, appsv1.ReasonQuotaExceeded)
+	testkit.Eventually(t, "the second warning is told", func() error {
+		w := warningsOf(t, ns, "web")
+		if len(w) == 1 && (w[0].Series == nil || w[0].Series.Count != 2) {
+			return fmt.Errorf("there are %+v", w)
+		}
+		return nil
+	})
+	// Asking for less is a way out, too.
+	scale(t, ns, "web", 8)
+	expectReady(t, ns, "web", 8)
+}
+
+func warningsOf(t *testing.T, namespace, name string) []eventsv1.Event {
+	t.Helper()
+	var warnings []eventsv1.Event
+	for _, e := range eventsOf(t, namespace, name) {
+		if e.Type == corev1.EventTypeWarning {
+			warnings = append(warnings, e)
+		}
+	}
+	return warnings
+}
+
+// TestARefusedTemplateIsNotSentForEveryPod: slow start, so a template that the API
+// server refuses is not sent once for every pod; and the fix does not wait.
+func TestARefusedTemplateIsNotSentForEveryPod(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	pm := testkit.MakePodManager(ns, "web").Replicas(50).PodSpec(func(s *corev1.PodSpec) {
+		s.Containers = []corev1.Container{{Name: "app", VolumeMounts: []corev1.VolumeMount{{Name: "nowhere", MountPath: "/data"}}}}
+	}).Obj()
+	create(t, pm)
+	got := expectCondition(t, ns, "web", appsv1.ConditionStalled, appsv1.ReasonPodsRefused)
+	expectKstatus(t, got, status.FailedStatus)
+	if c := meta.FindStatusCondition(got.Status.Conditions, appsv1.ConditionStalled); !strings.Contains(c.Message, `Not found: "nowhere"`) {
+		t.Errorf("the message does not say what is wrong: %s", c.Message)
+	}
+	expectEvent(t, ns, "web", corev1.EventTypeWarning, appsv1.ReasonFailed, appsv1.ReasonPodsRefused)
+	testkit.Eventually(t, "the refusal is in the audit log", func() error {
+		if _, refused := creates(t, ns); refused == 0 {
+			return errors.New("it is not")
+		}
+		return nil
+	})
+	// Twice, because the finalizer that the first pass adds is a change of the
+	// owner, and that is a reason to look again.
+	if made, refused := creates(t, ns); made != 0 || refused > 2 {
+		t.Errorf("%d creates went through and %d were refused", made, refused)
+	}
+	edit(t, ns, "web", func(pm *appsv1.PodManager) {
+		pm.Spec.Template.Spec.Containers[0].VolumeMounts = nil
+		pm.Spec.Replicas = new(int32)
+		*pm.Spec.Replicas = 3
+	})
+	expectReady(t, ns, "web", 3)
+}
+
+// TestAnAdmissionPolicyRefusesPods: what a cluster's owner forbids is told in
+// the policy's own words.
+func TestAnAdmissionPolicyRefusesPods(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	forbidImages(t, ns)
+	create(t, testkit.MakePodManager(ns, "web").Replicas(3).Image("forbidden:1").Obj())
+	pm := expectCondition(t, ns, "web", appsv1.ConditionStalled, appsv1.ReasonPodsRefused)
+	if c := meta.FindStatusCondition(pm.Status.Conditions, appsv1.ConditionStalled); !strings.Contains(c.Message, "images of this name are not for you") {
+		t.Errorf("the message is not the policy's: %s", c.Message)
+	}
+	edit(t, ns, "web", func(pm *appsv1.PodManager) { pm.Spec.Image = "allowed:1" })
+	expectReady(t, ns, "web", 3)
+}
+
+func forbidImages(t *testing.T, namespace string) {
+	t.Helper()
+	policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "images-" + namespace}}
+	policy.Spec = admissionv1.ValidatingAdmissionPolicySpec{
+		MatchConstraints: &admissionv1.MatchResources{
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
+			ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+				Operations: []admissionv1.OperationType{admissionv1.Create},
+				Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+			}}},
+		},
+		Validations: []admissionv1.Validation{{
+			Expression: `object.spec.containers.all(c, !c.image.startsWith("forbidden"))`,
+			Message:    "images of this name are not for you",
+		}},
+	}
+	binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: policy.Name}}
+	binding.Spec.PolicyName = policy.Name
+	binding.Spec.ValidationActions = []admissionv1.ValidationAction{admissionv1.Deny}
+	for _, object := range []client.Object{policy, binding} {
+		create(t, object)
+		t.Cleanup(func() { _ = suite.Client.Delete(cleanup{t}.Context(), object) })
+	}
+	testkit.Eventually(t, "the policy is in force", func() error {
+		canary := foreignPod(namespace, "canary", nil)
+		canary.Spec.Containers[0].Image = "forbidden:1"
+		if err := suite.Client.Create(t.Context(), canary, client.DryRunAll); err == nil {
+			return errors.New("a forbidden image passes")
+		}
+		return nil
+	})
+}
+
+// TestANamespaceThatIsDeletedTakesItsFleetAlong: no pod is created in it any
+// more, and nothing keeps it from going.
+func TestANamespaceThatIsDeletedTakesItsFleetAlong(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	create(t, testkit.MakePodManager(ns, "web").Replicas(2).Obj())
+	expectReady(t, ns, "web", 2)
+	// A namespace's pods go before everything else in it, and a pod that
+	// cannot go keeps the PodManager alive meanwhile.
+	holder := foreignPod(ns, "holder", nil)
+	holder.Finalizers = []string{"example.com/hold"}
+	create(t, holder)
+
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
+	getObject(t, "", ns, namespace)
+	remove(t, namespace)
+	pm := expectCondition(t, ns, "web", appsv1.ConditionStalled, appsv1.ReasonNamespaceTerminating)
+	expectKstatus(t, pm, status.FailedStatus)
+	patch(t, holder, `{"metadata":{"finalizers":null}}`)
+	expectGone(t, pm)
+	expectGone(t, namespace)
+}
