@@ -104,9 +104,12 @@ func outcome(action plan.Action, err error) plan.Outcome {
 		o.Result, o.Cause = plan.Refused, appsv1.BlockedByDisruptionBudget
 	case action.Verb == plan.ResizePod && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)):
 		o.Result, o.Cause = plan.Refused, appsv1.WhyResizeInfeasible
-	case action.Verb != plan.CreatePod && action.Verb != plan.CreateClaim:
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonNamespaceTerminating
+	case action.Verb != plan.CreatePod && action.Verb != plan.CreateClaim:
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "status unknown for quota"):
+		// A quota that was just made and that nobody has counted yet: a
+		// moment later it says yes or no.
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonQuotaExceeded
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
