@@ -58,10 +58,10 @@ func TestChangesAreGroupedByWhoWroteThem(t *testing.T) {
 			want:   []Change{{Manager: "kubectl", Operation: "Update", Fields: []string{"spec.replicas"}}},
 		},
 		"a new entry is the writer, and who lost a field to it is not": {
-			before: entries{managed("helm", "", 1, ownsReplicas)},
-			after:  entries{managed("helm", "", 1, `{}`), managed("hpa", "scale", 2, ownsReplicas)},
-			fields: []string{"spec.replicas"},
-			want:   []Change{{Manager: "hpa", Operation: "Update", Subresource: "scale", Fields: []string{"spec.replicas"}}},
+			before: entries{managed("helm", "", 1, `{"f:spec":{"f:replicas":{},"f:paused":{}}}`)},
+			after:  entries{managed("helm", "", 1, `{}`), managed("hpa", "", 2, ownsReplicas)},
+			fields: []string{"spec.paused", "spec.replicas"},
+			want:   []Change{{Manager: "hpa", Operation: "Update", Fields: []string{"spec.paused", "spec.replicas"}}},
 		},
 		"two writers are told apart by what they own": {
 			before: entries{managed("kubectl", "", 1, ownsReplicas), managed("kubelet", "status", 1, ownsStatus), managed("helm", "", 1, ownsImage)},

@@ -32,6 +32,8 @@ import (
 // Propagation", stores the W3C trace context of the request that last changed an object's spec.
 const TraceparentAnnotation = "tracing.k8s.io/traceparent"
 
+const traceparentLength = len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+
 const tracerName = "github.com/mycompany/pod-operator/pkg/flightrecorder"
 
 // tracing makes a span of each reconcile. As the KEP asks, the span is the root of a new trace, with
@@ -61,7 +63,8 @@ func (t *tracing) traceparent(obj metav1.Object) string {
 }
 
 func parseTraceparent(value string) trace.SpanContext {
-	if len(value) > 64 {
+	// The specification lets later versions append anything; nothing but the context is of use.
+	if len(value) != traceparentLength {
 		return trace.SpanContext{}
 	}
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": value})

@@ -138,10 +138,26 @@ func TestAWriteThatChangedNothingCausesNothing(t *testing.T) {
 	}
 }
 
+// An event comes before its run has seen it in the cache: the run's write changes nothing and returns the
+// event's version. A run is not its own cause.
+func TestARunDoesNotCauseItself(t *testing.T) {
+	b := newBench(t, controller.Options{}, Config{})
+	b.tap.Handler(&handler.EnqueueRequestForObject{}).Create(t.Context(), event.CreateEvent{Object: controllerFor("7")}, b.queue)
+	b.answer = func(ctx context.Context) (reconcile.Result, error) {
+		runFrom(ctx).noteCause(&Write{Verb: "patch", ResourceVersion: "7", Object: ObjectRef{UID: "uid-web"}}, "6")
+		return reconcile.Result{}, nil
+	}
+	if r := b.work(); r.Triggers[0].CausedBy != "" {
+		t.Errorf("%s is caused by %s", r.ID, r.Triggers[0].CausedBy)
+	}
+}
+
 // An annotation is free text; only a trace context may get into a record.
 func TestOnlyATraceContextIsTakenFromTheAnnotation(t *testing.T) {
 	rec := newRecorder(t, Config{TraceparentAnnotation: "example.com/traceparent"})
-	for value, want := range map[string]string{traceparent: traceparent, "CANARY": "", traceparent + "-CANARY": "", "": ""} {
+	for value, want := range map[string]string{
+		traceparent: traceparent, "": "", "CANARY": "", traceparent + "-CANARY": "", "cc" + traceparent[2:] + "-CANARY": "",
+	} {
 		obj := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"example.com/traceparent": value}}}
 		if got := rec.tracing.traceparent(obj); got != want {
 			t.Errorf("%q became %q", value, got)
