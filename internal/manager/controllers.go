@@ -110,11 +110,13 @@ type wiring struct {
 	options Options
 	ledger  *observe.Ledger
 	counts  *fleet.Metrics
+	// records is nil where nothing is recorded.
+	records *records
 }
 
 // addControllers adds the controllers that were chosen. Those whose CRD is not
 // installed wait behind a closed gate until it is.
-func addControllers(ctx context.Context, mgr ctrl.Manager, o Options) error {
+func addControllers(ctx context.Context, mgr ctrl.Manager, o Options, records *records) error {
 	err := observe.AddIndexes(ctx, mgr.GetFieldIndexer(), appsv1.LabelName, batchv1alpha1.LabelName)
 	if err != nil {
 		return fmt.Errorf("index the cache: %w", err)
@@ -123,7 +125,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	w := &wiring{mgr: mgr, options: o, ledger: observe.NewLedger(clock.RealClock{}), counts: counts}
+	w := &wiring{mgr: mgr, options: o, ledger: observe.NewLedger(clock.RealClock{}), counts: counts, records: records}
 	doorman, err := newDoorman(mgr)
 	if err != nil {
 		return err
@@ -151,8 +153,12 @@ func addFleet(k fleet.Kind, gvk schema.GroupVersionKind, nameLabel string) func(
 			Metrics:  w.counts,
 			Clock:    clock.RealClock{},
 		})
+		tap, err := w.records.tap(w.mgr, k.Name(), gvk, k.New())
+		if err != nil {
+			return err
+		}
 		return reconciler.SetupWithManager(ctx, w.mgr, w.ledger, fleet.Watched{
-			GVK: gvk, NameLabel: nameLabel, Workers: w.options.ConcurrentReconciles, Gate: gate,
+			GVK: gvk, NameLabel: nameLabel, Workers: w.options.ConcurrentReconciles, Gate: gate, Tap: tap,
 		})
 	}
 }

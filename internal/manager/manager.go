@@ -75,9 +75,14 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 	config.QPS, config.Burst = float32(o.QPS), o.Burst
 	config.UserAgent = "pod-operator"
 
+	records, err := newRecords(o)
+	if err != nil {
+		return nil, err
+	}
 	options := ctrl.Options{
 		Scheme:                        scheme,
-		Cache:                         cacheOptions(o),
+		Cache:                         cacheOptions(o, records),
+		NewClient:                     records.newClient(),
 		Metrics:                       metricsOptions(o),
 		HealthProbeBindAddress:        o.ProbeAddress,
 		LeaderElection:                o.LeaderElection,
@@ -97,7 +102,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
-	if err := addControllers(ctx, mgr, o); err != nil {
+	if err := addControllers(ctx, mgr, o, records); err != nil {
 		return nil, err
 	}
 	if webhooks != nil {
@@ -110,13 +115,13 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 
 // cacheOptions keep the cache small: pods and nodes without what no planner
 // reads, and of the revisions and volume claims only ours.
-func cacheOptions(o Options) cache.Options {
+func cacheOptions(o Options, records *records) cache.Options {
 	ours := labels.SelectorFromSet(labels.Set{podrender.LabelManagedBy: podrender.ManagedBy})
 	options := cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(),
+		DefaultTransform: records.strip(nil),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:                   {Transform: observe.Slim},
-			&corev1.Node{}:                  {Transform: observe.SlimNode},
+			&corev1.Pod{}:                   {Transform: records.strip(observe.Slim)},
+			&corev1.Node{}:                  {Transform: records.strip(observe.SlimNode)},
 			crdMetadata():                   {Transform: slimCRD},
 			&kappsv1.Deployment{}:           {Transform: helloworld.Slim},
 			&kappsv1.ControllerRevision{}:   {Label: ours},

@@ -51,6 +51,10 @@ type Options struct {
 
 	Webhooks Webhooks
 
+	// Record keeps, in memory, why every fleet was reconciled and what was
+	// done.
+	Record bool
+
 	Zap zap.Options
 }
 
@@ -84,6 +88,8 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	fs.StringVar(&controllers, "controllers", "", "The controllers to run, separated by commas: "+
 		strings.Join(kindNames(), ", ")+". Empty means all. One whose CRD is not installed waits until it is.")
 	fs.StringVar(&namespaces, "namespaces", "", "The namespaces to watch, separated by commas. Empty means all.")
+	fs.BoolVar(&o.Record, "record", true,
+		"Keep in memory, within 64 MiB, why every fleet was reconciled, what was decided and what was written.")
 	o.Webhooks.bindFlags(fs)
 	o.Zap.BindFlags(fs)
 	err := fs.Parse(args)

@@ -144,7 +144,7 @@ func RunOperator(ctx context.Context, config *rest.Config, options manager.Optio
 func OperatorOptions() manager.Options {
 	return manager.Options{
 		MetricsAddress: "0", ProbeAddress: "0", SecureMetrics: true,
-		ConcurrentReconciles: 4, QPS: -1, Burst: 100,
+		ConcurrentReconciles: 4, QPS: -1, Burst: 100, Record: true,
 	}
 }
 

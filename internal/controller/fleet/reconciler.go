@@ -40,9 +40,11 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/apply"
+	"github.com/mycompany/pod-operator/internal/flight"
 	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/podrender"
+	"github.com/mycompany/pod-operator/pkg/flightrecorder"
 )
 
 // staleRetry is the wait before a look at a cache that is behind. Its next
@@ -129,6 +131,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 	decision := plan.Plan(fleet.Desired, seen.Observed, now)
 	outcomes, applyErr := r.applier.Apply(ctx, r.target(fleet, seen), decision.Actions)
+	flightrecorder.SetPayload(ctx, flight.New(fleet.Desired, seen.Observed, decision, outcomes, now))
 	reported := plan.Report(fleet.Desired, seen.Observed, decision, outcomes, now)
 	later, statusErr := r.report(ctx, owner, fleet, reported, outcomes, now)
 

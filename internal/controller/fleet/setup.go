@@ -41,6 +41,7 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/controller/crdgate"
 	"github.com/mycompany/pod-operator/internal/observe"
+	"github.com/mycompany/pod-operator/pkg/flightrecorder"
 )
 
 // Watched says how the pods of a kind lead back to their owner.
@@ -51,6 +52,31 @@ type Watched struct {
 	Workers   int
 	// Gate holds the controller back while the kind's CRD is not installed.
 	Gate *crdgate.Gate
+	// Tap records why the controller runs and what it does. Nil records
+	// nothing.
+	Tap *flightrecorder.Tap
+}
+
+// hear is a handler whose events are recorded.
+func (w Watched) hear(h handler.EventHandler) handler.EventHandler {
+	if w.Tap == nil {
+		return h
+	}
+	return w.Tap.Handler(h)
+}
+
+func (w Watched) controllerOptions(o controller.Options) controller.Options {
+	if w.Tap == nil {
+		return o
+	}
+	return w.Tap.Options(o)
+}
+
+func (w Watched) reconciler(r reconcile.Reconciler) reconcile.Reconciler {
+	if w.Tap == nil {
+		return r
+	}
+	return w.Tap.Reconciler(r)
 }
 
 // SetupWithManager registers the controller and the watches that wake it.
@@ -65,14 +91,14 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, led
 	owners := ownerFinder{reader: w.Gate.Client(mgr.GetClient()), kind: r.kind, watched: w}
 	return builder.ControllerManagedBy(mgr).
 		Named(r.kind.Name()).
-		WatchesRawSource(w.Gate.Kind(&handler.EnqueueRequestForObject{}, r.ownerChanged(ledger))).
-		Watches(&corev1.Pod{}, owners.handlePods(), builder.WithPredicates(podChanged())).
-		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(owners.ofNode), builder.WithPredicates(nodeLost())).
-		WithOptions(controller.Options{
+		WatchesRawSource(w.Gate.Kind(w.hear(&handler.EnqueueRequestForObject{}), r.ownerChanged(ledger))).
+		Watches(&corev1.Pod{}, w.hear(owners.handlePods()), builder.WithPredicates(podChanged())).
+		Watches(&corev1.Node{}, w.hear(handler.EnqueueRequestsFromMapFunc(owners.ofNode)), builder.WithPredicates(nodeLost())).
+		WithOptions(w.controllerOptions(controller.Options{
 			MaxConcurrentReconciles: w.Workers,
 			LogConstructor:          w.Gate.LogConstructor(mgr.GetLogger(), r.kind.Name()),
-		}).
-		Complete(r)
+		})).
+		Complete(w.reconciler(r))
 }
 
 // watchEnds tells the ledger of pods whose end the cache showed, so that nobody

@@ -1,0 +1,89 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package manager
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mycompany/pod-operator/pkg/flightrecorder"
+)
+
+// maxPayload fits the largest pass that the planner makes, 500 actions.
+const maxPayload = 1 << 20
+
+// records is the flight recorder and its taps. A nil one records nothing, and
+// hands out what the operator would use without it.
+type records struct {
+	recorder *flightrecorder.Recorder
+	taps     map[schema.GroupKind]*flightrecorder.Tap
+}
+
+func newRecords(o Options) (*records, error) {
+	if !o.Record {
+		return nil, nil
+	}
+	recorder, err := flightrecorder.New(flightrecorder.Config{MaxPayloadBytes: maxPayload})
+	if err != nil {
+		return nil, fmt.Errorf("make the recorder: %w", err)
+	}
+	return &records{recorder: recorder, taps: map[schema.GroupKind]*flightrecorder.Tap{}}, nil
+}
+
+// tap connects a controller.
+func (r *records) tap(mgr ctrl.Manager, controller string, gvk schema.GroupVersionKind, object client.Object) (*flightrecorder.Tap, error) {
+	if r == nil {
+		return nil, nil
+	}
+	tap, err := flightrecorder.NewTap(r.recorder, mgr, controller, object)
+	if err != nil {
+		return nil, err
+	}
+	r.taps[gvk.GroupKind()] = tap
+	return tap, nil
+}
+
+func (r *records) newClient() client.NewClientFunc {
+	if r == nil {
+		return nil // the manager has a default
+	}
+	return r.recorder.NewClient
+}
+
+// strip takes managedFields off what goes into the cache, remembering who
+// wrote, and whatever else slim takes off.
+func (r *records) strip(slim toolscache.TransformFunc) toolscache.TransformFunc {
+	strip := cache.TransformStripManagedFields()
+	if r != nil {
+		strip = r.recorder.StripManagedFields()
+	}
+	if slim == nil {
+		return strip
+	}
+	return func(in any) (any, error) {
+		out, err := strip(in)
+		if err != nil {
+			return nil, err
+		}
+		return slim(out)
+	}
+}
