@@ -102,7 +102,7 @@ func (a *Applier) Apply(ctx context.Context, target Target, actions []plan.Actio
 			continue
 		}
 		done := run.phase(ctx, phase)
-		failed = failed || slices.ContainsFunc(done, func(o plan.Outcome) bool { return o.Result != plan.Done })
+		failed = failed || slices.ContainsFunc(done, matters)
 		outcomes = append(outcomes, done...)
 	}
 	return outcomes, run.err
@@ -117,6 +117,12 @@ func dependent(verb plan.Verb) bool {
 		return false
 	}
 	return true
+}
+
+// matters: what comes after must not count on it. That an eviction is refused
+// was to be expected, and the planner did not count on it.
+func matters(o plan.Outcome) bool {
+	return o.Result != plan.Done && (o.Action.Verb != plan.EvictPod || o.Result != plan.Refused)
 }
 
 func skip(actions []plan.Action) []plan.Outcome {

@@ -44,8 +44,9 @@ type scene struct {
 	// leaving are the names of terminating orphans, free again soon.
 	leaving map[string]bool
 
-	// gone marks pods that an earlier rule deletes or lets go, by name.
-	gone map[string]bool
+	// gone marks pods that an earlier rule deletes or lets go, by name, and
+	// evicting those of them that a PodDisruptionBudget may keep.
+	gone, evicting map[string]bool
 	// spent counts the pods that this pass creates and deletes.
 	spent map[Verb]int
 	// onBackoff counts replacements that wait for the backoff.
@@ -70,7 +71,7 @@ type scene struct {
 func newScene(desired Desired, observed Observed, now time.Time) *scene {
 	s := &scene{
 		desired: desired, observed: observed, now: now,
-		leaving: map[string]bool{}, gone: map[string]bool{}, spent: map[Verb]int{},
+		leaving: map[string]bool{}, gone: map[string]bool{}, evicting: map[string]bool{}, spent: map[Verb]int{},
 		wanted: map[string]bool{}, changing: map[string]bool{}, changes: make(map[[2]string]*Change, len(observed.Changes)),
 	}
 	for i := range observed.Changes {
@@ -146,6 +147,7 @@ func (s *scene) takeDown(verb Verb, p *Pod, force bool, reason, message string, 
 		return false
 	}
 	s.gone[p.Name] = true
+	s.evicting[p.Name] = verb == EvictPod
 	s.act(Action{Verb: verb, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision, Force: force},
 		reason, message, numbers)
 	return true
@@ -194,14 +196,23 @@ func (s *scene) conclude() Decision {
 	d.Counts.Lost = len(s.lost)
 	d.Counts.Stale = len(s.stale)
 
-	atRest := s.desired.Deletion == DeletionNone && len(d.Actions) == 0 && !slices.ContainsFunc(d.Blocked, Blocked.passes) &&
-		d.Counts.Available == s.desired.Replicas && d.Counts.Live == s.desired.Replicas && d.Counts.Terminating == 0
-	if atRest {
+	if s.atRest() {
 		d.NextLook = 0
 	} else {
 		s.lookAfter(safetyLook)
 	}
+	if later := s.desired.Restart.Sub(s.now); later > 0 {
+		s.lookAfter(later)
+	}
 	return *d
+}
+
+// atRest: nothing will happen before somebody changes something.
+func (s *scene) atRest() bool {
+	d := &s.decision
+	return s.desired.Deletion == DeletionNone && len(d.Actions) == 0 && !slices.ContainsFunc(d.Blocked, Blocked.passes) &&
+		d.Counts.Available == s.desired.Replicas && d.Counts.Live == s.desired.Replicas && d.Counts.Terminating == 0 &&
+		!slices.ContainsFunc(s.live, func(p *Pod) bool { return p.Resize != ResizeNone })
 }
 
 // passes: the blocker goes away by itself, or by somebody else's doing that no

@@ -83,7 +83,9 @@ func (r *reporter) stalled() *state {
 		return nil
 	}
 	before := meta.FindStatusCondition(r.previous.Conditions, appsv1.ConditionStalled)
-	if before == nil || before.Reason != s.reason {
+	// Failing pods are told of when they are counted: between two tries the
+	// condition goes, and it would be news each time it comes back.
+	if s.reason != appsv1.ReasonPodsFailing && (before == nil || before.Reason != s.reason) {
 		r.events = append(r.events, Event{
 			Type: corev1.EventTypeWarning, Reason: appsv1.ReasonFailed, Action: "Stall",
 			Note: s.reason + ": " + s.message,
@@ -95,7 +97,7 @@ func (r *reporter) stalled() *state {
 func (r *reporter) stalledCause() *state {
 	for i := range r.outcomes {
 		o := &r.outcomes[i]
-		if o.Result == Refused && o.Action.Verb != ResizePod && o.Action.Verb != EvictPod {
+		if o.Result == Refused && o.Cause != appsv1.WhyResizeInfeasible && o.Action.Verb != EvictPod {
 			return &state{o.Cause, o.Message}
 		}
 	}

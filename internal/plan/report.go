@@ -218,7 +218,7 @@ func (r *reporter) tellGroup(word, reason string, group []*Outcome) {
 		names = append(names, o.Action.Pod)
 	}
 	entry := appsv1.Decision{
-		Time: metav1.NewTime(r.now), Action: word, Count: int32(len(group)),
+		Time: metav1.NewTime(r.now), Generation: r.desired.Generation, Action: word, Count: int32(len(group)),
 		Pods: names, Reason: reason, Message: groupMessage(group),
 	}
 	r.remember(entry)
@@ -243,10 +243,12 @@ func DeedNote(d appsv1.Decision) string {
 	return fmt.Sprintf("%s %s: %s (%s)", d.Action, count(int(d.Count), "pod"), listed, d.Message)
 }
 
-// MergeDeeds makes one entry of two that tell the same at about the same time:
+// MergeDeeds makes one entry of two that tell the same, for the same spec, at
+// about the same time:
 // a rollout of a hundred pods is two lines of history, not two hundred.
 func MergeDeeds(older, newer appsv1.Decision) (merged appsv1.Decision, ok bool) {
-	if older.Action != newer.Action || older.Reason != newer.Reason || newer.Time.Sub(older.Time.Time) > mergeWindow {
+	if older.Action != newer.Action || older.Reason != newer.Reason || older.Generation != newer.Generation ||
+		newer.Time.Sub(older.Time.Time) > mergeWindow {
 		return older, false
 	}
 	older.Count += newer.Count
@@ -277,18 +279,41 @@ func groupMessage(group []*Outcome) string {
 }
 
 // rollout is the memory of the rollout, with what its outcomes add: a resize
-// that the API server refuses for one pod it refuses for all.
+// that the API server refuses for one pod it refuses for all, and whoever keeps
+// a rollout whose pods are all well from going on stops its clock.
 func (r *reporter) rollout() *appsv1.RolloutRecord {
 	record := r.decision.Rollout
+	if record == nil {
+		return nil
+	}
+	told := *record
 	for i := range r.outcomes {
-		o := &r.outcomes[i]
-		if o.Action.Verb == ResizePod && o.Result == Refused && record != nil && record.ResizeRefused != o.Message {
-			refused := *record
-			refused.ResizeRefused = o.Message
-			return &refused
+		if o := &r.outcomes[i]; o.Action.Verb == ResizePod && o.Result == Refused && o.Cause == appsv1.WhyResizeInfeasible {
+			told.ResizeRefused = o.Message
 		}
 	}
-	return record
+	if before := r.previous.Rollout; r.waitsForOthers() {
+		told.Waits = true
+		if before != nil && before.Waits && before.Revision == told.Revision && before.Done == told.Done {
+			told.ProgressTime = before.ProgressTime
+		}
+	}
+	return &told
+}
+
+// waitsForOthers: every pod is available, nothing was moved, and what should
+// have been was refused by a PodDisruptionBudget or is held.
+func (r *reporter) waitsForOthers() bool {
+	waits := r.blockedBy(appsv1.BlockedByHold)
+	for i := range r.outcomes {
+		switch o := &r.outcomes[i]; {
+		case o.Action.Verb == EvictPod && o.Result == Refused:
+			waits = true
+		case o.Action.Verb != TellHolder && o.Result == Done:
+			return false
+		}
+	}
+	return waits && r.counts.Available >= r.desired.Replicas
 }
 
 // tellRollback tells, once, that a revision was taken back.
@@ -299,7 +324,7 @@ func (r *reporter) tellRollback() {
 	}
 	message := fmt.Sprintf("rolled back from %s to %s: %s", back.From, back.To, back.Message)
 	r.remember(appsv1.Decision{
-		Time: metav1.NewTime(r.now), Action: appsv1.ReasonRolledBack,
+		Time: metav1.NewTime(r.now), Generation: r.desired.Generation, Action: appsv1.ReasonRolledBack,
 		Reason: appsv1.WhyProgressDeadline, Message: message,
 	})
 	r.events = append(r.events, Event{
@@ -322,10 +347,19 @@ func (r *reporter) remember(entry appsv1.Decision) {
 	}
 }
 
-// tellFailures warns of pods that failed, once for each time it is counted.
+// tellFailures tells of the first of several failures in a row, which is
+// repaired at once, and warns, once, when they do not stop.
 func (r *reporter) tellFailures() {
 	now, before := r.decision.Failures, r.previous.Failures
 	if now == nil || before != nil && now.Revision == before.Revision && now.LastTime.Equal(&before.LastTime) {
+		return
+	}
+	kind := corev1.EventTypeNormal
+	switch now.Count {
+	case 1:
+	case failingCount:
+		kind = corev1.EventTypeWarning
+	default:
 		return
 	}
 	note := fmt.Sprintf("Pods of revision %s failed, %s in a row; ", now.Revision, count(int(now.Count), "time"))
@@ -334,5 +368,5 @@ func (r *reporter) tellFailures() {
 	} else {
 		note += "they are replaced at once"
 	}
-	r.events = append(r.events, Event{Type: corev1.EventTypeWarning, Reason: appsv1.ReasonFailed, Action: "ReplaceFailed", Note: note})
+	r.events = append(r.events, Event{Type: kind, Reason: appsv1.ReasonFailed, Action: "ReplaceFailed", Note: note})
 }

@@ -145,7 +145,7 @@ func TestNodesListsOneHundredPodsAtMost(t *testing.T) {
 func TestHistoryAndEvents(t *testing.T) {
 	entry := func(action string, count int32, reason, message string, pods ...string) appsv1.Decision {
 		return appsv1.Decision{
-			Time: metav1.NewTime(noon()), Action: action, Count: count, Pods: pods, Reason: reason, Message: message,
+			Time: metav1.NewTime(noon()), Generation: 1, Action: action, Count: count, Pods: pods, Reason: reason, Message: message,
 		}
 	}
 	for name, test := range map[string]struct {
@@ -290,26 +290,32 @@ func TestAnEventAboutACreatedPodKnowsItsUID(t *testing.T) {
 	}
 }
 
-func TestFailuresAreToldOnceForEachTime(t *testing.T) {
+func TestFailuresInARowAreWarnedOfOnce(t *testing.T) {
 	corpse := ordinal(0).failed(time.Second)
 	for name, test := range map[string]struct {
 		given fleet
-		want  string // the warning, or nothing
+		want  string // the event, or nothing
 	}{
-		"the first": {
+		"the first is told": {
 			given: aFleet(1, corpse),
-			want:  "Pods of revision web-new failed, 1 time in a row; they are replaced at once",
+			want:  "Normal Pods of revision web-new failed, 1 time in a row; they are replaced at once",
 		},
-		"the second, with the wait": {
+		"the second is not": {
 			given: aFleet(1, corpse).failures(1, time.Minute, 0),
-			want:  "Pods of revision web-new failed, 2 times in a row; the next replacement waits 10s",
 		},
-		"not one that was told before": {
-			given: aFleet(1, corpse).failures(2, time.Second, time.Minute),
+		"the third is a warning, with the wait": {
+			given: aFleet(1, corpse).failures(2, time.Minute, 10*time.Second),
+			want:  "Warning Pods of revision web-new failed, 3 times in a row; the next replacement waits 20s",
 		},
-		"a single one after a long quiet time, although it counts as the first again": {
+		"it is not given again while it waits": {
+			given: aFleet(1, corpse).failures(3, time.Second, time.Minute),
+		},
+		"nor for the fourth": {
+			given: aFleet(1, corpse).failures(3, time.Minute, 20*time.Second),
+		},
+		"a single one after a long quiet time counts as the first again": {
 			given: aFleet(1, corpse).failures(1, time.Hour, 0),
-			want:  "Pods of revision web-new failed, 1 time in a row; they are replaced at once",
+			want:  "Normal Pods of revision web-new failed, 1 time in a row; they are replaced at once",
 		},
 		"not the record of an older revision": {
 			given: func() fleet {
@@ -323,13 +329,13 @@ func TestFailuresAreToldOnceForEachTime(t *testing.T) {
 			d := test.given.plan()
 			var got []string
 			for _, e := range Report(test.given.desired, test.given.observed, d, outcomesOf(d, Skipped), noon()).Events {
-				if e.Type != corev1.EventTypeWarning || e.Reason != appsv1.ReasonFailed {
-					t.Errorf("event %+v, want a warning", e)
+				if e.Reason != appsv1.ReasonFailed {
+					t.Errorf("event %+v, want none but of failures", e)
 				}
-				got = append(got, e.Note)
+				got = append(got, e.Type+" "+e.Note)
 			}
 			if diff := cmp.Diff(test.want, strings.Join(got, "\n")); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
+				t.Errorf("events (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -68,9 +68,13 @@ func scaleDown(s *scene) bool {
 	return false
 }
 
+// condemnOrdinals deletes what is beyond the base and the surge. An extra pod
+// of another revision that does not serve goes too: it stands in for nobody, and
+// one of the goal needs its place.
 func (s *scene) condemnOrdinals() {
 	condemned := slices.DeleteFunc(s.staying(), func(p *Pod) bool {
-		return s.inBase(p.Slot) || s.inSurge(p.Slot) || p.Membership == Orphan
+		useful := s.inSurge(p.Slot) && (s.updated(p) || s.serves(p))
+		return s.inBase(p.Slot) || useful || p.Membership == Orphan
 	})
 	slices.SortFunc(condemned, func(a, b *Pod) int { return b.Slot - a.Slot })
 	numbers := map[string]int64{"condemned": int64(len(condemned)), "replicas": int64(s.desired.Replicas)}
@@ -92,6 +96,8 @@ func (s *scene) condemnWhy(p *Pod) (reason, message string) {
 		return appsv1.WhyScaleDown, "the pod's name is none of this fleet's ordinals"
 	case place < 0:
 		return appsv1.WhyReserved, fmt.Sprintf("ordinal %d is reserved", p.Slot)
+	case s.inSurge(p.Slot):
+		return appsv1.WhyRolloutRecreate, "recreated: the extra pod is on an old revision and does not serve"
 	case s.observed.Status.ObservedGeneration == s.desired.Generation &&
 		place < s.desired.Replicas+s.desired.Update.MaxSurge && p.Revision == s.decision.UpdateRevision:
 		return appsv1.WhySurgeOver, fmt.Sprintf("the rollout no longer needs more than %s", count(s.desired.Replicas, "pod"))
@@ -170,15 +176,42 @@ func (s *scene) newFilling() *filling {
 	return f
 }
 
-// waitedFor is how many terminating pods still count as pods: those whose
-// successor has to wait for them.
+// waitedFor is how many pods that go still count as pods: those whose successor
+// has to wait for them, and those whose eviction may be refused. A pod that
+// ended is waited for by nobody.
 func (s *scene) waitedFor() int {
-	if s.ordinal() || s.desired.Terminating.Policy == appsv1.TerminatingReplaceAtOnce || s.desired.Terminating.Policy == "" {
+	if s.ordinal() {
 		return 0
 	}
+	policy := s.desired.Terminating.Policy
+	waited, message := 0, "their eviction may be refused"
+	for _, p := range s.live {
+		if s.gone[p.Name] && (waitsForEnd(policy) || s.evicting[p.Name]) {
+			waited++
+		}
+	}
+	if waitsForEnd(policy) {
+		waited += s.waitedForTerminating()
+		message = "terminating.policy is " + string(policy)
+	}
+	if waited > 0 && len(s.staying()) < s.desired.Replicas {
+		s.block(Blocked{
+			Verb: CreatePod, Slot: NoSlot, By: appsv1.BlockedByTermination, Count: waited,
+			Message: "successors wait until the old pods are gone: " + message,
+		})
+	}
+	return waited
+}
+
+func waitsForEnd(policy appsv1.TerminatingPolicy) bool {
+	return policy == appsv1.TerminatingWait || policy == appsv1.TerminatingAfterTimeout
+}
+
+// waitedForTerminating counts the terminating pods whose time is not up.
+func (s *scene) waitedForTerminating() int {
 	waited := 0
 	for _, p := range s.terminating {
-		if s.gone[p.Name] {
+		if s.gone[p.Name] || p.dead() {
 			continue
 		}
 		if s.desired.Terminating.Policy == appsv1.TerminatingAfterTimeout {
@@ -189,12 +222,6 @@ func (s *scene) waitedFor() int {
 			s.lookAfter(left)
 		}
 		waited++
-	}
-	if waited > 0 && len(s.staying()) < s.desired.Replicas {
-		s.block(Blocked{
-			Verb: CreatePod, Pod: s.terminating[0].Name, Slot: NoSlot, By: appsv1.BlockedByTermination, Count: waited,
-			Message: "terminating.policy is " + string(s.desired.Terminating.Policy),
-		})
 	}
 	return waited
 }
