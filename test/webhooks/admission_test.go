@@ -243,9 +243,14 @@ func TestTheWorldAroundAPodOnlyWarns(t *testing.T) {
 		`the API server would refuse the pod now: exceeded quota: tight, requested: limits.memory=1Gi, used: limits.memory=0, limited: limits.memory=1Mi`)
 	remove(t, quota)
 
-	seccomp := spec(func(s *corev1.PodSpec) { s.NodeSelector = map[string]string{"beta.kubernetes.io/os": "linux"} })
+	l.do(t, "an image that no kubelet can read",
+		l.Create(t.Context(), testkit.MakePodManager(ns, "image").Replicas(0).Image("nginx :1.27").Obj()),
+		"replicas is 0: no pod will run",
+		`container app will not start: its image "nginx :1.27" cannot be read: invalid reference format`)
+
+	beta := spec(func(s *corev1.PodSpec) { s.NodeSelector = map[string]string{"beta.kubernetes.io/os": "linux"} })
 	l.do(t, "what the API server warns of itself",
-		l.Create(t.Context(), testkit.MakePodManager(ns, "beta").Replicas(0).Image("").Template(seccomp).Obj()),
+		l.Create(t.Context(), testkit.MakePodManager(ns, "beta").Replicas(0).Image("").Template(beta).Obj()),
 		"replicas is 0: no pod will run",
 		`spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`)
 }

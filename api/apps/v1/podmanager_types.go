@@ -311,7 +311,7 @@ type FailedPods struct {
 // Backoff is the wait between replacements: the first failure of a revision is
 // repaired at once, the second after initial, and so on, doubled each time up
 // to max. A quiet time of twice max forgets it.
-// +kubebuilder:validation:XValidation:rule="!has(self.initial) || !has(self.max) || duration(self.initial) <= duration(self.max)",message="backoff.initial must not be longer than backoff.max"
+// +kubebuilder:validation:XValidation:rule="!has(self.initial) || !has(self.max) || !self.initial.matches('^([0-9]+(\\\\.[0-9]+)?(ms|s|m|h))+$') || !self.max.matches('^([0-9]+(\\\\.[0-9]+)?(ms|s|m|h))+$') || duration(self.initial) <= duration(self.max)",message="backoff.initial must not be longer than backoff.max"
 type Backoff struct {
 	// Initial is the wait before the second replacement, for example 10s.
 	// +kubebuilder:default="10s"
@@ -326,7 +326,7 @@ type Backoff struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('24h')",message="backoff.max must be at most 24h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]+(\\\\.[0-9]+)?(ms|s|m|h))+$') || duration(self) <= duration('24h')",message="backoff.max must be at most 24h"
 	// +optional
 	Max *metav1.Duration `json:"max,omitempty"`
 }
@@ -474,6 +474,9 @@ type HeldPod struct {
 type Decision struct {
 	// Time is when it was done.
 	Time metav1.Time `json:"time"`
+	// Generation is the generation of the spec that it was done for.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
 	// Action is what was done: Created, Deleted, Evicted, Updated, Adopted, Released, Orphaned or RolledBack.
 	Action string `json:"action"`
 	// Count is the number of pods.

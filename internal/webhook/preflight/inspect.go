@@ -121,17 +121,18 @@ func (i *Inspector) Inspect(ctx context.Context, c Change) Findings {
 	if after.Desired.Deletion != plan.DeletionNone {
 		return Findings{} // it goes, whatever it says
 	}
-	var tried, secured, foreseen, overlapping Findings
+	var read, tried, secured, foreseen, overlapping Findings
 	var questions sync.WaitGroup
 	if c.makesOtherPods(after) {
 		pod := trialPod(after)
+		read = checkImages(pod)
 		questions.Go(func() { tried = i.tryPod(ctx, c, after, pod) })
 		questions.Go(func() { secured.Warnings = i.CheckSecurity(ctx, pod.Namespace, &pod.ObjectMeta, &pod.Spec) })
 		questions.Go(func() { overlapping = i.findOverlap(ctx, after) })
 	}
 	questions.Go(func() { foreseen = i.foresee(ctx, c, after) })
 	questions.Wait()
-	return join(foreseen, tried, secured, overlapping)
+	return join(foreseen, read, tried, secured, overlapping)
 }
 
 // makesOtherPods tells whether the pod that is made changes.
