@@ -39,7 +39,12 @@ import (
 // update writes the measured table into docs/collector.md.
 var update = flag.Bool("update", false, "write what was measured into docs/collector.md")
 
-var suite *testkit.Suite
+var (
+	// suite is the shared cluster.
+	suite *testkit.Suite
+	// logPath is where all operators of this process log to.
+	logPath string
+)
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -58,6 +63,7 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer logFile.Close()
+	logPath = logFile.Name()
 	ctrl.SetLogger(zap.New(zap.WriteTo(logFile), zap.UseDevMode(true)))
 
 	suite, err = testkit.NewSuite(ctx, clusterOptions())
