@@ -25,19 +25,22 @@ package metapatch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 
 	"gomodules.xyz/jsonpatch/v2"
+	admissionv1 "k8s.io/api/admission/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
 // Edit changes the metadata of an object that is about to be created or
-// updated. old is nil for a create.
-type Edit func(metadata, old *metav1.ObjectMeta)
+// updated. old is nil for a create. An error refuses the object.
+type Edit func(metadata, old *metav1.ObjectMeta) error
 
 // Handle implements admission.Handler.
 func (edit Edit) Handle(_ context.Context, req admission.Request) admission.Response {
@@ -54,7 +57,9 @@ func (edit Edit) Handle(_ context.Context, req admission.Request) admission.Resp
 		old = &stored.ObjectMeta
 	}
 	before := object.ObjectMeta.DeepCopy()
-	edit(&object.ObjectMeta, old)
+	if err := edit(&object.ObjectMeta, old); err != nil {
+		return refuse(err)
+	}
 
 	var patches []jsonpatch.Operation
 	if !slices.Equal(before.Finalizers, object.Finalizers) {
@@ -64,6 +69,16 @@ func (edit Edit) Handle(_ context.Context, req admission.Request) admission.Resp
 		patches = append(patches, replace("annotations", object.Annotations, len(object.Annotations)))
 	}
 	return admission.Patched("", patches...)
+}
+
+// refuse answers with an API error as it is, and with any other as a denial.
+func refuse(err error) admission.Response {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return admission.Denied(err.Error())
+	}
+	result := status.Status()
+	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &result}}
 }
 
 // replace sets a field, or removes it when nothing is left in it.

@@ -17,6 +17,7 @@ limitations under the License.
 package metapatch
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,8 +29,8 @@ import (
 )
 
 func TestHandle(t *testing.T) {
-	addFinalizer := Edit(func(m, _ *metav1.ObjectMeta) { m.Finalizers = append(m.Finalizers, "ours") })
-	takeOld := Edit(func(m, old *metav1.ObjectMeta) { m.Annotations = old.Annotations })
+	addFinalizer := Edit(func(m, _ *metav1.ObjectMeta) error { m.Finalizers = append(m.Finalizers, "ours"); return nil })
+	takeOld := Edit(func(m, old *metav1.ObjectMeta) error { m.Annotations = old.Annotations; return nil })
 	tests := map[string]struct {
 		edit        Edit
 		object, old string
@@ -58,8 +59,12 @@ func TestHandle(t *testing.T) {
 			old:    `{"metadata":{"name":"a"}}`,
 			want:   []jsonpatch.Operation{{Operation: "remove", Path: "/metadata/annotations"}},
 		},
-		"nothing to change": {edit: func(_, _ *metav1.ObjectMeta) {}, object: `{"metadata":{"name":"a"}}`},
+		"nothing to change": {edit: func(_, _ *metav1.ObjectMeta) error { return nil }, object: `{"metadata":{"name":"a"}}`},
 		"no object":         {edit: addFinalizer, object: `[]`, refused: true},
+		"one that is refused": {
+			edit:   func(_, _ *metav1.ObjectMeta) error { return errors.New("no") },
+			object: `{"metadata":{"name":"a"}}`, refused: true,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

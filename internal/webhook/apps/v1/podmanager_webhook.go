@@ -48,7 +48,10 @@ const DefaultPath = "/mutate-apps-mycompany-com-v1-podmanager"
 
 // SetupWithManager registers the webhooks.
 func SetupWithManager(mgr ctrl.Manager, inspector *preflight.Inspector, scope preflight.Scope) error {
-	prepare := func(metadata, old *metav1.ObjectMeta) { prepare(scope, metadata, old) }
+	prepare := func(metadata, old *metav1.ObjectMeta) error {
+		prepare(scope, metadata, old)
+		return nil
+	}
 	mgr.GetWebhookServer().Register(DefaultPath, &admission.Webhook{Handler: metapatch.Edit(prepare)})
 	return ctrl.NewWebhookManagedBy(mgr, &appsv1.PodManager{}).
 		WithValidator(&preflight.Validator[*appsv1.PodManager]{

@@ -58,16 +58,32 @@ func SetupWithManager(mgr ctrl.Manager) error {
 
 var annotationPath = field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationKept)
 
-// keep puts the stored object's annotation into an update.
-func keep(metadata, old *metav1.ObjectMeta) {
+// keep puts the stored object's annotation into an update. One that comes with
+// a create has to be readable; that is checked here, because the next webhook
+// that wants to see a v1 object has it converted, and the conversion drops what
+// it cannot read.
+func keep(metadata, old *metav1.ObjectMeta) error {
 	if old == nil {
-		return
+		return readable(metadata)
 	}
 	if kept, ok := old.Annotations[v1alpha1.AnnotationKept]; ok {
 		metav1.SetMetaDataAnnotation(metadata, v1alpha1.AnnotationKept, kept)
-		return
+		return nil
 	}
 	delete(metadata.Annotations, v1alpha1.AnnotationKept)
+	return nil
+}
+
+func readable(metadata *metav1.ObjectMeta) error {
+	kept, ok := metadata.Annotations[v1alpha1.AnnotationKept]
+	if !ok {
+		return nil
+	}
+	if err := v1alpha1.CheckKept(kept); err != nil {
+		return invalid(metadata.Name, field.ErrorList{field.Invalid(annotationPath, excerpt(kept),
+			fmt.Sprintf("the annotation is written by the operator and cannot be read: %v; leave it out", err))})
+	}
+	return nil
 }
 
 // validator checks what a create brings along.
@@ -75,13 +91,8 @@ type validator struct{ schema *schema }
 
 // ValidateCreate implements admission.Validator.
 func (v *validator) ValidateCreate(ctx context.Context, pm *v1alpha1.PodManager) (admission.Warnings, error) {
-	kept, ok := pm.Annotations[v1alpha1.AnnotationKept]
-	if !ok {
+	if _, ok := pm.Annotations[v1alpha1.AnnotationKept]; !ok {
 		return nil, nil
-	}
-	if err := v1alpha1.CheckKept(kept); err != nil {
-		return nil, invalid(pm, field.ErrorList{field.Invalid(annotationPath, excerpt(kept),
-			fmt.Sprintf("the annotation is written by the operator and cannot be read: %v; leave it out", err))})
 	}
 	spoke, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pm)
 	if err != nil {
@@ -91,7 +102,7 @@ func (v *validator) ValidateCreate(ctx context.Context, pm *v1alpha1.PodManager)
 	if err != nil {
 		return nil, fmt.Errorf("check PodManager %s/%s against v1: %w", pm.Namespace, pm.Name, err)
 	}
-	return nil, invalid(pm, problems)
+	return nil, invalid(pm.Name, problems)
 }
 
 // ValidateUpdate implements admission.Validator. The configuration does not ask
@@ -106,11 +117,11 @@ func (*validator) ValidateDelete(context.Context, *v1alpha1.PodManager) (admissi
 	return nil, nil
 }
 
-func invalid(pm *v1alpha1.PodManager, problems field.ErrorList) error {
+func invalid(name string, problems field.ErrorList) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind("PodManager").GroupKind(), pm.Name, problems)
+	return apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind("PodManager").GroupKind(), name, problems)
 }
 
 // excerpt keeps a message readable.
