@@ -69,6 +69,18 @@ func TestTheBudgetOfARollout(t *testing.T) {
 			want:    []string{"DeletePod web-1 RolloutRecreate"},
 			blocked: []string{"UpdatePod web-0 Budget", "CreatePod web-1 Terminating"},
 		},
+		"pods that are ready and not available yet make up for no available one": {
+			given: aFleet(4, old(0).readyFor(time.Second), old(1), old(2), old(3)).minReady(time.Minute).budget(2, 0),
+			// Of the three that are available two have to stay.
+			want:    []string{"DeletePod web-0 RolloutRecreate", "DeletePod web-3 RolloutRecreate"},
+			blocked: []string{"UpdatePod web-2 Budget", "CreatePod web-0 Terminating", "CreatePod web-3 Terminating"},
+		},
+		"a pod above replicas that only its holder keeps does not add to the budget": {
+			given: aFleet(2, old(0), old(1), func() podBuilder { b := old(2); b.p.HoldDelete = new("somebody"); return b }()).
+				budget(1, 0).generation(2),
+			want:    []string{"TellHolder web-2 Held", "DeletePod web-1 RolloutRecreate"},
+			blocked: []string{"DeletePod web-2 Hold", "UpdatePod web-0 Budget", "CreatePod web-1 Terminating"},
+		},
 		"a scale-down at the same time does not add to the budget": {
 			given: aFleet(3, old(0), old(1), old(2), old(3), old(4)).budget(1, 0).generation(2),
 			want: []string{
