@@ -31,10 +31,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	collectorv1 "github.com/mycompany/pod-operator/api/collector/v1"
 	"github.com/mycompany/pod-operator/internal/testkit"
@@ -379,4 +381,57 @@ func TestCollectorWritesItsStatusOnceASecondAtMost(t *testing.T) {
 		t.Errorf("%d writes in %s for %d events", writes, elapsed, change.Events.Total())
 	}
 	t.Logf("%d status writes in %s for %d events of pods", writes, elapsed.Round(time.Second/10), change.Events.Total())
+}
+
+func TestCollectorTellsNobodyWhatTheyMayNotSee(t *testing.T) {
+	t.Parallel()
+	home, other := suite.Namespace(t), suite.Namespace(t)
+	as := func(user string) client.Client {
+		config, err := suite.Cluster.RESTConfigFor(user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := testkit.NewClient(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	// The local user has edit in one namespace; the maker may only make
+	// Collectors; the reader may also list pods everywhere.
+	local, maker, reader := "local-"+home, "maker-"+home, "reader-"+home
+	suite.Kubectl(t, "-n", home, "create", "rolebinding", "local", "--clusterrole=edit", "--user="+local)
+	suite.Kubectl(t, "-n", home, "create", "role", "maker", "--verb=create", "--resource=collectors.collector.ip.mycompany.com")
+	suite.Kubectl(t, "-n", home, "create", "rolebinding", "maker", "--role=maker", "--user="+maker)
+	suite.Kubectl(t, "-n", home, "create", "rolebinding", "reader", "--clusterrole=edit", "--user="+reader)
+	suite.Kubectl(t, "create", "clusterrolebinding", reader, "--clusterrole=view", "--user="+reader)
+
+	for name, c := range map[string]struct {
+		user       string
+		namespaces []string
+		refused    string
+	}{
+		"at home, with the right to list pods":         {local, nil, ""},
+		"home named, with the right to list pods":      {local, []string{home}, ""},
+		"elsewhere, with rights at home only":          {local, []string{other}, "may not list pods in all namespaces"},
+		"at home and elsewhere, rights at home only":   {local, []string{home, other}, "may not list pods in all namespaces"},
+		"at home, without the right to list pods":      {maker, nil, "may not list pods in namespace " + home},
+		"elsewhere, with the right to list everywhere": {reader, []string{other}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			writer := as(c.user)
+			testkit.Eventually(t, "the API server answers as the policy says", func() error {
+				col := collector(home, "c", map[string]string{"app": "web"})
+				col.Spec.Namespaces = c.namespaces
+				err := writer.Create(t.Context(), col, client.DryRunAll)
+				switch {
+				case c.refused == "":
+					return err
+				case !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), c.refused):
+					return fmt.Errorf("got %w, want it to say %q", err, c.refused)
+				}
+				return nil
+			})
+		})
+	}
 }
