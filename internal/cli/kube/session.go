@@ -21,21 +21,23 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/controller/podmanager"
-	"github.com/mycompany/pod-operator/internal/manager"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/observe"
 )
 
@@ -66,9 +68,9 @@ func (s *Session) Client() (client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	scheme, err := manager.Scheme()
-	if err != nil {
-		return nil, err
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), appsv1.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("build the scheme: %w", err)
 	}
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
@@ -101,7 +103,7 @@ func (s *Session) Get(ctx context.Context, c client.Client, name string) (*appsv
 
 // Observe sees a PodManager's fleet, live, as the controller would.
 func Observe(ctx context.Context, c client.Client, pm *appsv1.PodManager) (observe.Fleet, observe.Seen, error) {
-	fleet := podmanager.Kind{}.Fleet(pm)
+	fleet := desired.PodManager(pm)
 	reader := observe.Indexed(c, appsv1.LabelName)
 	seen, err := observe.New(reader, c, observe.NewLedger(clock.RealClock{})).Observe(ctx, fleet)
 	return fleet, seen, err

@@ -62,7 +62,7 @@ func New(s *kube.Session) *cobra.Command {
 	r := runner{s}
 	undo := verb("undo", "Stay on an earlier revision", nil)
 	to := undo.Flags().String("to-revision", "", "The revision's number or name; empty means the one before.")
-	clear := undo.Flags().Bool("clear", false, "Follow the template again.")
+	unpin := undo.Flags().Bool("clear", false, "Follow the template again.")
 	undo.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := s.Client()
 		if err != nil {
@@ -72,7 +72,7 @@ func New(s *kube.Session) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return r.undo(cmd.Context(), c, pm, *to, *clear)
+		return r.undo(cmd.Context(), c, pm, *to, *unpin)
 	}
 	cmd.AddCommand(
 		verb("status", "Wait until the rollout is done, and say how it ended", r.status),
@@ -179,8 +179,8 @@ func (r runner) history(ctx context.Context, c client.Client, pm *appsv1.PodMana
 
 // undo pins the fleet to a stored revision. It is an annotation and not an
 // edit of the spec, so a GitOps tool that owns the spec does not fight it.
-func (r runner) undo(ctx context.Context, c client.Client, pm *appsv1.PodManager, to string, clear bool) error {
-	if clear {
+func (r runner) undo(ctx context.Context, c client.Client, pm *appsv1.PodManager, to string, unpin bool) error {
+	if unpin {
 		return r.patch(ctx, c, pm, annotation(appsv1.AnnotationPin, nil), "follows its template again")
 	}
 	revisions, err := r.revisions(ctx, c, pm)

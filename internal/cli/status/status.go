@@ -59,7 +59,7 @@ func run(cmd *cobra.Command, s *kube.Session, name string, watch bool) error {
 	if err != nil {
 		return err
 	}
-	clear := watch && kube.Terminal(s.Out)
+	wipe := watch && kube.Terminal(s.Out)
 	for {
 		pm, err := s.Get(cmd.Context(), c, name)
 		if err != nil {
@@ -71,7 +71,7 @@ func run(cmd *cobra.Command, s *kube.Session, name string, watch bool) error {
 		}
 		now := time.Now()
 		decision := plan.Plan(fleet.Desired, seen.Observed, now)
-		if clear {
+		if wipe {
 			fmt.Fprint(s.Out, "\033[H\033[2J")
 		}
 		if err := Print(s.Out, pm, seen, decision, now); err != nil {

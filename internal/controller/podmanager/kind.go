@@ -14,24 +14,18 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package podmanager says what a PodManager asks for, in the planner's words.
-// Everything else that keeps its pods is package fleet.
+// Package podmanager is the fleet.Kind of PodManager. What a PodManager asks
+// for is in package desired, and everything that keeps its pods in package
+// fleet.
 package podmanager
 
 import (
-	"slices"
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/controller/fleet"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/observe"
-	"github.com/mycompany/pod-operator/internal/plan"
-	"github.com/mycompany/pod-operator/internal/podrender"
 )
 
 // +kubebuilder:rbac:groups=apps.mycompany.com,resources=podmanagers,verbs=get;list;watch;patch
@@ -46,20 +40,7 @@ import (
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // GVK is the kind that pods name as their controller.
-var GVK = appsv1.GroupVersion.WithKind("PodManager")
-
-// Defaults for fields that a client other than the API server left empty.
-const (
-	defaultReplicas = 3
-	defaultHistory  = 10
-	defaultCorpses  = 1
-	defaultInitial  = 10 * time.Second
-	defaultMax      = 5 * time.Minute
-
-	defaultTerminating = 30 * time.Second
-	defaultDeadline    = 600
-	defaultResize      = 60
-)
+var GVK = desired.PodManagerGVK
 
 // Kind is the fleet.Kind of PodManager.
 type Kind struct{}
@@ -90,79 +71,5 @@ func (Kind) SetStatus(owner client.Object, status appsv1.PodManagerStatus) {
 
 // Fleet implements fleet.Kind.
 func (Kind) Fleet(owner client.Object) observe.Fleet {
-	pm := owner.(*appsv1.PodManager)
-	selector := labels.SelectorFromSet(labels.Set{appsv1.LabelName: pm.Name})
-	ref := podrender.Owner{
-		GVK: GVK, Namespace: pm.Namespace, Name: pm.Name, UID: pm.UID,
-		Labels: map[string]string{appsv1.LabelName: pm.Name, appsv1.LabelUID: string(pm.UID)},
-	}
-	return observe.Fleet{
-		Owner:     pm,
-		Ref:       ref,
-		Desired:   desired(pm, selector.String()),
-		Template:  podrender.Template(pm.Name, pm.Spec.Image, pm.Spec.Template),
-		Status:    pm.Status,
-		Dress:     dress(pm),
-		Claim:     claim(pm, ref),
-		Selector:  selector,
-		OrphanKey: observe.OrphanKey(appsv1.LabelName, pm.Name),
-	}
-}
-
-func desired(pm *appsv1.PodManager, selector string) plan.Desired {
-	spec := &pm.Spec
-	identity := spec.Identity
-	if identity == "" {
-		identity = appsv1.IdentityOrdinal
-	}
-	return plan.Desired{
-		Namespace:  pm.Namespace,
-		Name:       pm.Name,
-		UID:        pm.UID,
-		Generation: pm.Generation,
-		NamePrefix: pm.Name,
-		Identity:   identity,
-		Selector:   selector,
-		Replicas:   int(ptr.Deref(spec.Replicas, defaultReplicas)),
-		MinReady:   time.Duration(spec.MinReadySeconds) * time.Second,
-		Paused:     spec.Paused,
-		FailedPods: plan.FailedPods{
-			Limit:   int(ptr.Deref(spec.FailedPods.Limit, defaultCorpses)),
-			Initial: ptr.Deref(spec.FailedPods.Backoff.Initial, metav1.Duration{Duration: defaultInitial}).Duration,
-			Max:     ptr.Deref(spec.FailedPods.Backoff.Max, metav1.Duration{Duration: defaultMax}).Duration,
-		},
-		RevisionHistoryLimit: int(ptr.Deref(spec.RevisionHistoryLimit, defaultHistory)),
-		Update:               update(pm),
-		Restart:              restart(pm),
-		Pin:                  pm.Annotations[appsv1.AnnotationPin],
-		Terminating: plan.Terminating{
-			Policy:  spec.Terminating.Policy,
-			Timeout: ptr.Deref(spec.Terminating.Timeout, metav1.Duration{Duration: defaultTerminating}).Duration,
-		},
-		Reserved:  reserved(pm),
-		Claims:    claims(pm),
-		Finalizer: finalizer(pm),
-		Deletion:  deletion(pm),
-	}
-}
-
-func finalizer(pm *appsv1.PodManager) plan.FinalizerState {
-	if slices.Contains(pm.Finalizers, appsv1.Finalizer) {
-		return plan.FinalizerPresent
-	}
-	return plan.FinalizerMissing
-}
-
-// deletion reads how the user wants the pods treated: --cascade=orphan leaves
-// a finalizer of the API's own on the object and wins over the spec.
-func deletion(pm *appsv1.PodManager) plan.Deletion {
-	switch {
-	case pm.DeletionTimestamp == nil:
-		return plan.DeletionNone
-	case slices.Contains(pm.Finalizers, metav1.FinalizerOrphanDependents):
-		return plan.DeletionCascadeOrphan
-	case pm.Spec.Deletion.Policy == appsv1.DeletionOrphan:
-		return plan.DeletionOrphan
-	}
-	return plan.DeletionDelete
+	return desired.PodManager(owner.(*appsv1.PodManager))
 }

@@ -1,0 +1,130 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package desired says what an owner asks for, in the planner's words: its spec
+// with every default filled in and every percentage counted, its template, and
+// which pods are its own. The controller, the webhook, the command line and
+// the dashboard all read a spec through it, so all of them mean the same.
+package desired
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/observe"
+	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/podrender"
+)
+
+// Defaults for fields that a client other than the API server left empty.
+const (
+	defaultReplicas = 3
+	defaultHistory  = 10
+	defaultCorpses  = 1
+	defaultInitial  = 10 * time.Second
+	defaultMax      = 5 * time.Minute
+
+	defaultTerminating = 30 * time.Second
+	defaultDeadline    = 600
+	defaultResize      = 60
+)
+
+// PodManagerGVK is the kind that the pods of a PodManager name as their
+// controller.
+var PodManagerGVK = appsv1.GroupVersion.WithKind("PodManager")
+
+// PodManager is what a PodManager asks for.
+func PodManager(pm *appsv1.PodManager) observe.Fleet {
+	selector := labels.SelectorFromSet(labels.Set{appsv1.LabelName: pm.Name})
+	ref := podrender.Owner{
+		GVK: PodManagerGVK, Namespace: pm.Namespace, Name: pm.Name, UID: pm.UID,
+		Labels: map[string]string{appsv1.LabelName: pm.Name, appsv1.LabelUID: string(pm.UID)},
+	}
+	return observe.Fleet{
+		Owner:     pm,
+		Ref:       ref,
+		Desired:   podManager(pm, selector.String()),
+		Template:  podrender.Template(pm.Name, pm.Spec.Image, pm.Spec.Template),
+		Status:    pm.Status,
+		Dress:     dress(pm),
+		Claim:     claim(pm, ref),
+		Selector:  selector,
+		OrphanKey: observe.OrphanKey(appsv1.LabelName, pm.Name),
+	}
+}
+
+func podManager(pm *appsv1.PodManager, selector string) plan.Desired {
+	spec := &pm.Spec
+	identity := spec.Identity
+	if identity == "" {
+		identity = appsv1.IdentityOrdinal
+	}
+	return plan.Desired{
+		Namespace:  pm.Namespace,
+		Name:       pm.Name,
+		UID:        pm.UID,
+		Generation: pm.Generation,
+		NamePrefix: pm.Name,
+		Identity:   identity,
+		Selector:   selector,
+		Replicas:   int(ptr.Deref(spec.Replicas, defaultReplicas)),
+		MinReady:   time.Duration(spec.MinReadySeconds) * time.Second,
+		Paused:     spec.Paused,
+		FailedPods: plan.FailedPods{
+			Limit:   int(ptr.Deref(spec.FailedPods.Limit, defaultCorpses)),
+			Initial: ptr.Deref(spec.FailedPods.Backoff.Initial, metav1.Duration{Duration: defaultInitial}).Duration,
+			Max:     ptr.Deref(spec.FailedPods.Backoff.Max, metav1.Duration{Duration: defaultMax}).Duration,
+		},
+		RevisionHistoryLimit: int(ptr.Deref(spec.RevisionHistoryLimit, defaultHistory)),
+		Update:               update(pm),
+		Restart:              restart(pm),
+		Pin:                  pm.Annotations[appsv1.AnnotationPin],
+		Terminating: plan.Terminating{
+			Policy:  spec.Terminating.Policy,
+			Timeout: ptr.Deref(spec.Terminating.Timeout, metav1.Duration{Duration: defaultTerminating}).Duration,
+		},
+		Reserved:  reserved(pm),
+		Claims:    claims(pm),
+		Finalizer: finalizer(pm),
+		Deletion:  deletion(pm),
+	}
+}
+
+func finalizer(pm *appsv1.PodManager) plan.FinalizerState {
+	if slices.Contains(pm.Finalizers, appsv1.Finalizer) {
+		return plan.FinalizerPresent
+	}
+	return plan.FinalizerMissing
+}
+
+// deletion reads how the user wants the pods treated: --cascade=orphan leaves
+// a finalizer of the API's own on the object and wins over the spec.
+func deletion(pm *appsv1.PodManager) plan.Deletion {
+	switch {
+	case pm.DeletionTimestamp == nil:
+		return plan.DeletionNone
+	case slices.Contains(pm.Finalizers, metav1.FinalizerOrphanDependents):
+		return plan.DeletionCascadeOrphan
+	case pm.Spec.Deletion.Policy == appsv1.DeletionOrphan:
+		return plan.DeletionOrphan
+	}
+	return plan.DeletionDelete
+}
