@@ -153,7 +153,7 @@ func addFleet(k fleet.Kind, gvk schema.GroupVersionKind, nameLabel string) func(
 			Metrics:  w.counts,
 			Clock:    clock.RealClock{},
 		})
-		tap, err := w.records.tap(w.mgr, k.Name(), gvk, k.New())
+		tap, err := w.records.tap(w.mgr, k.Name(), gate, k.New())
 		if err != nil {
 			return err
 		}

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/mycompany/pod-operator/internal/controller/crdgate"
 	"github.com/mycompany/pod-operator/pkg/flightrecorder"
 )
 
@@ -36,6 +37,7 @@ const maxPayload = 1 << 20
 type records struct {
 	recorder *flightrecorder.Recorder
 	taps     map[schema.GroupKind]*flightrecorder.Tap
+	gates    map[schema.GroupKind]*crdgate.Gate
 }
 
 func newRecords(o Options) (*records, error) {
@@ -46,11 +48,13 @@ func newRecords(o Options) (*records, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the recorder: %w", err)
 	}
-	return &records{recorder: recorder, taps: map[schema.GroupKind]*flightrecorder.Tap{}}, nil
+	return &records{
+		recorder: recorder, taps: map[schema.GroupKind]*flightrecorder.Tap{}, gates: map[schema.GroupKind]*crdgate.Gate{},
+	}, nil
 }
 
 // tap connects a controller.
-func (r *records) tap(mgr ctrl.Manager, controller string, gvk schema.GroupVersionKind, object client.Object) (*flightrecorder.Tap, error) {
+func (r *records) tap(mgr ctrl.Manager, controller string, gate *crdgate.Gate, object client.Object) (*flightrecorder.Tap, error) {
 	if r == nil {
 		return nil, nil
 	}
@@ -58,7 +62,7 @@ func (r *records) tap(mgr ctrl.Manager, controller string, gvk schema.GroupVersi
 	if err != nil {
 		return nil, err
 	}
-	r.taps[gvk.GroupKind()] = tap
+	r.taps[gate.GVK().GroupKind()], r.gates[gate.GVK().GroupKind()] = tap, gate
 	return tap, nil
 }
 

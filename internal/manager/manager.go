@@ -37,6 +37,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -90,6 +91,10 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 		LeaderElectionNamespace:       o.LeaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       ptr.To(shutdownGrace),
+		// The names are ours and fixed. The check would only keep a second
+		// operator out of a process, or one that was stopped from starting
+		// again.
+		Controller: crconfig.Controller{SkipNameValidation: ptr.To(true)},
 	}
 	var webhooks *webhookServer
 	if o.Webhooks.enabled() {
@@ -108,6 +113,11 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 	if webhooks != nil {
 		if err := addWebhooks(mgr, webhooks, o); err != nil {
 			return nil, err
+		}
+	}
+	if o.Explain.enabled() {
+		if err := addExplain(mgr, records, o); err != nil {
+			return nil, fmt.Errorf("set up the explanations: %w", err)
 		}
 	}
 	return mgr, addProbes(mgr, o)

@@ -53,7 +53,8 @@ type Options struct {
 
 	// Record keeps, in memory, why every fleet was reconciled and what was
 	// done.
-	Record bool
+	Record  bool
+	Explain Explain
 
 	Zap zap.Options
 }
@@ -90,6 +91,7 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	fs.StringVar(&namespaces, "namespaces", "", "The namespaces to watch, separated by commas. Empty means all.")
 	fs.BoolVar(&o.Record, "record", true,
 		"Keep in memory, within 64 MiB, why every fleet was reconciled, what was decided and what was written.")
+	o.Explain.bindFlags(fs)
 	o.Webhooks.bindFlags(fs)
 	o.Zap.BindFlags(fs)
 	err := fs.Parse(args)
@@ -129,7 +131,7 @@ func (o *Options) validate() error {
 	if o.QPS > 0 && o.Burst < 1 {
 		errs = append(errs, fmt.Errorf("--kube-api-burst is %d: it must be at least 1", o.Burst))
 	}
-	errs = append(errs, checkControllers(o.Controllers), o.Webhooks.validate())
+	errs = append(errs, checkControllers(o.Controllers), o.Webhooks.validate(), o.Explain.validate(o))
 	for _, name := range o.Namespaces {
 		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 			errs = append(errs, fmt.Errorf("--namespaces: %q is not a namespace name: %s", name, problems[0]))

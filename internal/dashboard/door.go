@@ -1,0 +1,144 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/apis/apiserver"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	authenticationv1 "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	authorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
+)
+
+// How long the API server's answers are believed. A right that was taken away
+// works for this long.
+const (
+	believeTokens  = 30 * time.Second
+	believeRights  = 10 * time.Second
+	reviewPatience = 10 * time.Second
+)
+
+// Door asks the API server who somebody is and what they may.
+type Door struct {
+	authenticator authenticator.Request
+	authorizer    authorizer.Authorizer
+}
+
+// NewDoor makes a Door that asks with TokenReviews and SubjectAccessReviews.
+func NewDoor(config *rest.Config, httpClient *http.Client) (*Door, error) {
+	tokens, err := authenticationv1.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for token reviews: %w", err)
+	}
+	access, err := authorizationv1.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for access reviews: %w", err)
+	}
+	backoff := &wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 3}
+	door := &Door{}
+	door.authenticator, _, err = authenticatorfactory.DelegatingAuthenticatorConfig{
+		Anonymous:                &apiserver.AnonymousAuthConfig{Enabled: false},
+		CacheTTL:                 believeTokens,
+		TokenAccessReviewClient:  tokens,
+		TokenAccessReviewTimeout: reviewPatience,
+		WebhookRetryBackoff:      backoff,
+	}.New()
+	if err != nil {
+		return nil, fmt.Errorf("set up authentication: %w", err)
+	}
+	door.authorizer, err = authorizerfactory.DelegatingAuthorizerConfig{
+		SubjectAccessReviewClient: access,
+		AllowCacheTTL:             believeRights,
+		DenyCacheTTL:              believeRights,
+		WebhookRetryBackoff:       backoff,
+	}.New()
+	if err != nil {
+		return nil, fmt.Errorf("set up authorization: %w", err)
+	}
+	return door, nil
+}
+
+type visitorKey struct{}
+
+// visitor is who asks; authenticated puts them there.
+func visitor(ctx context.Context) user.Info {
+	u, _ := ctx.Value(visitorKey{}).(user.Info)
+	return u
+}
+
+// authenticated lets only those through whom the API server knows.
+func (d *Door) authenticated(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		response, ok, err := d.authenticator.AuthenticateRequest(r)
+		switch {
+		// The authenticator has no type for a token that is none.
+		case err != nil && !strings.Contains(err.Error(), "invalid bearer token"):
+			refuse(w, http.StatusServiceUnavailable, "The API server could not be asked who you are. Try again.")
+		case err != nil || !ok:
+			w.Header().Set("WWW-Authenticate", `Bearer realm="pod-operator"`)
+			refuse(w, http.StatusUnauthorized, "The API server does not know this token. Make one with: kubectl create token SERVICEACCOUNT")
+		default:
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitorKey{}, response.User)))
+		}
+	})
+}
+
+// may asks whether the visitor may do something.
+func (d *Door) may(ctx context.Context, attributes authorizer.AttributesRecord) (bool, error) {
+	attributes.User = visitor(ctx)
+	if attributes.User == nil {
+		return false, nil
+	}
+	decision, _, err := d.authorizer.Authorize(ctx, attributes)
+	if err != nil {
+		return false, fmt.Errorf("ask whether %s may %s %s: %w", attributes.User.GetName(), attributes.Verb, attributes.Resource, err)
+	}
+	return decision == authorizer.DecisionAllow, nil
+}
+
+// nonResource lets those through who may get the URL's path.
+func (d *Door) nonResource(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ok, err := d.may(r.Context(), authorizer.AttributesRecord{Verb: "get", Path: r.URL.Path})
+		if !admitted(w, ok, err, fmt.Sprintf("get %s", r.URL.Path), visitor(r.Context())) {
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// admitted answers for those who may not.
+func admitted(w http.ResponseWriter, ok bool, err error, what string, who user.Info) bool {
+	switch {
+	case err != nil:
+		refuse(w, http.StatusServiceUnavailable, "The API server could not be asked what you may. Try again.")
+	case !ok:
+		refuse(w, http.StatusForbidden, fmt.Sprintf("%s may not %s.", who.GetName(), what))
+	}
+	return err == nil && ok
+}

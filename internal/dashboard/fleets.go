@@ -1,0 +1,318 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/desired"
+	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/view"
+	"github.com/mycompany/pod-operator/pkg/flightrecorder"
+)
+
+// Fleet is a PodManager in numbers.
+type Fleet struct {
+	Namespace       string    `json:"namespace"`
+	Name            string    `json:"name"`
+	UID             types.UID `json:"uid"`
+	Desired         int32     `json:"desired"`
+	Live            int32     `json:"live"`
+	Ready           int32     `json:"ready"`
+	Updated         int32     `json:"updated"`
+	Available       int32     `json:"available"`
+	Terminating     int32     `json:"terminating"`
+	CurrentRevision string    `json:"currentRevision,omitempty"`
+	UpdateRevision  string    `json:"updateRevision,omitempty"`
+	Paused          bool      `json:"paused,omitempty"`
+	// State is the condition that says most: Stalled, Reconciling or Ready.
+	State   string `json:"state,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// Detail is a PodManager with all that belongs to it.
+type Detail struct {
+	Fleet
+	Pods      []Pod           `json:"pods"`
+	Revisions []plan.Revision `json:"revisions"`
+	Blocked   []plan.Blocked  `json:"blocked"`
+	History   []Deed          `json:"history"`
+	// MayReconcile: the visitor may ask for a reconcile.
+	MayReconcile bool `json:"mayReconcile"`
+}
+
+// Pod is a pod on the page.
+type Pod struct {
+	Name     string    `json:"name"`
+	State    PodState  `json:"state"`
+	Revision string    `json:"revision,omitempty"`
+	Node     string    `json:"node,omitempty"`
+	Zone     string    `json:"zone,omitempty"`
+	Restarts int       `json:"restarts,omitempty"`
+	Created  time.Time `json:"created"`
+	// Note is why it is not ready, or who holds it.
+	Note string `json:"note,omitempty"`
+}
+
+// PodState is what a tile's colour says.
+type PodState string
+
+// The states, of which a pod has the first that fits.
+const (
+	PodTerminating PodState = "terminating"
+	PodLost        PodState = "lost"
+	PodFailed      PodState = "failed"
+	PodChanging    PodState = "changing"
+	PodReady       PodState = "ready"
+	PodWaiting     PodState = "waiting"
+	PodStarting    PodState = "starting"
+)
+
+// Deed is an entry of the PodManager's own history, which outlives the
+// recorder.
+type Deed struct {
+	Time time.Time `json:"time"`
+	Text string    `json:"text"`
+}
+
+func fleetOf(pm *appsv1.PodManager) Fleet {
+	st := &pm.Status
+	f := Fleet{
+		Namespace: pm.Namespace, Name: pm.Name, UID: pm.UID, Live: st.CurrentReplicas, Ready: st.ReadyReplicas,
+		Updated: st.UpdatedReplicas, Available: st.AvailableReplicas, Terminating: st.TerminatingReplicas,
+		CurrentRevision: st.CurrentRevision, UpdateRevision: st.UpdateRevision, Paused: pm.Spec.Paused,
+	}
+	if pm.Spec.Replicas != nil {
+		f.Desired = *pm.Spec.Replicas
+	}
+	for _, kind := range []string{appsv1.ConditionStalled, appsv1.ConditionReconciling, appsv1.ConditionReady} {
+		for _, c := range st.Conditions {
+			if c.Type == kind && f.State == "" {
+				f.State, f.Reason, f.Message = c.Type, c.Reason, c.Message
+			}
+		}
+	}
+	return f
+}
+
+func podOf(p plan.Pod) Pod {
+	pod := Pod{
+		Name: p.Name, Revision: p.Revision, Node: p.Node, Zone: p.Zone, Restarts: p.Restarts, Created: p.Created,
+		State: PodStarting, Note: p.Waiting,
+	}
+	switch {
+	case p.Terminating:
+		pod.State = PodTerminating
+	case p.NodeState != plan.NodePresent:
+		pod.State, pod.Note = PodLost, "its node is "+string(p.NodeState)
+	case p.Phase == corev1.PodFailed || p.Phase == corev1.PodSucceeded:
+		pod.State, pod.Note = PodFailed, p.Reason
+	case p.Changing || p.Gate == plan.GateShut:
+		pod.State = PodChanging
+	case p.Ready:
+		pod.State = PodReady
+	case p.Waiting != "":
+		pod.State = PodWaiting
+	}
+	if p.HoldDelete != nil {
+		pod.Note = "held from deletion by " + *p.HoldDelete
+	} else if p.HoldUpdate != nil {
+		pod.Note = "held from changes by " + *p.HoldUpdate
+	}
+	return pod
+}
+
+// podManagers are all that the cache has.
+func (s *Server) podManagers(ctx context.Context) ([]appsv1.PodManager, error) {
+	if !s.PodManagers.Served() {
+		return nil, nil
+	}
+	var list appsv1.PodManagerList
+	if err := s.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list the PodManagers: %w", err)
+	}
+	return list.Items, nil
+}
+
+// listFleets lists what the visitor may list: everything, or the namespaces in
+// which they may.
+func (s *Server) listFleets(w http.ResponseWriter, r *http.Request) {
+	ctx := r.Context()
+	managers, err := s.podManagers(ctx)
+	if err != nil {
+		refuse(w, http.StatusServiceUnavailable, err.Error())
+		return
+	}
+	may, err := s.reach(ctx, "list", s.PodManagers)
+	if err != nil {
+		admitted(w, false, err, "", visitor(ctx))
+		return
+	}
+	fleets, asked := []Fleet{}, false
+	for i := range managers {
+		pm := &managers[i]
+		ok, err := may(pm.Namespace)
+		if err != nil {
+			admitted(w, false, err, "", visitor(ctx))
+			return
+		}
+		asked = asked || ok
+		if ok {
+			fleets = append(fleets, fleetOf(pm))
+		}
+	}
+	// Nobody shall take "you may not see them" for "there are none".
+	if len(managers) > 0 && !asked {
+		admitted(w, false, nil, "list podmanagers in any namespace that has one", visitor(ctx))
+		return
+	}
+	slices.SortFunc(fleets, func(a, b Fleet) int {
+		if a.Namespace != b.Namespace {
+			return compare(a.Namespace, b.Namespace)
+		}
+		return compare(a.Name, b.Name)
+	})
+	answer(w, http.StatusOK, map[string]any{"items": fleets})
+}
+
+func compare(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// reach tells namespace by namespace where the visitor may, asking once for
+// each; whoever may everywhere is asked about once.
+func (s *Server) reach(ctx context.Context, verb string, kind Kind) (func(namespace string) (bool, error), error) {
+	everywhere, err := s.mayOn(ctx, verb, kind, "", "")
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	return func(namespace string) (bool, error) {
+		if everywhere {
+			return true, nil
+		}
+		if ok, asked := known[namespace]; asked {
+			return ok, nil
+		}
+		ok, err := s.mayOn(ctx, verb, kind, namespace, "")
+		if err == nil {
+			known[namespace] = ok
+		}
+		return ok, err
+	}, nil
+}
+
+// enter finds the PodManager of a request for a visitor who has the verb on it.
+// Rights come first, so that nobody learns what exists.
+func (s *Server) enter(w http.ResponseWriter, r *http.Request, verb string) *appsv1.PodManager {
+	key := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
+	ok, err := s.mayOn(r.Context(), verb, s.PodManagers, key.Namespace, key.Name)
+	if !admitted(w, ok, err, fmt.Sprintf("%s the PodManager %s", verb, key), visitor(r.Context())) {
+		return nil
+	}
+	pm := &appsv1.PodManager{}
+	if s.PodManagers.Served() {
+		err = s.Cache.Get(r.Context(), key, pm)
+	} else {
+		err = apierrors.NewNotFound(s.PodManagers.Resource.GroupResource(), key.Name)
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		refuse(w, http.StatusNotFound, fmt.Sprintf("There is no PodManager %s.", key))
+		return nil
+	case err != nil:
+		refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("read PodManager %s: %v", key, err))
+		return nil
+	}
+	return pm
+}
+
+func (s *Server) showFleet(w http.ResponseWriter, r *http.Request) {
+	pm := s.enter(w, r, "get")
+	if pm == nil {
+		return
+	}
+	fleet := desired.PodManager(pm)
+	seen, err := s.observer.Observe(r.Context(), fleet)
+	if err != nil {
+		refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("look at PodManager %s/%s: %v", pm.Namespace, pm.Name, err))
+		return
+	}
+	mayReconcile, err := s.mayOn(r.Context(), "update", s.PodManagers, pm.Namespace, pm.Name)
+	if err != nil {
+		admitted(w, false, err, "", visitor(r.Context()))
+		return
+	}
+	decision := plan.Plan(fleet.Desired, seen.Observed, s.Clock.Now())
+	d := Detail{
+		Fleet: fleetOf(pm), Pods: make([]Pod, len(seen.Observed.Pods)), Revisions: seen.Observed.Revisions,
+		Blocked: append([]plan.Blocked{}, decision.Blocked...), History: []Deed{}, MayReconcile: mayReconcile,
+	}
+	for i, p := range seen.Observed.Pods {
+		d.Pods[i] = podOf(p)
+	}
+	for _, entry := range pm.Status.History {
+		d.History = append(d.History, Deed{Time: entry.Time.Time, Text: view.Sentence(entry)})
+	}
+	answer(w, http.StatusOK, d)
+}
+
+func (s *Server) showSamples(w http.ResponseWriter, r *http.Request) {
+	if pm := s.enter(w, r, "get"); pm != nil {
+		answer(w, http.StatusOK, map[string]any{"items": s.samples.of(pm.UID)})
+	}
+}
+
+// reconcile asks for one, in the visitor's name.
+func (s *Server) reconcile(w http.ResponseWriter, r *http.Request) {
+	pm := s.enter(w, r, "update")
+	if pm == nil {
+		return
+	}
+	err := s.PodManagers.Tap.Enqueue(flightrecorder.Manual{
+		Request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(pm)},
+		User:    visitor(r.Context()).GetName(),
+		Reason:  "asked for over HTTP",
+	})
+	switch {
+	case errors.Is(err, flightrecorder.ErrNotStarted):
+		refuse(w, http.StatusServiceUnavailable, "This replica of the operator is not the one that works. Ask the leader.")
+	case err != nil:
+		refuse(w, http.StatusInternalServerError, err.Error())
+	default:
+		answer(w, http.StatusAccepted, map[string]string{"message": "asked for"})
+	}
+}

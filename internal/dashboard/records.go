@@ -1,0 +1,251 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mycompany/pod-operator/internal/flight"
+	"github.com/mycompany/pod-operator/pkg/flightrecorder"
+)
+
+const (
+	maxRecords = 500
+	maxStreams = 64
+	// streamFor ends a stream, so that its reader has to show a token that
+	// is still good.
+	streamFor  = 10 * time.Minute
+	streamBeat = 15 * time.Second
+)
+
+// Entry is a record with the words for it.
+type Entry struct {
+	*flightrecorder.Record
+	// Payload takes the place of the record's: without what was observed.
+	Payload *flight.Flight `json:"payload,omitempty"`
+	// Summary tells what was done, Causes why it was looked at.
+	Summary string   `json:"summary"`
+	Causes  []string `json:"causes"`
+}
+
+func entryOf(record *flightrecorder.Record, whole bool) (Entry, error) {
+	f, err := flight.Of(record)
+	if err != nil {
+		return Entry{}, err
+	}
+	e := Entry{Record: record, Payload: f, Summary: flight.Summary(record, f), Causes: flight.Causes(record)}
+	if f != nil && !whole {
+		f.Observed, f.Decision.Live = nil, nil
+	}
+	return e, nil
+}
+
+// readQuery reads object=NAMESPACE/NAME, kind=, pod=NAMESPACE/NAME, before=,
+// limit= and writes=true.
+func readQuery(values url.Values) (flightrecorder.Query, error) {
+	q := flightrecorder.Query{Kind: values.Get("kind"), WithWrites: values.Get("writes") == "true"}
+	if q.Kind == "" {
+		q.Kind = "PodManager"
+	}
+	if object := values.Get("object"); object != "" {
+		namespace, name, ok := strings.Cut(object, "/")
+		if !ok || namespace == "" || name == "" {
+			return q, fmt.Errorf("object=%q is not NAMESPACE/NAME", object)
+		}
+		q.Namespace, q.Name = namespace, name
+	}
+	if pod := values.Get("pod"); pod != "" {
+		namespace, name, ok := strings.Cut(pod, "/")
+		if !ok || namespace == "" || name == "" {
+			return q, fmt.Errorf("pod=%q is not NAMESPACE/NAME", pod)
+		}
+		q.Touching = &flightrecorder.ObjectRef{Kind: "Pod", Namespace: namespace, Name: name}
+		q.Namespace = namespace
+	}
+	if before := values.Get("before"); before != "" {
+		n, err := strconv.ParseUint(before, 10, 64)
+		if err != nil {
+			return q, fmt.Errorf("before=%q is not a number", before)
+		}
+		q.Before = n
+	}
+	q.Limit = flightrecorder.DefaultLimit
+	if limit := values.Get("limit"); limit != "" {
+		n, err := strconv.Atoi(limit)
+		if err != nil || n < 1 || n > maxRecords {
+			return q, fmt.Errorf("limit=%q is not a number from 1 to %d", limit, maxRecords)
+		}
+		q.Limit = n
+	}
+	return q, nil
+}
+
+// asked reads the query of a request and finds out which of the records the
+// visitor may see: those of objects they may get.
+func (s *Server) asked(w http.ResponseWriter, r *http.Request) (q flightrecorder.Query, may func(*flightrecorder.Record) bool, ok bool) {
+	q, err := readQuery(r.URL.Query())
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return q, nil, false
+	}
+	kind, known := s.kindOf(q.Kind)
+	if !known {
+		refuse(w, http.StatusBadRequest, fmt.Sprintf("kind=%q has no records", q.Kind))
+		return q, nil, false
+	}
+	ctx := r.Context()
+	if q.Namespace != "" {
+		granted, err := s.mayOn(ctx, "get", kind, q.Namespace, q.Name)
+		if !admitted(w, granted, err, strings.TrimSpace(fmt.Sprintf("get %s in %s %s", kind.Resource.Resource, q.Namespace, q.Name)), visitor(ctx)) {
+			return q, nil, false
+		}
+	}
+	return q, func(record *flightrecorder.Record) bool { return s.mayRead(ctx, record) }, true
+}
+
+// mayRead asks each time: the door remembers the answers for a moment, and a
+// stream outlives the right it was opened with.
+func (s *Server) mayRead(ctx context.Context, record *flightrecorder.Record) bool {
+	kind, known := s.kindOf(record.Object.Kind)
+	if !known {
+		return false
+	}
+	ok, err := s.mayOn(ctx, "get", kind, record.Object.Namespace, record.Object.Name)
+	return err == nil && ok
+}
+
+func (s *Server) listRecords(w http.ResponseWriter, r *http.Request) {
+	q, may, ok := s.asked(w, r)
+	if !ok {
+		return
+	}
+	entries := []Entry{}
+	for _, record := range s.Recorder.Query(q) {
+		if !may(record) {
+			continue
+		}
+		e, err := entryOf(record, false)
+		if err != nil {
+			refuse(w, http.StatusInternalServerError, err.Error())
+			return
+		}
+		entries = append(entries, e)
+	}
+	answer(w, http.StatusOK, map[string]any{"items": entries})
+}
+
+// showRecord shows all of one record. One that the visitor may not see is as
+// unknown as one that does not exist.
+func (s *Server) showRecord(w http.ResponseWriter, r *http.Request) {
+	record, ok := s.Recorder.Get(r.PathValue("id"))
+	if !ok || !s.mayRead(r.Context(), record) {
+		refuse(w, http.StatusNotFound, "There is no such record, it had to make room for newer ones, or you may not see its object.")
+		return
+	}
+	e, err := entryOf(record, true)
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	answer(w, http.StatusOK, e)
+}
+
+// streamRecords sends the records as they come, oldest first, beginning with
+// the newest limit of those there are.
+func (s *Server) streamRecords(w http.ResponseWriter, r *http.Request) {
+	q, may, ok := s.asked(w, r)
+	if !ok {
+		return
+	}
+	select {
+	case s.streams <- struct{}{}:
+		defer func() { <-s.streams }()
+	default:
+		refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("%d streams are open; no more than that.", maxStreams))
+		return
+	}
+	subscription, earlier := s.Recorder.Subscribe(q, flightrecorder.MaxSubscriptionBuffer)
+	defer subscription.Close()
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := &stream{w: w, flush: http.NewResponseController(w)}
+	for i := len(earlier) - 1; i >= 0; i-- {
+		if may(earlier[i]) {
+			out.send(earlier[i])
+		}
+	}
+	out.beat()
+	end, beat := s.Clock.NewTimer(streamFor), s.Clock.NewTicker(streamBeat)
+	defer end.Stop()
+	defer beat.Stop()
+	for out.err == nil {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-end.C():
+			return
+		case <-beat.C():
+			out.beat()
+		case record, open := <-subscription.C:
+			if !open {
+				return
+			}
+			if may(record) {
+				out.send(record)
+			}
+		}
+	}
+}
+
+// stream writes server-sent events until the reader is gone.
+type stream struct {
+	w     http.ResponseWriter
+	flush *http.ResponseController
+	err   error
+}
+
+func (s *stream) send(record *flightrecorder.Record) {
+	e, err := entryOf(record, false)
+	if err != nil {
+		s.err = err
+		return
+	}
+	raw, err := json.Marshal(e)
+	if err != nil {
+		s.err = err
+		return
+	}
+	s.write("id: %s\nevent: record\ndata: %s\n\n", record.ID, raw)
+}
+
+// beat keeps the connection open through proxies that close idle ones.
+func (s *stream) beat() { s.write(": beat\n\n") }
+
+func (s *stream) write(format string, args ...any) {
+	if s.err != nil {
+		return
+	}
+	if _, s.err = fmt.Fprintf(s.w, format, args...); s.err == nil {
+		s.err = s.flush.Flush()
+	}
+}

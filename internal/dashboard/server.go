@@ -1,0 +1,193 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package dashboard is the operator's HTTP side: what the recorder knows, as
+// JSON and as a stream, the page that shows it, and the way to ask for a
+// reconcile.
+//
+// The page itself is public and empty; everything it shows comes from /api,
+// where each request brings a bearer token. The token is reviewed by the API
+// server, and what its owner may see or do is asked of the API server for that
+// owner and that object, never for the operator. There are no cookies, so no
+// other site can ask in somebody's name; requests that another site makes are
+// refused all the same.
+//
+// Whoever may get a PodManager sees its pods as the planner does: names, states
+// and places, never their specs.
+package dashboard
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"io/fs"
+	"net/http"
+	"net/http/pprof"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mycompany/pod-operator/internal/observe"
+	"github.com/mycompany/pod-operator/pkg/flightrecorder"
+)
+
+//go:embed page
+var pageFiles embed.FS
+
+// Kind is a kind whose records are shown.
+type Kind struct {
+	Resource schema.GroupVersionResource
+	// Kind is the name in records.
+	Kind string
+	// Served tells whether the kind is installed now.
+	Served func() bool
+	Tap    *flightrecorder.Tap
+}
+
+// Parts is what a Server is made of.
+type Parts struct {
+	Door     *Door
+	Cache    client.Reader
+	Live     client.Reader
+	Recorder *flightrecorder.Recorder
+	// PodManagers is the kind that has a page of its own; Others have only
+	// records.
+	PodManagers Kind
+	Others      []Kind
+	Clock       clock.WithTicker
+}
+
+// Server answers.
+type Server struct {
+	Parts
+	observer *observe.Observer
+	samples  *sampler
+	streams  chan struct{}
+}
+
+// New makes a Server.
+func New(p Parts) *Server {
+	return &Server{
+		Parts: p,
+		// It plans nothing that is carried out, so that a cache that is a
+		// moment behind is good enough: the ledger stays empty.
+		observer: observe.New(p.Cache, p.Live, observe.NewLedger(p.Clock)),
+		samples:  newSampler(),
+		streams:  make(chan struct{}, maxStreams),
+	}
+}
+
+// Handler is the whole server.
+func (s *Server) Handler() (http.Handler, error) {
+	files, err := fs.Sub(pageFiles, "page")
+	if err != nil {
+		return nil, err
+	}
+	api := http.NewServeMux()
+	api.HandleFunc("GET /api/whoami", s.whoami)
+	api.HandleFunc("GET /api/podmanagers", s.listFleets)
+	api.HandleFunc("GET /api/podmanagers/{namespace}/{name}", s.showFleet)
+	api.HandleFunc("GET /api/podmanagers/{namespace}/{name}/samples", s.showSamples)
+	api.HandleFunc("POST /api/podmanagers/{namespace}/{name}/reconcile", s.reconcile)
+	api.HandleFunc("GET /api/records", s.listRecords)
+	api.HandleFunc("GET /api/records/stream", s.streamRecords)
+	api.HandleFunc("GET /api/records/{id}", s.showRecord)
+
+	profiles := http.NewServeMux()
+	profiles.HandleFunc("GET /debug/pprof/", pprof.Index)
+	profiles.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	profiles.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	profiles.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	profiles.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+
+	all := http.NewServeMux()
+	all.Handle("/", http.FileServerFS(files))
+	all.Handle("/api/", s.Door.authenticated(api))
+	all.Handle("/debug/pprof/", s.Door.authenticated(s.Door.nonResource(profiles)))
+	return withHeaders(sameOrigin(all)), nil
+}
+
+// policy lets the page load what the operator serves and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+func withHeaders(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// sameOrigin refuses what another site asks for, reads included. Programs that
+// are no browsers say nothing of their origin and pass.
+func sameOrigin(next http.Handler) http.Handler {
+	writes := http.NewCrossOriginProtection().Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		site := r.Header.Get("Sec-Fetch-Site")
+		navigation := r.Header.Get("Sec-Fetch-Mode") == "navigate"
+		if !navigation && (site == "cross-site" || site == "same-site") {
+			refuse(w, http.StatusForbidden, "This answers its own page only, not other sites.")
+			return
+		}
+		writes.ServeHTTP(w, r)
+	})
+}
+
+// refusal is the body of every error.
+type refusal struct {
+	Message string `json:"message"`
+}
+
+func refuse(w http.ResponseWriter, code int, message string) {
+	answer(w, code, refusal{Message: message})
+}
+
+func answer(w http.ResponseWriter, code int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(body) // a visitor who left needs no answer
+}
+
+func (s *Server) whoami(w http.ResponseWriter, r *http.Request) {
+	answer(w, http.StatusOK, map[string]string{"user": visitor(r.Context()).GetName()})
+}
+
+// mayOn asks about an object of a kind; no name means all of a namespace, no
+// namespace the whole cluster.
+func (s *Server) mayOn(ctx context.Context, verb string, kind Kind, namespace, name string) (bool, error) {
+	return s.Door.may(ctx, authorizer.AttributesRecord{
+		Verb: verb, Namespace: namespace, Name: name, ResourceRequest: true,
+		APIGroup: kind.Resource.Group, APIVersion: kind.Resource.Version, Resource: kind.Resource.Resource,
+	})
+}
+
+// kindOf finds a kind by its name in records.
+func (s *Server) kindOf(name string) (Kind, bool) {
+	for _, k := range append([]Kind{s.PodManagers}, s.Others...) {
+		if k.Kind == name {
+			return k, true
+		}
+	}
+	return Kind{}, false
+}

@@ -1,0 +1,184 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package flight
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/pkg/flightrecorder"
+)
+
+// maxNames is how many pods a sentence names.
+const maxNames = 3
+
+// deeds are the past tenses of the verbs, for one object and for several.
+var deeds = map[plan.Verb]string{
+	plan.AddFinalizer: "added the finalizer", plan.RemoveFinalizer: "took the finalizer off",
+	plan.CreateRevision: "stored revision", plan.RenumberRevision: "renumbered revision", plan.DeleteRevision: "forgot revision",
+	plan.AdoptPod: "adopted", plan.ReleasePod: "let go", plan.OrphanPod: "orphaned",
+	plan.OpenGate: "put into service", plan.ShutGate: "took out of service",
+	plan.ResizePod: "resized in place", plan.UpdatePod: "changed in place",
+	plan.TellHolder: "told the holder of", plan.EvictPod: "evicted", plan.DeletePod: "deleted", plan.CreatePod: "created",
+	plan.CreateClaim: "made the claim", plan.DeleteClaim: "deleted the claim",
+}
+
+// Summary tells in a sentence what a reconcile did.
+func Summary(record *flightrecorder.Record, f *Flight) string {
+	var parts []string
+	if f != nil {
+		parts = f.deeds()
+		if len(parts) == 0 && len(f.Decision.Blocked) > 0 {
+			b := f.Decision.Blocked[0]
+			parts = append(parts, fmt.Sprintf("held back by %s: %s", b.By, strings.TrimSuffix(b.Message, ".")))
+		}
+		if n := len(f.Undone); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d not done (%s)", n, why(f.Undone[0])))
+		}
+	}
+	if record.Error != "" {
+		parts = append(parts, "failed: "+record.Error)
+	}
+	switch {
+	case len(parts) > 0:
+	case f == nil && record.Outcome == flightrecorder.OutcomeRequeueAfter:
+		parts = append(parts, "waited for the cache to catch up")
+	case f == nil:
+		parts = append(parts, "found nothing to decide")
+	case len(record.Writes) > 0:
+		parts = append(parts, "brought the status up to date")
+	default:
+		parts = append(parts, "looked, and nothing was to be done")
+	}
+	text := strings.Join(parts, "; ")
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+func why(u Undone) string {
+	if u.Cause != "" {
+		return u.Cause
+	}
+	return string(u.Result)
+}
+
+// deeds tells the actions, those of the same verb and reason together.
+func (f *Flight) deeds() []string {
+	type key struct {
+		verb   plan.Verb
+		reason string
+	}
+	var order []key
+	names := map[key][]string{}
+	for _, a := range f.Decision.Actions {
+		if slices.ContainsFunc(f.Undone, func(u Undone) bool { return u.Verb == a.Verb && u.Pod == a.Pod }) {
+			continue
+		}
+		k := key{a.Verb, a.Why.Reason}
+		if _, seen := names[k]; !seen {
+			order = append(order, k)
+		}
+		names[k] = append(names[k], objectOf(a))
+	}
+	var parts []string
+	for _, k := range order {
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s", deeds[k.verb], list(names[k])))+fmt.Sprintf(" [%s]", k.reason))
+	}
+	return parts
+}
+
+func objectOf(a plan.Action) string {
+	switch a.Verb {
+	case plan.CreateRevision, plan.RenumberRevision, plan.DeleteRevision:
+		return a.Revision
+	case plan.CreateClaim, plan.DeleteClaim:
+		return a.Claim
+	}
+	return a.Pod
+}
+
+func list(names []string) string {
+	if len(names) <= maxNames {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
+}
+
+// Causes tells in a sentence each why a reconcile ran.
+func Causes(record *flightrecorder.Record) []string {
+	causes := make([]string, 0, len(record.Triggers))
+	for i := range record.Triggers {
+		causes = append(causes, cause(&record.Triggers[i]))
+	}
+	if record.TriggersDropped > 0 {
+		causes = append(causes, fmt.Sprintf("and %d events more", record.TriggersDropped))
+	}
+	return causes
+}
+
+func cause(t *flightrecorder.Trigger) string {
+	text := ""
+	switch t.Kind {
+	case flightrecorder.TriggerManual:
+		text = fmt.Sprintf("%s asked for it", t.User)
+	case flightrecorder.TriggerRequeueAfter:
+		text = fmt.Sprintf("the run before wanted another look after %s", time.Duration(t.Delay).Round(time.Millisecond))
+	case flightrecorder.TriggerRetry, flightrecorder.TriggerRequeue:
+		text = fmt.Sprintf("the run before failed, this is try %d", t.Attempt+1)
+	case flightrecorder.TriggerStartup:
+		text = "the operator started and found " + about(t)
+	case flightrecorder.TriggerResync:
+		text = "the periodic second look at " + about(t)
+	case flightrecorder.TriggerCreate:
+		text = about(t) + " was created" + by(t)
+	case flightrecorder.TriggerDelete:
+		text = about(t) + " is gone"
+	case flightrecorder.TriggerUpdate:
+		text = about(t) + " changed" + by(t)
+	default:
+		text = "somebody woke it and did not say why"
+	}
+	if t.Count > 1 {
+		text += fmt.Sprintf(" (%d events)", t.Count)
+	}
+	return text
+}
+
+func about(t *flightrecorder.Trigger) string {
+	if t.Object == nil {
+		return "an object"
+	}
+	return t.Object.Kind + " " + t.Object.Name
+}
+
+// by tells who wrote, and which fields.
+func by(t *flightrecorder.Trigger) string {
+	var parts []string
+	for _, c := range t.Changes {
+		part := ""
+		if c.Manager != "" {
+			part = " by " + c.Manager
+		}
+		if len(c.Fields) > 0 {
+			part += ": " + list(c.Fields)
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ";")
+}

@@ -1,0 +1,165 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package manager
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
+	"github.com/mycompany/pod-operator/internal/controller/imoocpod"
+	"github.com/mycompany/pod-operator/internal/controller/podmanager"
+	"github.com/mycompany/pod-operator/internal/dashboard"
+)
+
+// Explain are the options of the HTTP side.
+type Explain struct {
+	// Address is where it listens; empty and 0 turn it off.
+	Address string
+	// CertDir holds tls.crt and tls.key. Empty makes a self-signed pair.
+	CertDir string
+}
+
+func (e *Explain) bindFlags(fs *flag.FlagSet) {
+	fs.StringVar(&e.Address, "explain-bind-address", "0",
+		"The address of the page and the API that explain what was done, over HTTPS, to those whom the API server "+
+			"authenticates and authorizes; for example :8444. 0 turns them off.")
+	fs.StringVar(&e.CertDir, "explain-cert-path", "",
+		"A folder with tls.crt and tls.key for them. Empty makes a self-signed certificate.")
+}
+
+func (e *Explain) enabled() bool { return e.Address != "" && e.Address != "0" }
+
+func (e *Explain) validate(o *Options) error {
+	if !e.enabled() {
+		return nil
+	}
+	var errs []error
+	if !o.Record {
+		errs = append(errs, errors.New("--explain-bind-address has nothing to explain with --record=false"))
+	}
+	if len(o.Controllers) > 0 && !slices.Contains(o.Controllers, podmanager.Kind{}.Name()) {
+		errs = append(errs, errors.New("--explain-bind-address explains PodManagers: --controllers leaves them out"))
+	}
+	if _, _, err := net.SplitHostPort(e.Address); err != nil {
+		errs = append(errs, fmt.Errorf("--explain-bind-address is %q: give HOST:PORT or :PORT, or 0 to turn it off", e.Address))
+	}
+	return errors.Join(errs...)
+}
+
+// addExplain adds the HTTP side to the manager.
+func addExplain(mgr ctrl.Manager, records *records, o Options) error {
+	door, err := dashboard.NewDoor(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return err
+	}
+	parts := dashboard.Parts{
+		Door: door, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: records.recorder, Clock: clock.RealClock{},
+		PodManagers: records.kind(podmanager.GVK, appsv1.GroupVersion.WithResource("podmanagers")),
+	}
+	if records.taps[imoocpod.GVK.GroupKind()] != nil {
+		parts.Others = append(parts.Others, records.kind(imoocpod.GVK, batchv1alpha1.GroupVersion.WithResource("imoocpods")))
+	}
+	server := dashboard.New(parts)
+	handler, err := server.Handler()
+	if err != nil {
+		return err
+	}
+	return mgr.Add(everyReplica(func(ctx context.Context) error {
+		if !mgr.GetCache().WaitForCacheSync(ctx) {
+			return nil
+		}
+		go server.Sample(ctx)
+		return serveExplain(ctx, handler, o)
+	}))
+}
+
+func (r *records) kind(gvk schema.GroupVersionKind, resource schema.GroupVersionResource) dashboard.Kind {
+	served := func() bool { return false }
+	if gate := r.gates[gvk.GroupKind()]; gate != nil {
+		served = gate.IsOpen
+	}
+	return dashboard.Kind{Resource: resource, Kind: gvk.Kind, Served: served, Tap: r.taps[gvk.GroupKind()]}
+}
+
+// serveExplain serves until the context ends. Streams end with it.
+func serveExplain(ctx context.Context, handler http.Handler, o Options) error {
+	config, err := explainTLS(ctx, o)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{
+		Addr: o.Explain.Address, Handler: handler, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	if !o.EnableHTTP2 {
+		server.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){}
+	}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if err := server.ListenAndServeTLS("", ""); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the explanations on %s: %w", o.Explain.Address, err)
+	}
+	return nil
+}
+
+// explainTLS takes the certificate from its folder, and again when it is
+// renewed, or makes one.
+func explainTLS(ctx context.Context, o Options) (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	if o.EnableHTTP2 {
+		config.NextProtos = []string{"h2", "http/1.1"}
+	}
+	if dir := o.Explain.CertDir; dir != "" {
+		watcher, err := certwatcher.New(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
+		if err != nil {
+			return nil, fmt.Errorf("read the certificate in %s: %w", dir, err)
+		}
+		go func() {
+			if err := watcher.Start(ctx); err != nil {
+				ctrl.LoggerFrom(ctx).Error(err, "The certificate is not read again when it is renewed", "folder", dir)
+			}
+		}()
+		config.GetCertificate = watcher.GetCertificate
+		return config, nil
+	}
+	certificate, key, err := certutil.GenerateSelfSignedCertKey("localhost", []net.IP{{127, 0, 0, 1}}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("make a self-signed certificate: %w", err)
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		return nil, fmt.Errorf("use the self-signed certificate: %w", err)
+	}
+	config.Certificates = []tls.Certificate{pair}
+	return config, nil
+}
