@@ -50,6 +50,9 @@ type operator struct {
 	args    []string // on top of ours
 	started func(process) error
 	say     func(format string, args ...any)
+	// explain is the port of the page; one for all restarts, so that a tab
+	// that is open finds the operator again.
+	explain int
 }
 
 // login writes the kubeconfig the operator uses: its own ServiceAccount, with
@@ -102,6 +105,7 @@ func (o *operator) start(ctx context.Context) (*localkube.Process, error) {
 			fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", probes),
 			fmt.Sprintf("--webhook-bind-address=127.0.0.1:%d", webhooks),
 			fmt.Sprintf("--webhook-url=https://127.0.0.1:%d", webhooks),
+			fmt.Sprintf("--explain-bind-address=127.0.0.1:%d", o.explain),
 			"--leader-elect=false",
 		}, o.args...),
 		Env: []string{"KUBECONFIG=" + o.layout.operatorKubeconfig()},

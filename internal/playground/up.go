@@ -49,6 +49,8 @@ type supervisor struct {
 	out    io.Writer
 	began  time.Time
 
+	page string // the address of the operator's page, with a token
+
 	mu    sync.Mutex // of what follows and of out
 	state state
 }
@@ -134,11 +136,18 @@ func (s *supervisor) run(ctx context.Context) error {
 	var keeping sync.WaitGroup
 	defer keeping.Wait()
 	defer cancel()
-	op := &operator{layout: s.layout, cluster: cluster, args: s.opts.operatorArgs, started: s.record, say: s.say}
+	page, err := localkube.FreePort()
+	if err != nil {
+		return err
+	}
+	op := &operator{layout: s.layout, cluster: cluster, args: s.opts.operatorArgs, started: s.record, say: s.say, explain: page}
 	if err := s.startOperator(ctx, op, manifests, &keeping); err != nil {
 		return s.explain(err, cluster)
 	}
 	if err := s.showSample(ctx, cluster); err != nil {
+		return s.explain(err, cluster)
+	}
+	if s.page, err = pageURL(ctx, cluster, page); err != nil {
 		return s.explain(err, cluster)
 	}
 	return s.idle(ctx, cluster)
@@ -273,7 +282,11 @@ Up after %s. %s:
   kubectl delete pod my-pod-manager-1
   kubectl describe pm my-pod-manager
 
-%s`, took, where, s.layout.kubeconfig(), s.layout.binDir(), end)
+Or watch it in a browser, which will not know the certificate (the token in the link works for a day):
+
+  %s
+
+%s`, took, where, s.layout.kubeconfig(), s.layout.binDir(), s.page, end)
 }
 
 // explain prefers the story of a component that died to the error that

@@ -1,0 +1,68 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package playground
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/mycompany/pod-operator/internal/localkube"
+)
+
+const (
+	// guest is the account of whoever opens the page: it may read and change
+	// PodManagers, and nothing else.
+	guest          = "playground-guest"
+	guestNamespace = "default"
+	guestRole      = "pod-operator-podmanager-editor-role"
+	guestSeconds   = 24 * 3600
+)
+
+// pageURL is where the operator's page is, with a token in the fragment, which
+// a browser keeps to itself.
+func pageURL(ctx context.Context, cluster *localkube.Cluster, port int) (string, error) {
+	clients, err := kubernetes.NewForConfig(cluster.RESTConfig())
+	if err != nil {
+		return "", err
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: guestNamespace, Name: guest}}
+	_, err = clients.CoreV1().ServiceAccounts(guestNamespace).Create(ctx, account, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return "", fmt.Errorf("make the account %s: %w", guest, err)
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: guest},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: guestRole},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: guestNamespace, Name: guest}},
+	}
+	_, err = clients.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return "", fmt.Errorf("give the account %s its role: %w", guest, err)
+	}
+	config, err := cluster.RESTConfigForServiceAccount(ctx, guestNamespace, guest, guestSeconds)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("https://127.0.0.1:%d/#token=%s", port, url.QueryEscape(config.BearerToken)), nil
+}
