@@ -78,10 +78,6 @@ func randomName(slot int) string {
 
 func (b podBuilder) slot(n int) podBuilder { b.p.Slot = n; return b }
 
-func (b podBuilder) uid(uid string) podBuilder { b.p.UID = types.UID(uid); return b }
-
-func (b podBuilder) ready() podBuilder { return b.readyFor(time.Hour) }
-
 func (b podBuilder) readyFor(d time.Duration) podBuilder {
 	b.p.Phase, b.p.Ready, b.p.ReadySince = corev1.PodRunning, true, ago(d)
 	return b

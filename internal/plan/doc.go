@@ -31,7 +31,8 @@ limitations under the License.
 // Invariants, for any input:
 //   - a pod that is not the owner's is never acted on, except to adopt it;
 //   - no slot gets a second pod while one is alive in it;
-//   - one pod gets one action at most;
+//   - one pod gets one action at most; only a resize goes with the update it
+//     is part of, and a word to a pod's holder with what else is done to it;
 //   - every action has a Why, and everything held back has a Blocked;
 //   - the order of the observed pods does not matter;
 //   - a fleet at its goal gets no action.

@@ -230,7 +230,7 @@ func (m *model) apply(a Action) Outcome {
 		m.pods[a.Pod] = Pod{
 			Gate: gate, Containers: []ContainerMark{{Name: "app", ContainerID: "c-" + strconv.Itoa(m.uids)}},
 			Name: a.Pod, UID: types.UID("made-" + strconv.Itoa(m.uids)), ResourceVersion: "1", Membership: Member,
-			Slot: a.Slot, Revision: a.Revision, Created: m.now, Phase: corev1.PodPending,
+			Slot: a.Slot, Surge: a.Surge, Revision: a.Revision, Created: m.now, Phase: corev1.PodPending,
 		}
 	default:
 		panic("the model does not know the verb " + string(a.Verb))

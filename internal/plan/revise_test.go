@@ -38,13 +38,13 @@ func TestRevise(t *testing.T) {
 			}(),
 			want:    []string{"CreateRevision web-next#1 NewTemplate"},
 			update:  "web-next",
-			current: "web-next",
+			current: "",
 		},
 		"a template like no stored revision gets the next number": {
 			given: aFleet(0).revisions(10, Revision{Name: "a", Number: 4}, Revision{Name: "b", Number: 9}),
 			want:  []string{"CreateRevision web-next#10 NewTemplate"},
-			// No pod is left on another one.
-			update: "web-next", current: "web-next",
+			// Without pods there is no proof of it.
+			update: "web-next", current: newRev,
 		},
 		"the newest revision is used as it is": {
 			given:  aFleet(0).revisions(10, Revision{Name: "a", Number: 4}, Revision{Name: newRev, Number: 9, Equal: true}),
@@ -53,7 +53,7 @@ func TestRevise(t *testing.T) {
 		"an older one that means the same is used again under the next number": {
 			given:  aFleet(0).revisions(10, Revision{Name: oldRev, Number: 4, Equal: true}, Revision{Name: newRev, Number: 9}),
 			want:   []string{"RenumberRevision web-old#10 NewTemplate"},
-			update: oldRev, current: oldRev,
+			update: oldRev, current: newRev,
 		},
 		"of several that mean the same, the newest": {
 			given:  aFleet(0).revisions(10, Revision{Name: oldRev, Number: 4, Equal: true}, Revision{Name: newRev, Number: 9, Equal: true}),
@@ -62,7 +62,7 @@ func TestRevise(t *testing.T) {
 		"the order in which revisions are stored does not matter": {
 			given:  aFleet(0).revisions(10, Revision{Name: newRev, Number: 9}, Revision{Name: oldRev, Number: 4, Equal: true}),
 			want:   []string{"RenumberRevision web-old#10 NewTemplate"},
-			update: oldRev, current: oldRev,
+			update: oldRev, current: newRev,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +105,10 @@ func TestTheCurrentRevisionFollowsWhenTheFleetIsComplete(t *testing.T) {
 
 func TestPruneRevisions(t *testing.T) {
 	stored := []Revision{
-		{Name: "r4", Number: 4}, {Name: "r1", Number: 1}, {Name: "r3", Number: 3}, {Name: "r2", Number: 2},
+		{Name: "r4", Number: 4},
+		{Name: "r1", Number: 1},
+		{Name: "r3", Number: 3},
+		{Name: "r2", Number: 2},
 		{Name: newRev, Number: 5, Equal: true},
 	}
 	for name, test := range map[string]struct {
