@@ -48,6 +48,8 @@ var (
 	// operator is how the shared operator runs: the tests of its servers ask
 	// it for their addresses.
 	operator manager.Options
+	// scratch is a folder that goes when all tests are done.
+	scratch string
 	// audited collects what operators did, on all clusters.
 	audited = &auditTrail{}
 )
@@ -69,6 +71,10 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer logFile.Close()
+	if scratch, err = os.MkdirTemp("", "integration-"); err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(scratch)
 	ctrl.SetLogger(zap.New(zap.WriteTo(logFile), zap.UseDevMode(true)))
 
 	suite, err = testkit.NewSuite(ctx, clusterOptions())

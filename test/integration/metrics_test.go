@@ -1,0 +1,175 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package integration
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/mycompany/pod-operator/internal/testkit"
+)
+
+// selfSigned talks to a server whose certificate nobody has signed.
+func selfSigned() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // the server makes its own certificate
+		DisableKeepAlives: true,
+		ForceAttemptHTTP2: true,
+	}}
+}
+
+// TestMetricsAreForThoseWhoMay: the API server says who asks and whether that
+// one may read /metrics.
+func TestMetricsAreForThoseWhoMay(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	url := "https://" + operator.MetricsAddress + "/metrics"
+	token := func(account string) string {
+		t.Helper()
+		suite.Kubectl(t, "-n", ns, "create", "serviceaccount", account)
+		return strings.TrimSpace(suite.Kubectl(t, "-n", ns, "create", "token", account))
+	}
+	stranger, scraper := token("stranger"), token("scraper")
+	suite.Kubectl(t, "create", "clusterrolebinding", "scraper-"+ns,
+		"--clusterrole=pod-operator-metrics-reader", "--serviceaccount="+ns+":scraper")
+	t.Cleanup(func() { suite.Kubectl(cleanup{t}, "delete", "clusterrolebinding", "scraper-"+ns) })
+
+	for name, test := range map[string]struct {
+		token string
+		want  int
+	}{
+		"no token": {"", http.StatusUnauthorized},
+		// controller-runtime answers so when the API server does not know the token.
+		"a token of nobody":     {"nonsense", http.StatusInternalServerError},
+		"a token without right": {stranger, http.StatusForbidden},
+	} {
+		code, body, err := scrape(t, url, test.token)
+		if err != nil || code != test.want || strings.Contains(body, "podmanager_") {
+			t.Errorf("%s: %d, %v, want %d", name, code, err, test.want)
+		}
+	}
+	testkit.Eventually(t, "the scraper's right is in force", func() error {
+		code, _, err := scrape(t, url, scraper)
+		if err == nil && code != http.StatusOK {
+			err = fmt.Errorf("it is answered %d", code)
+		}
+		return err
+	})
+
+	if response, err := http.Get("http://" + operator.MetricsAddress + "/metrics"); err == nil {
+		defer response.Body.Close()
+		if response.StatusCode == http.StatusOK {
+			t.Error("metrics are served without TLS")
+		}
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := selfSigned().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.ProtoMajor != 1 {
+		t.Errorf("metrics are served over %s, unasked", response.Proto)
+	}
+
+	checkValues(t, ns, url, scraper)
+}
+
+// checkValues follows one fleet through the metrics.
+func checkValues(t *testing.T, namespace, url, token string) {
+	t.Helper()
+	object := fmt.Sprintf(`{kind="podmanager",name="measured",namespace=%q}`, namespace)
+	values := func(want map[string]float64) error {
+		_, text, err := scrape(t, url, token)
+		if err != nil {
+			return err
+		}
+		for series, value := range want {
+			got, err := metric(text, series)
+			if value < 0 {
+				if err == nil {
+					return fmt.Errorf("%s is still there", series)
+				}
+				continue
+			}
+			if err != nil || got != value {
+				return fmt.Errorf("%s is %v, not %v: %v", series, got, value, err)
+			}
+		}
+		return nil
+	}
+	at := func(desired, ready, stalled float64) map[string]float64 {
+		return map[string]float64{
+			"podmanager_replicas_desired" + object: desired,
+			"podmanager_replicas_ready" + object:   ready,
+			"podmanager_stalled" + object:          stalled,
+		}
+	}
+	counter := func(series string) float64 {
+		t.Helper()
+		_, text, err := scrape(t, url, token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, _ := metric(text, series) // absent means 0
+		return value
+	}
+	const created = `podmanager_pods_created_total{kind="podmanager",reason="ScaleUp"}`
+	const deleted = `podmanager_pods_deleted_total{kind="podmanager",reason="OwnerDeleted"}`
+	const success = `podmanager_reconcile_total{kind="podmanager",result="success"}`
+	createdBefore, deletedBefore, successBefore := counter(created), counter(deleted), counter(success)
+
+	create(t, testkit.MakePodManager(namespace, "measured").Replicas(3).Obj())
+	pm := expectReady(t, namespace, "measured", 3)
+	testkit.Eventually(t, "the gauges show three pods", func() error { return values(at(3, 3, 0)) })
+	remove(t, pm)
+	expectGone(t, pm)
+	testkit.Eventually(t, "the gauges of a fleet that is gone go", func() error { return values(at(-1, -1, -1)) })
+
+	// Other tests run meanwhile, so counters can only be held to a minimum.
+	for series, more := range map[string]float64{
+		created: counter(created) - createdBefore, deleted: counter(deleted) - deletedBefore,
+	} {
+		if more < 3 {
+			t.Errorf("%s rose by %v, not by 3", series, more)
+		}
+	}
+	if counter(success) <= successBefore {
+		t.Errorf("%s did not rise", success)
+	}
+	if counter(`podmanager_pods_per_decision_count{kind="podmanager"}`) == 0 {
+		t.Error("no decision was measured")
+	}
+}
+
+// TestProbesOfTheSharedOperator: it is alive, ready, and on no other path.
+func TestProbesOfTheSharedOperator(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]int{
+		"/healthz": http.StatusOK, "/readyz": http.StatusOK, "/metrics": http.StatusNotFound,
+	} {
+		if code, body, err := probe(t, operator.ProbeAddress, path); err != nil || code != want {
+			t.Errorf("%s answers %d, %v, want %d: %s", path, code, err, want, body)
+		}
+	}
+}
