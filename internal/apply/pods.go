@@ -45,6 +45,9 @@ func (r *run) createPod(ctx context.Context, action plan.Action) (types.UID, err
 	if r.target.Dress != nil {
 		r.target.Dress(pod)
 	}
+	if action.Surge {
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, appsv1.AnnotationSurge, "true")
+	}
 	err = r.writer.Create(ctx, pod)
 	if apierrors.IsAlreadyExists(err) {
 		return r.claimExisting(ctx, pod)

@@ -126,6 +126,7 @@ func describePod(desired *plan.Desired, pod *corev1.Pod, membership plan.Members
 		p.HoldUpdate = &hold
 	}
 	p.Wanted = pod.Labels[appsv1.LabelWanted]
+	p.Surge = pod.Annotations[appsv1.AnnotationSurge] == "true"
 	if pod.DeletionTimestamp != nil {
 		grace := time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
 		p.DeletedAt = pod.DeletionTimestamp.Add(-grace)
@@ -314,7 +315,7 @@ func Slim(obj any) (any, error) {
 	}
 	pod.ManagedFields = nil
 	var annotations map[string]string
-	for _, key := range []string{corev1.PodDeletionCost, appsv1.AnnotationInPlace} {
+	for _, key := range []string{corev1.PodDeletionCost, appsv1.AnnotationInPlace, appsv1.AnnotationSurge} {
 		if value, ok := pod.Annotations[key]; ok {
 			if annotations == nil {
 				annotations = map[string]string{}

@@ -17,6 +17,7 @@ limitations under the License.
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -66,7 +67,7 @@ func (s *scene) newBudget(recreate int) budget {
 	}
 	available, ready := 0, 0
 	for _, p := range s.staying() {
-		if s.ordinal() && !s.inBase(p.Slot) && !s.inSurge(p.Slot) {
+		if s.ordinal() && !s.inBase(p.Slot) && !s.extras[p.Name] {
 			continue
 		}
 		if s.serves(p) {
@@ -81,31 +82,38 @@ func (s *scene) newBudget(recreate int) budget {
 		"%d of %d pods are available and maxUnavailable is %d", available, s.desired.Replicas, unavailable)}
 }
 
-// surgeKept is how many pods beyond replicas there may be now: as many as have
-// to be recreated, and with ordinals also those that stand in, while a rollout
-// is under way, for pods that are not available.
-func (s *scene) surgeKept(recreate int) int {
-	surge := min(s.desired.Update.MaxSurge, recreate)
-	if !s.ordinal() || s.decision.Rollout == nil {
-		return surge
+// setSurge decides how many pods there may be beyond replicas: as many as have
+// to be recreated. With ordinals it also chooses which of those that are there
+// stay, the available ones first: as many as that, and while a rollout is under
+// way also those of its surge that stand in for pods which are not available.
+// An extra pod of an old revision that does not serve is of no use.
+func (s *scene) setSurge(recreate int) {
+	s.surge = min(s.desired.Update.MaxSurge, recreate)
+	if !s.ordinal() {
+		return
 	}
-	var standIns []int
+	var extras []*Pod
 	needed := recreate + s.desired.Replicas
 	for _, p := range s.staying() {
-		place := s.position(p.Slot) - s.desired.Replicas
 		switch {
-		case !s.available(p) || place >= s.desired.Update.MaxSurge:
-		case s.inBase(p.Slot):
+		case s.inBase(p.Slot) && s.available(p):
 			needed--
-		case place >= 0:
-			standIns = append(standIns, place+1)
+		case s.mayStandIn(p.Slot) && (s.updated(p) || s.serves(p)):
+			extras = append(extras, p)
 		}
 	}
-	slices.Sort(standIns)
-	if n := min(needed, len(standIns)); n > 0 {
-		surge = max(surge, standIns[n-1])
+	if s.decision.Rollout == nil {
+		needed = 0
 	}
-	return surge
+	slices.SortFunc(extras, func(a, b *Pod) int {
+		return cmp.Or(first(s.available(a), s.available(b)), cmp.Compare(a.Slot, b.Slot))
+	})
+	s.extras = map[string]bool{}
+	for i, p := range extras {
+		if i < s.surge || i < needed && p.Surge && s.available(p) {
+			s.extras[p.Name] = true
+		}
+	}
 }
 
 // move starts as many moves as the budget allows, and goes on with those that
@@ -140,7 +148,7 @@ func (s *scene) moveOne(p *stalePod) bool {
 		s.takeOutOfService(p)
 		return true
 	}
-	action := Action{Verb: ResizePod, Pod: p.Name, UID: p.UID, Slot: p.Slot, From: p.Revision, Revision: s.decision.UpdateRevision}
+	action := Action{Verb: ResizePod, Pod: p.Name, UID: p.UID, Slot: p.Slot, From: p.Revision, Revision: p.goal}
 	if len(p.change.Resize) > 0 {
 		s.act(action, p.reason, p.because, numbers)
 	}

@@ -23,6 +23,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// surge: a rollout made the pod to stand in for others.
+func (b podBuilder) surge() podBuilder { b.p.Surge = true; return b }
+
 func TestTheBudgetOfARollout(t *testing.T) {
 	old := func(slot int) podBuilder { return ordinal(slot).revision(oldRev) }
 	for name, test := range map[string]struct {
@@ -116,23 +119,23 @@ func TestASurgePodStandsInDuringARestart(t *testing.T) {
 		blocked []string
 	}{
 		"for the only pod": {
-			given:   aFleet(1, ordinal(0).created(before), ordinal(1).created(after)),
+			given:   aFleet(1, ordinal(0).created(before), ordinal(1).created(after).surge()),
 			want:    []string{"DeletePod web-0 Restart"},
 			blocked: []string{"CreatePod web-0 Terminating"},
 		},
 		"while that terminates": {
-			given:   aFleet(1, ordinal(0).created(before).terminating(), ordinal(1).created(after)),
+			given:   aFleet(1, ordinal(0).created(before).terminating(), ordinal(1).created(after).surge()),
 			blocked: []string{"CreatePod web-0 Terminating"},
 		},
 		"until its successor is available": {
-			given: aFleet(1, ordinal(0).created(after).pending(), ordinal(1).created(after)),
+			given: aFleet(1, ordinal(0).created(after).pending(), ordinal(1).created(after).surge()),
 		},
 		"and no longer": {
-			given: aFleet(1, ordinal(0).created(after), ordinal(1).created(after)),
+			given: aFleet(1, ordinal(0).created(after), ordinal(1).created(after).surge()),
 			want:  []string{"DeletePod web-1 SurgeOver"},
 		},
 		"a scale-down meanwhile leaves the one that stands in": {
-			given: aFleet(1, ordinal(0).created(after).pending(), ordinal(1).created(after), ordinal(2).created(after)).generation(2),
+			given: aFleet(1, ordinal(0).created(after).pending(), ordinal(1).created(after).surge(), ordinal(2).created(after)).generation(2),
 			want:  []string{"DeletePod web-2 ScaleDown"},
 		},
 	} {
@@ -226,11 +229,11 @@ func TestAScaleDownComesBeforeTheRollout(t *testing.T) {
 // A surge pod stands in for a pod that is not back yet, also while the rollout
 // is paused.
 func TestAPauseKeepsWhoStandsIn(t *testing.T) {
-	f := aFleet(2, ordinal(0).revision(oldRev), ordinal(1).pending(), ordinal(2)).budget(0, 1).rollingOut().paused()
+	f := aFleet(2, ordinal(0).revision(oldRev), ordinal(1).pending(), ordinal(2).surge()).budget(0, 1).rollingOut().paused()
 	if got := saidOf(f.plan()); len(got) > 0 {
 		t.Errorf("actions %v, want none: web-2 stands in for web-1", got)
 	}
-	f = aFleet(2, ordinal(0).revision(oldRev), ordinal(1), ordinal(2)).budget(0, 1).rollingOut().paused()
+	f = aFleet(2, ordinal(0).revision(oldRev), ordinal(1), ordinal(2).surge()).budget(0, 1).rollingOut().paused()
 	if diff := cmp.Diff([]string{"DeletePod web-2 SurgeOver"}, saidOf(f.plan())); diff != "" {
 		t.Errorf("actions (-want +got):\n%s", diff)
 	}

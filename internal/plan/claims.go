@@ -66,7 +66,7 @@ func keepClaims(s *scene) bool {
 	}
 	occupied := s.occupied()
 	for _, c := range s.observed.Claims {
-		if c.Terminating || c.Slot == NoSlot || s.inBase(c.Slot) || s.inSurge(c.Slot) ||
+		if c.Terminating || c.Slot == NoSlot || s.inBase(c.Slot) || s.surge > 0 && s.mayStandIn(c.Slot) ||
 			occupied[SlotName(&s.desired, c.Slot)] != nil {
 			continue
 		}

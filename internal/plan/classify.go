@@ -51,8 +51,10 @@ type scene struct {
 	spent map[Verb]int
 	// onBackoff counts replacements that wait for the backoff.
 	onBackoff int
-	// surge is how many pods beyond replicas the rollout needs.
-	surge int
+	// surge is how many pods beyond replicas the rollout needs; with
+	// ordinals, extras are those of them that are there and stay.
+	surge  int
+	extras map[string]bool
 	// halted says what stops the rollout, or nothing.
 	halted string
 	// stale are the live pods that have to move, in the order to move them.

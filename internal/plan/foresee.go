@@ -154,7 +154,7 @@ func (m *rehearsal) do(action Action) {
 		m.births++
 		p := Pod{
 			Name: action.Pod, UID: types.UID("forecast-" + strconv.Itoa(m.births)), Membership: Member, Slot: action.Slot,
-			Revision: action.Revision, Created: m.now, Phase: corev1.PodRunning, Node: "forecast",
+			Revision: action.Revision, Created: m.now, Phase: corev1.PodRunning, Node: "forecast", Surge: action.Surge,
 		}
 		m.serve(&p)
 		m.observed.Pods = append(m.observed.Pods, p)

@@ -34,6 +34,9 @@ import (
 func watchProgress(s *scene) bool {
 	update := s.decision.UpdateRevision
 	switch {
+	case s.desired.Replicas == 0:
+		s.decision.Rollout = nil // no pod, no proof of the revision
+		return false
 	case s.complete():
 		s.decision.CurrentRevision = update
 		s.decision.Rollout = nil

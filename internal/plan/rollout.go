@@ -28,7 +28,9 @@ import (
 // stalePod is a pod that has to move to the goal.
 type stalePod struct {
 	*Pod
-	// change is how, or nil where the pod has to be recreated.
+	// goal is the revision it has to move to, and change how, or nil where
+	// the pod has to be recreated.
+	goal   string
 	change *Change
 	// because says what makes it a recreate, or what changes in place.
 	because string
@@ -54,7 +56,7 @@ func rollOut(s *scene) bool {
 	}
 	s.move(moving, s.newBudget(s.toRecreate(moving)))
 	// What this pass takes down needs no stand-in beyond its own successor.
-	s.surge = s.surgeKept(s.toRecreate(moving))
+	s.setSurge(s.toRecreate(moving))
 	return false
 }
 
@@ -83,7 +85,7 @@ func (s *scene) isStale(p *Pod) bool {
 func findStale(s *scene) bool {
 	for _, p := range s.staying() {
 		if s.isStale(p) {
-			s.stale = append(s.stale, s.describeStale(p))
+			s.stale = append(s.stale, s.describeStale(p, s.decision.UpdateRevision))
 		}
 	}
 	rank := map[string]int{}
@@ -101,15 +103,15 @@ func findStale(s *scene) bool {
 		moving, _ := s.inScope()
 		recreate = s.toRecreate(moving)
 	}
-	s.surge = s.surgeKept(recreate)
+	s.setSurge(recreate)
 	return false
 }
 
-func (s *scene) describeStale(p *Pod) *stalePod {
-	stale := &stalePod{Pod: p, reason: appsv1.WhyRolloutRecreate}
-	change := s.changes[[2]string{p.Revision, s.decision.UpdateRevision}]
+func (s *scene) describeStale(p *Pod, goal string) *stalePod {
+	stale := &stalePod{Pod: p, goal: goal, reason: appsv1.WhyRolloutRecreate}
+	change := s.changes[[2]string{p.Revision, goal}]
 	refused := ""
-	if s.decision.Rollout != nil && s.decision.Rollout.Revision == s.decision.UpdateRevision {
+	if s.decision.Rollout != nil && s.decision.Rollout.Revision == goal {
 		refused = s.decision.Rollout.ResizeRefused
 	}
 	switch {
@@ -171,6 +173,8 @@ func describeChange(c *Change) string {
 
 // inScope parts the pods that move from those that the partition keeps. A
 // restart concerns them all the same: they come back on the revision they had.
+// And one that the partition keeps on a revision in between, where it does not
+// serve, goes back to the last one that did.
 func (s *scene) inScope() (moving, kept []*stalePod) {
 	keep := s.partition()
 	if keep == 0 {
@@ -188,10 +192,14 @@ func (s *scene) inScope() (moving, kept []*stalePod) {
 			behind = old <= keep
 			old--
 		}
-		if behind && p.reason != appsv1.WhyRestart && !s.resizeFailed(p.Pod) {
-			kept = append(kept, p)
-		} else {
+		current := s.decision.CurrentRevision
+		switch {
+		case !behind || p.reason == appsv1.WhyRestart || s.resizeFailed(p.Pod):
 			moving = append(moving, p)
+		case !s.serves(p.Pod) && p.Revision != current && s.findRevision(current) != nil:
+			moving = append(moving, s.describeStale(p.Pod, current))
+		default:
+			kept = append(kept, p)
 		}
 	}
 	return moving, kept

@@ -68,13 +68,9 @@ func scaleDown(s *scene) bool {
 	return false
 }
 
-// condemnOrdinals deletes what is beyond the base and the surge. An extra pod
-// of another revision that does not serve goes too: it stands in for nobody, and
-// one of the goal needs its place.
 func (s *scene) condemnOrdinals() {
 	condemned := slices.DeleteFunc(s.staying(), func(p *Pod) bool {
-		useful := s.inSurge(p.Slot) && (s.updated(p) || s.serves(p))
-		return s.inBase(p.Slot) || useful || p.Membership == Orphan
+		return s.inBase(p.Slot) || s.extras[p.Name] || p.Membership == Orphan
 	})
 	slices.SortFunc(condemned, func(a, b *Pod) int { return b.Slot - a.Slot })
 	numbers := map[string]int64{"condemned": int64(len(condemned)), "replicas": int64(s.desired.Replicas)}
@@ -87,8 +83,7 @@ func (s *scene) condemnOrdinals() {
 	}
 }
 
-// condemnWhy tells a scale-down from the end of a surge: a pod of the goal
-// that stands right behind the base was one that the rollout made.
+// condemnWhy tells a scale-down from the end of a surge.
 func (s *scene) condemnWhy(p *Pod) (reason, message string) {
 	place := s.position(p.Slot)
 	switch {
@@ -96,10 +91,9 @@ func (s *scene) condemnWhy(p *Pod) (reason, message string) {
 		return appsv1.WhyScaleDown, "the pod's name is none of this fleet's ordinals"
 	case place < 0:
 		return appsv1.WhyReserved, fmt.Sprintf("ordinal %d is reserved", p.Slot)
-	case s.inSurge(p.Slot):
+	case s.surge > 0 && s.mayStandIn(p.Slot) && !s.updated(p) && !s.serves(p):
 		return appsv1.WhyRolloutRecreate, "recreated: the extra pod is on an old revision and does not serve"
-	case s.observed.Status.ObservedGeneration == s.desired.Generation &&
-		place < s.desired.Replicas+s.desired.Update.MaxSurge && p.Revision == s.decision.UpdateRevision:
+	case p.Surge && s.mayStandIn(p.Slot):
 		return appsv1.WhySurgeOver, fmt.Sprintf("the rollout no longer needs more than %s", count(s.desired.Replicas, "pod"))
 	}
 	return appsv1.WhyScaleDown, fmt.Sprintf("ordinal %d is not below replicas %d", p.Slot, s.desired.Replicas)
@@ -111,7 +105,7 @@ func (s *scene) condemnWhy(p *Pod) (reason, message string) {
 func scaleUp(s *scene) bool {
 	f := s.newFilling()
 	for slot := 0; f.wants(slot); slot++ {
-		if s.ordinal() && !s.inBase(slot) && !s.inSurge(slot) {
+		if s.ordinal() && !s.inBase(slot) && !f.surges(slot) {
 			continue
 		}
 		name := SlotName(&s.desired, slot)
@@ -145,6 +139,8 @@ func scaleUp(s *scene) bool {
 type filling struct {
 	*scene
 	live, missing int
+	// extras counts the pods beyond the base, with ordinals.
+	extras int
 	// updated and old count the pods on the goal and on other revisions.
 	updated, old    int
 	occupied        map[string]*Pod
@@ -155,7 +151,7 @@ type filling struct {
 }
 
 func (s *scene) newFilling() *filling {
-	f := &filling{scene: s, occupied: s.occupied(), held: make(map[string]bool, len(s.observed.HeldNames))}
+	f := &filling{scene: s, extras: len(s.extras), occupied: s.occupied(), held: make(map[string]bool, len(s.observed.HeldNames))}
 	for _, name := range s.observed.HeldNames {
 		f.held[name] = true
 	}
@@ -229,16 +225,24 @@ func (s *scene) waitedForTerminating() int {
 // wants says how far to walk.
 func (f *filling) wants(slot int) bool {
 	if f.ordinal() {
-		return slot < f.desired.Replicas+f.surge+len(f.desired.Reserved)
+		most := f.desired.Replicas + len(f.desired.Reserved)
+		if f.surge > 0 {
+			most += f.desired.Update.MaxSurge
+		}
+		return slot < most
 	}
 	return f.missing > 0
 }
+
+// surges: the rollout needs one more pod, and this may be its ordinal.
+func (f *filling) surges(slot int) bool { return f.extras < f.surge && f.mayStandIn(slot) }
 
 func (f *filling) fill(pod *Pod, claims []Action) {
 	f.missing--
 	revision, why := f.revisionFor(pod.Slot), f.why
 	switch {
 	case f.ordinal() && !f.inBase(pod.Slot):
+		f.extras++
 		revision, why = f.decision.UpdateRevision, f.surgeWhy
 	case !f.ordinal() && f.live >= f.desired.Replicas:
 		why = f.surgeWhy
@@ -253,7 +257,10 @@ func (f *filling) fill(pod *Pod, claims []Action) {
 		c.Why = Why{Rule: f.rule, Reason: appsv1.WhyClaimMissing, Message: "the pod " + pod.Name + " needs it"}
 		f.claims = append(f.claims, c)
 	}
-	f.creates = append(f.creates, Action{Verb: CreatePod, Pod: pod.Name, Slot: pod.Slot, Revision: revision, Why: why})
+	f.creates = append(f.creates, Action{
+		Verb: CreatePod, Pod: pod.Name, Slot: pod.Slot, Revision: revision, Why: why,
+		Surge: f.ordinal() && !f.inBase(pod.Slot),
+	})
 }
 
 // revisionFor is the revision of a new pod: the goal, unless the slot is

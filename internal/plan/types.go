@@ -201,6 +201,9 @@ type Pod struct {
 	// containers that ended are not run again for a new image.
 	Containers []ContainerMark `json:"containers,omitempty"`
 
+	// Surge: a rollout made the pod to stand in for others.
+	Surge bool `json:"surge,omitempty"`
+
 	// HoldDelete and HoldUpdate say who holds the pod back from what.
 	// Nil means that nobody does.
 	HoldDelete *string `json:"holdDelete,omitempty"`
@@ -335,6 +338,8 @@ type Action struct {
 	Template string `json:"template,omitempty"`
 	// Wanted is what a holder is told.
 	Wanted string `json:"wanted,omitempty"`
+	// Surge marks a pod that stands in for others during a rollout.
+	Surge bool `json:"surge,omitempty"`
 	// Number is the revision's number.
 	Number int64 `json:"number,omitempty"`
 	// ResourceVersion, where set, is a precondition: the action is right

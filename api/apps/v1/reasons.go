@@ -55,6 +55,9 @@ const (
 	// restart writes. A change of it recreates pods, although it is but an
 	// annotation.
 	AnnotationKubectlRestart = "kubectl.kubernetes.io/restartedAt"
+	// AnnotationSurge with the value "true" is on pods with ordinals beyond
+	// replicas that a rollout made to stand in for others.
+	AnnotationSurge = "apps.mycompany.com/surge"
 	// AnnotationInPlace on a pod remembers what a change in place replaces.
 	AnnotationInPlace = "apps.mycompany.com/in-place"
 

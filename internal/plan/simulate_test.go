@@ -1,0 +1,373 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// seedsEach is how many seeds every strategy and identity is simulated with;
+// SIMULATE_SEEDS asks for more, SIMULATE_FROM begins elsewhere.
+const seedsEach = 1000
+
+// TestRolloutsKeepTheirPromises simulates rollouts in a world where kubelets
+// act in any order, the operator crashes, writes fail and users edit the spec
+// in mid-rollout. At every write:
+//   - no more than replicas + maxSurge pods live;
+//   - no write of ours leaves fewer than replicas - maxUnavailable available;
+//   - no slot gets a second pod;
+//   - no pod is recreated that could be changed in place, and none surged over;
+//   - nothing moves while paused, with OnDelete, or behind the partition;
+//   - a failed revision is taken back once.
+//
+// And when the edits stop, the fleet comes to rest where the spec wants it.
+func TestRolloutsKeepTheirPromises(t *testing.T) {
+	seeds, from := envOr("SIMULATE_SEEDS", seedsEach), envOr("SIMULATE_FROM", 1)
+	for _, strategy := range []appsv1.UpdateStrategy{appsv1.UpdateInPlace, appsv1.UpdateRecreate, appsv1.UpdateOnDelete} {
+		for _, identity := range []appsv1.Identity{appsv1.IdentityOrdinal, appsv1.IdentityRandom} {
+			t.Run(fmt.Sprintf("%s/%s", strategy, identity), func(t *testing.T) {
+				t.Parallel()
+				for seed := from; seed < from+seeds && !t.Failed(); seed++ {
+					simulate(t, uint64(seed), strategy, identity)
+				}
+			})
+		}
+	}
+}
+
+func envOr(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+// simulate plays one seed: a fleet, some edits, then calm.
+func simulate(t *testing.T, seed uint64, strategy appsv1.UpdateStrategy, identity appsv1.Identity) {
+	w := newWorld(seed, aFleet(0).desired)
+	j := &judge{t: t, seed: fmt.Sprintf("seed %d of %s/%s", seed, strategy, identity)}
+	w.watch = j.watch
+	w.desired.Identity = identity
+	w.desired.Update = Update{
+		Strategy: strategy, ProgressDeadline: 10 * time.Minute, ResizeDeadline: time.Minute,
+		OnFailure:   []appsv1.FailureAction{appsv1.FailurePause, appsv1.FailureRollback}[w.rng.IntN(2)],
+		UseEviction: w.chance(25),
+	}
+	w.drawBudget()
+	w.desired.Replicas = w.rng.IntN(7)
+	w.gated = w.chance(40)
+	w.desired.MinReady = time.Duration(w.rng.IntN(3)) * 10 * time.Second
+	w.desired.Terminating = Terminating{Timeout: 20 * time.Second, Policy: []appsv1.TerminatingPolicy{
+		appsv1.TerminatingReplaceAtOnce, appsv1.TerminatingWait, appsv1.TerminatingAfterTimeout,
+	}[w.rng.IntN(3)]}
+	for edits := 2 + w.rng.IntN(4); edits > 0; edits-- {
+		for range 1 + w.rng.IntN(12) {
+			j.step(w)
+		}
+		w.edit(w.changeOfMind)
+	}
+	for range w.rng.IntN(8) {
+		j.step(w)
+	}
+	w.settleDown()
+	j.expectRest(w, 600)
+}
+
+// drawBudget draws what a rollout may do.
+func (w *world) drawBudget() {
+	w.desired.Update.MaxUnavailable = w.rng.IntN(3)
+	w.desired.Update.MaxSurge = w.rng.IntN(4)
+	w.desired.Update.Partition = max(0, w.rng.IntN(6)-2)
+}
+
+// changeOfMind is one edit of the spec.
+func (w *world) changeOfMind() {
+	switch w.rng.IntN(13) {
+	case 0, 1:
+		w.recipe.image = "v" + strconv.Itoa(1+w.rng.IntN(3))
+	case 2, 3:
+		w.recipe.shape = w.rng.IntN(3)
+	case 4:
+		w.recipe.image = brokenImage
+	case 5:
+		w.recipe.size = []int{0, 1, 2, 9}[w.rng.IntN(4)]
+	case 6:
+		w.recipe.label = w.rng.IntN(3)
+	case 7, 8:
+		w.desired.Replicas = w.rng.IntN(8)
+	case 9:
+		w.desired.Paused = !w.desired.Paused
+	case 10:
+		w.drawBudget()
+	case 11:
+		w.desired.Restart = w.now
+	case 12:
+		if w.desired.Identity == appsv1.IdentityOrdinal {
+			w.desired.Reserved = [][]int{nil, {0}, {1, 3}}[w.rng.IntN(3)]
+		}
+	}
+}
+
+// settleDown ends the trouble, with a template that works, now and then still
+// paused.
+func (w *world) settleDown() {
+	w.edit(func() {
+		w.calm, w.guarded = true, 0
+		w.desired.Paused = w.desired.Paused && w.chance(30)
+		if w.recipe.image == brokenImage {
+			w.recipe.image = "v4"
+		}
+		w.recipe.size %= 9
+	})
+	for _, b := range w.pods {
+		b.sick, b.HoldDelete, b.HoldUpdate = 0, nil, nil
+	}
+}
+
+// judge checks what happens in a world.
+type judge struct {
+	t    *testing.T
+	seed string
+}
+
+func (j *judge) errorf(format string, args ...any) {
+	j.t.Helper()
+	j.t.Errorf(j.seed+": "+format, args...)
+}
+
+// step lets some time pass, something go wrong, kubelets act, and the operator
+// look.
+func (j *judge) step(w *world) {
+	w.now = w.now.Add(time.Duration(1+w.rng.IntN(15)) * time.Second)
+	if w.chance(20) {
+		w.mishap()
+	}
+	if !w.calm {
+		w.guarded = w.rng.IntN(w.desired.Replicas + 1)
+	}
+	w.kubelets(40)
+	w.pass()
+	for revision, times := range w.rollback {
+		if times > 1 && w.calm {
+			j.errorf("revision %s was taken back %d times", revision, times)
+		}
+	}
+}
+
+// watch checks a write before it is carried out.
+func (j *judge) watch(w *world, d *Decision, a Action) {
+	s := w.scene()
+	s.decision.UpdateRevision, s.decision.CurrentRevision = d.UpdateRevision, d.CurrentRevision
+	switch a.Verb {
+	case CreatePod:
+		j.checkCreate(w, s, a)
+	case DeletePod, EvictPod, ShutGate, UpdatePod, ResizePod:
+		j.checkMove(w, s, d, a)
+	}
+}
+
+func (j *judge) checkCreate(w *world, s *scene, a Action) {
+	u := &w.desired.Update
+	if b := w.pods[a.Pod]; b != nil {
+		j.errorf("%s: created while %s is there, terminating: %t", a.Pod, b.UID, b.Terminating)
+	}
+	for _, p := range s.live {
+		if p.Slot == a.Slot {
+			j.errorf("slot %d has %s and gets %s", a.Slot, p.Name, a.Pod)
+		}
+	}
+	held := func(p *Pod) bool { return p.HoldDelete != nil }
+	if live := len(slices.DeleteFunc(slices.Clone(s.live), held)); live >= w.desired.Replicas+u.MaxSurge {
+		j.errorf("%s is created beside %d live ones, with %d replicas and a surge of %d", a.Pod, live, w.desired.Replicas, u.MaxSurge)
+	}
+	if w.desired.Terminating.Policy == appsv1.TerminatingWait && w.desired.Identity == appsv1.IdentityRandom {
+		running := len(s.live)
+		for _, p := range s.terminating {
+			if !p.dead() {
+				running++
+			}
+		}
+		if running >= w.desired.Replicas+u.MaxSurge {
+			j.errorf("%s does not wait: %d pods are still there", a.Pod, running)
+		}
+	}
+	needed := func(p *Pod) bool {
+		return s.restartWanted(p) || s.resizeFailed(p) || p.Revision != s.decision.UpdateRevision && !w.inPlace(s, p)
+	}
+	if a.Why.Reason == appsv1.WhyRolloutSurge && !slices.ContainsFunc(s.live, needed) {
+		j.errorf("%s surges over pods that can be changed in place", a.Pod)
+	}
+}
+
+// inPlace: the world allows this pod to follow in place.
+func (w *world) inPlace(s *scene, p *Pod) bool {
+	c := changeBetween(w.stored[p.Revision], w.stored[s.decision.UpdateRevision])
+	return c.Recreate == "" && w.desired.Update.Strategy != appsv1.UpdateRecreate
+}
+
+// rolling are the reasons that only a rollout has.
+var rolling = []string{
+	appsv1.WhyRolloutRecreate, appsv1.WhyRolloutInPlace, appsv1.WhyRestart, appsv1.WhyOutOfService,
+	appsv1.WhyResizeDeferred, appsv1.WhyResizeInfeasible,
+}
+
+func (j *judge) checkMove(w *world, s *scene, d *Decision, a Action) {
+	p, u := &w.pods[a.Pod].Pod, &w.desired.Update
+	surplus := s.ordinal() && !s.inBase(p.Slot)
+	if slices.Contains(rolling, a.Why.Reason) && !surplus {
+		if w.desired.Paused || u.Strategy == appsv1.UpdateOnDelete {
+			j.errorf("%s of %s for %s, paused: %t, strategy %s", a.Verb, a.Pod, a.Why.Reason, w.desired.Paused, u.Strategy)
+		}
+		j.checkPartition(w, s, p, a)
+	}
+	returns := s.partition() > 0 && p.Revision != s.decision.CurrentRevision && !s.serves(p)
+	if a.Why.Reason == appsv1.WhyRolloutRecreate && w.inPlace(s, p) && !surplus && !returns {
+		j.errorf("%s is recreated (%s), but can be changed in place", a.Pod, a.Why.Message)
+	}
+	restarts := a.Verb == UpdatePod && w.stored[a.Revision].image != w.pods[a.Pod].spec.image
+	if restarts && (p.Gate == GateOpen || p.Gate == GateShut && p.Ready) {
+		j.errorf("%s is changed in place while it is in service", a.Pod)
+	}
+	if a.Verb == UpdatePod && !restarts || a.Verb == ResizePod || !s.available(p) {
+		return
+	}
+	if slices.Contains(rolling, a.Why.Reason) || a.Why.Reason == appsv1.WhySurgeOver {
+		j.checkAvailable(w, s, a)
+	}
+}
+
+// checkAvailable: without this pod, enough stay available.
+func (j *judge) checkAvailable(w *world, s *scene, a Action) {
+	u, left := &w.desired.Update, -1
+	for _, p := range s.live {
+		if s.available(p) && (!s.ordinal() || s.position(p.Slot) < w.desired.Replicas+u.MaxSurge) {
+			left++
+		}
+	}
+	unavailable := u.MaxUnavailable
+	if inPlace := a.Verb == UpdatePod || a.Verb == ShutGate; unavailable == 0 && (u.MaxSurge == 0 || inPlace) {
+		unavailable = 1
+	}
+	if left < w.desired.Replicas-unavailable {
+		j.errorf("%s of %s (%s) leaves %d available of %d, %d may be missing", a.Verb, a.Pod, a.Why.Reason, left, w.desired.Replicas, unavailable)
+	}
+}
+
+// checkPartition: what the partition keeps stays on its revision.
+func (j *judge) checkPartition(w *world, s *scene, p *Pod, a Action) {
+	keep := s.partition()
+	if keep == 0 || p.Revision == s.decision.UpdateRevision || a.Why.Reason == appsv1.WhyRestart || s.resizeFailed(p) {
+		return
+	}
+	if !s.serves(p) && p.Revision != s.decision.CurrentRevision {
+		return // it goes back to the old revision, which is what the partition is for
+	}
+	if s.ordinal() {
+		if s.position(p.Slot) < keep {
+			j.errorf("%s of %s, which the partition of %d keeps", a.Verb, a.Pod, keep)
+		}
+		return
+	}
+	old := 0
+	for _, p := range s.live {
+		if p.Revision != s.decision.UpdateRevision {
+			old++
+		}
+	}
+	if old <= keep {
+		j.errorf("%s of %s, although only %d old pods are left and the partition is %d", a.Verb, a.Pod, old, keep)
+	}
+}
+
+// expectRest plays on until nothing moves, and checks where the fleet rests.
+func (j *judge) expectRest(w *world, steps int) {
+	quiet := 0
+	for range steps {
+		j.step(w)
+		if quiet++; len(w.last.Actions) > 0 || w.last.NextLook != 0 && !(j.stands(w) && w.last.NextLook == safetyLook) {
+			quiet = 0
+		}
+		if quiet == 3 && !j.stands(w) || quiet == 12 {
+			j.checkRest(w)
+			return
+		}
+		if j.t.Failed() {
+			return
+		}
+	}
+	j.errorf("no rest after %d steps: %d actions, blocked %v, next look %s, rollout %+v, pods %s",
+		steps, len(w.last.Actions), w.last.Blocked, w.last.NextLook, w.status.Rollout, w.table())
+}
+
+func (j *judge) checkRest(w *world) {
+	s := w.scene()
+	s.decision = w.last
+	if len(s.live) != w.desired.Replicas || w.available() != w.desired.Replicas && !j.stands(w) {
+		j.errorf("rests with %d pods, %d available, %d asked for", len(s.live), w.available(), w.desired.Replicas)
+	}
+	old := 0
+	for _, p := range s.live {
+		if s.ordinal() && !s.inBase(p.Slot) {
+			j.errorf("%s is left over", p.Name)
+		}
+		if p.Gate != GateNone && p.Gate != GateOpen || p.Wanted != "" {
+			j.errorf("%s rests with gate %s, wanted %q", p.Name, p.Gate, p.Wanted)
+		}
+		if s.updated(p) {
+			continue
+		}
+		if old++; s.ordinal() && s.position(p.Slot) >= s.partition() && !j.stands(w) {
+			j.errorf("%s is on %s for ever", p.Name, p.Revision)
+		}
+	}
+	if old > s.partition() && !j.stands(w) {
+		j.errorf("%d pods are on old revisions, the partition is %d", old, s.partition())
+	}
+	if w.last.UpdateRevision != w.recipe.revision() && w.status.Rollback == nil {
+		j.errorf("the goal is %s, not %s", w.last.UpdateRevision, w.recipe.revision())
+	}
+	for _, c := range w.status.Conditions {
+		if j.stands(w) && w.available() < w.desired.Replicas {
+			break // broken pods that the user keeps
+		}
+		if c.Type == appsv1.ConditionReconciling || c.Type == appsv1.ConditionStalled && c.Reason != appsv1.ReasonRolledBack {
+			j.errorf("rests, but is %s: %s", c.Type, c.Message)
+		}
+	}
+}
+
+// stands: the user wants the rollout to stand still.
+func (j *judge) stands(w *world) bool {
+	return w.desired.Paused || w.desired.Update.Strategy == appsv1.UpdateOnDelete
+}
+
+// table lists the pods in a line each.
+func (w *world) table() string {
+	text := "\n"
+	for _, b := range w.sorted() {
+		text += fmt.Sprintf("  %s %s phase=%s ready=%t well=%t changing=%t gate=%s resize=%s runs=%v spec=%v terminating=%t\n",
+			b.Name, b.Revision, b.Phase, b.Ready, b.well, b.Changing, b.Gate, b.Resize, b.runs, b.spec, b.Terminating)
+	}
+	return text
+}
