@@ -211,6 +211,11 @@ func checkRights(ctx context.Context) error {
 		}
 		r := right(e.ObjectRef.APIGroup, e.ObjectRef.Resource, e.ObjectRef.Subresource, e.Verb)
 		used.Insert(r)
+		if e.Verb == "watch" {
+			// The watch streams the list, too. Where the API server does not
+			// do that, the list is asked for.
+			used.Insert(right(e.ObjectRef.APIGroup, e.ObjectRef.Resource, e.ObjectRef.Subresource, "list"))
+		}
 		if e.Annotations["authorization.k8s.io/decision"] == "forbid" {
 			denied.Insert(r)
 		}
