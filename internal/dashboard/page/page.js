@@ -161,7 +161,8 @@ async function refresh() {
     problem('');
     drawFleets();
     drawFleet();
-    drawGraph(samples.items);
+    // The samples are seconds old; the graph ends with what the counts say.
+    drawGraph([...samples.items, { time: new Date().toISOString(), desired: detail.desired, ready: detail.ready, updated: detail.updated }]);
   } catch (err) {
     if (err.code === 404) {
       await listFleets().catch(failed);
