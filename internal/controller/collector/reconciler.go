@@ -68,12 +68,8 @@ var GVK = collectorv1.GroupVersion.WithKind("Collector")
 // Name is the name of the controller.
 const Name = "collector"
 
-const (
-	// coalesce is how long news wait for more before the status is written.
-	coalesce = time.Second
-	// lookForKinds is how often a kind whose CRD was missing is looked for.
-	lookForKinds = time.Minute
-)
+// coalesce is how long news wait for more before the status is written.
+const coalesce = time.Second
 
 // Reconciler keeps the watches and the statuses.
 type Reconciler struct {
@@ -100,8 +96,6 @@ type counter struct {
 	// last is the status as it was written last, which the cache may not
 	// show yet.
 	last collectorv1.CollectorStatus
-	// kindsAt is when missing kinds are looked for again.
-	kindsAt time.Time
 }
 
 // New makes a Reconciler. namespaces are those that the operator was started
@@ -124,10 +118,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	c, refusal, err := r.counter(col)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
+	c, refusal := r.counter(col)
 	if refusal != nil {
 		r.stop(req.NamespacedName)
 		status := col.Status.DeepCopy()
@@ -140,8 +131,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // report writes what was counted.
 func (r *Reconciler) report(ctx context.Context, col *collectorv1.Collector, c *counter) (ctrl.Result, error) {
-	now := r.clock.Now()
-	next := c.book.tick(now)
+	next := c.book.tick(r.clock.Now())
 	status := c.last.DeepCopy()
 	status.ObservedGeneration = col.Generation
 	c.book.status(status)
@@ -153,12 +143,6 @@ func (r *Reconciler) report(ctx context.Context, col *collectorv1.Collector, c *
 	c.last = *status
 	for _, change := range c.book.takeFinished() {
 		r.tell(col, change)
-	}
-	if c.watches.missing {
-		wait := max(c.kindsAt.Sub(now), time.Second)
-		if next == 0 || wait < next {
-			next = wait
-		}
 	}
 	return ctrl.Result{RequeueAfter: next}, nil
 }
@@ -181,35 +165,27 @@ func (c *counter) health() (stalled, starting *state) {
 }
 
 // counter finds or starts the counter of a Collector, or says why it cannot.
-func (r *Reconciler) counter(col *collectorv1.Collector) (*counter, *state, error) {
+func (r *Reconciler) counter(col *collectorv1.Collector) (*counter, *state) {
 	key := client.ObjectKeyFromObject(col)
 	r.mu.Lock()
 	c := r.counters[key]
 	r.mu.Unlock()
-	current := c != nil && c.uid == col.UID && c.generation == col.Generation
-	if current && (!c.watches.missing || r.clock.Now().Before(c.kindsAt)) {
-		return c, nil, nil
-	}
-	if current {
-		c.kindsAt = r.clock.Now().Add(lookForKinds)
-		if !r.watcher.complete() {
-			return c, nil, nil
-		}
+	if c != nil && c.uid == col.UID && c.generation == col.Generation {
+		return c, nil
 	}
 	selector, err := metav1.LabelSelectorAsSelector(&col.Spec.Selector)
 	if err != nil {
-		return nil, &state{collectorv1.ReasonInvalidSelector, "spec.selector: " + err.Error()}, nil
+		return nil, &state{collectorv1.ReasonInvalidSelector, "spec.selector: " + err.Error()}
 	}
 	namespaces := col.Spec.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = []string{col.Namespace}
 	}
 	if refusal := r.outside(namespaces); refusal != nil {
-		return nil, refusal, nil
+		return nil, refusal
 	}
 	r.stop(key)
-	c, err = r.start(col, namespaces, selector)
-	return c, nil, err
+	return r.start(col, namespaces, selector), nil
 }
 
 // outside finds a namespace that the operator was not started for.
@@ -227,22 +203,19 @@ func (r *Reconciler) outside(namespaces []string) *state {
 
 // start opens the watches. What an earlier process found out about changes is
 // kept, as long as it was asked for the same thing.
-func (r *Reconciler) start(col *collectorv1.Collector, namespaces []string, selector labels.Selector) (*counter, error) {
+func (r *Reconciler) start(col *collectorv1.Collector, namespaces []string, selector labels.Selector) *counter {
 	key := client.ObjectKeyFromObject(col)
-	c := &counter{uid: col.UID, generation: col.Generation, last: *col.Status.DeepCopy(), kindsAt: r.clock.Now().Add(lookForKinds)}
+	c := &counter{uid: col.UID, generation: col.Generation, last: *col.Status.DeepCopy()}
 	var past []collectorv1.Change
 	if col.Status.ObservedGeneration == col.Generation {
 		past = col.Status.RecentChanges
 	}
 	c.book = newBook(past, func() { r.wake(key) })
-	var err error
-	if c.watches, err = r.watcher.open(r.base, namespaces, selector, c.book); err != nil {
-		return nil, fmt.Errorf("start counting for Collector %s: %w", key, err)
-	}
+	c.watches = r.watcher.open(r.base, namespaces, selector, c.book)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counters[key] = c
-	return c, nil
+	return c
 }
 
 // stop ends a counter and everything that it holds.
@@ -320,7 +293,9 @@ func (r *Reconciler) tell(col *collectorv1.Collector, c collectorv1.Change) {
 		return
 	}
 	e, w := c.Events, c.WorkloadEvents
-	r.recorder.Eventf(col, nil, corev1.EventTypeNormal, collectorv1.ReasonSettled, "Count",
+	workload := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: c.Kind}}
+	workload.Namespace, workload.Name = c.Namespace, c.Name
+	r.recorder.Eventf(col, workload, corev1.EventTypeNormal, collectorv1.ReasonSettled, "Count",
 		"%s %s/%s: %s triggered %d events of pods (%d added, %d modified, %d deleted) and %d of workloads",
 		c.Kind, c.Namespace, c.Name, c.Change, e.Total(), e.Added, e.Modified, e.Deleted, w.Total())
 }

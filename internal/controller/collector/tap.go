@@ -40,7 +40,7 @@ type tap struct {
 	known  map[types.UID]string
 	listed bool
 	// replaced is called after each list.
-	replaced func(first bool)
+	replaced func()
 }
 
 var _ cache.TransformingStore = &tap{}
@@ -69,6 +69,7 @@ func (t *tap) Resync() error { return nil }
 // lost: of what differs at least one event was missed, so one is counted, and
 // the gap is told.
 func (t *tap) Replace(list []any, _ string) error {
+	defer t.replaced()
 	if !t.listed {
 		t.listed = true
 		for _, raw := range list {
@@ -78,10 +79,8 @@ func (t *tap) Replace(list []any, _ string) error {
 			}
 			t.know(obj)
 		}
-		t.replaced(true)
 		return nil
 	}
-	defer t.replaced(false)
 	t.book.gap()
 	gone := map[types.UID]bool{}
 	for uid := range t.known {

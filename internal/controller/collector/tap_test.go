@@ -26,6 +26,7 @@ import (
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -54,7 +55,7 @@ func aDeployment(version string, own, pods map[string]string) *kappsv1.Deploymen
 func newTap(kind int, b *book) *tap {
 	return &tap{
 		kind: watchedKinds()[kind], selector: labels.SelectorFromSet(labels.Set{"app": "web"}), book: b,
-		clock: clock.RealClock{}, known: map[types.UID]string{}, replaced: func(bool) {},
+		clock: clock.RealClock{}, known: map[types.UID]string{}, replaced: func() {},
 	}
 }
 
@@ -143,6 +144,10 @@ func (s *scripted) listWatch() cache.ListerWatcher {
 	}
 }
 
+func (s *scripted) connect(t *tap) func() (*cache.Reflector, error) {
+	return func() (*cache.Reflector, error) { return t.reflector(s.listWatch()), nil }
+}
+
 func eventually(t *testing.T, what string, check func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); !check(); {
@@ -160,9 +165,10 @@ func TestWatchesEndWhenTheyAreStopped(t *testing.T) {
 		return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
 	}}
 	ctx, cancel := context.WithCancel(t.Context())
-	set := &watches{cancel: cancel, total: 1, failed: map[string]error{}}
-	tap.replaced = func(first bool) { set.works("pods", first, b, clock.RealClock{}) }
-	set.group.Go(func() { set.run(ctx, clock.RealClock{}, "pods", tap.reflector(script.listWatch()), b) })
+	set := newWatches(cancel, b, clock.RealClock{})
+	set.starting["pods"] = true
+	tap.replaced = func() { set.works("pods") }
+	set.group.Go(func() { set.run(ctx, tap.kind, "pods", script.connect(tap)) })
 	eventually(t, "the watch is up", set.ready)
 	script.watch.Add(aPod("1", "2"))
 	eventually(t, "the pod is counted", func() bool { return statusOf(b).Events.Added == 1 })
@@ -192,9 +198,10 @@ func TestAFailureIsToldUntilTheWatchWorks(t *testing.T) {
 		}
 	}}
 	ctx, cancel := context.WithCancel(t.Context())
-	set := &watches{cancel: cancel, total: 1, failed: map[string]error{}}
-	tap.replaced = func(first bool) { set.works("pods", first, b, clock.RealClock{}) }
-	set.group.Go(func() { set.run(ctx, clock.RealClock{}, "pods", tap.reflector(script.listWatch()), b) })
+	set := newWatches(cancel, b, clock.RealClock{})
+	set.starting["pods"] = true
+	tap.replaced = func() { set.works("pods") }
+	set.group.Go(func() { set.run(ctx, tap.kind, "pods", script.connect(tap)) })
 	defer set.stop()
 
 	<-refused
@@ -207,4 +214,23 @@ func TestAFailureIsToldUntilTheWatchWorks(t *testing.T) {
 		stalled, starting := c.health()
 		return stalled == nil && starting == nil
 	})
+}
+
+func TestAKindWithoutCRDKeepsNobodyWaiting(t *testing.T) {
+	b := newBook(nil, func() {})
+	ctx, cancel := context.WithCancel(t.Context())
+	set := newWatches(cancel, b, clock.RealClock{})
+	set.starting["fleets"] = true
+	kinds := watchedKinds()
+	ours := kinds[len(kinds)-1]
+	set.group.Go(func() {
+		set.run(ctx, ours, "fleets", func() (*cache.Reflector, error) {
+			return nil, &meta.NoKindMatchError{GroupKind: ours.gvk.GroupKind()}
+		})
+	})
+	defer set.stop()
+	eventually(t, "it counts without the kind", set.ready)
+	if err := set.failure(); err != nil {
+		t.Errorf("it takes a missing CRD for a failure: %v", err)
+	}
 }

@@ -99,54 +99,50 @@ func (w *Watcher) listWatch(k watchedKind, namespace string, selector labels.Sel
 	}), nil
 }
 
-// complete tells whether all kinds can be watched.
-func (w *Watcher) complete() bool {
-	for _, k := range watchedKinds() {
-		if _, err := w.mapper.RESTMapping(k.gvk.GroupKind(), k.gvk.Version); err != nil {
-			return false
-		}
-	}
-	return true
-}
-
 // watches are the watches of one Collector.
 type watches struct {
 	cancel context.CancelFunc
 	group  sync.WaitGroup
+	book   *book
+	clock  clock.WithTicker
 
-	mu     sync.Mutex
-	synced int
-	total  int
-	// failed are the errors of watches that do not work, by kind and
-	// namespace.
-	failed map[string]error
-	// missing are our kinds whose CRD is not there.
-	missing bool
+	mu sync.Mutex
+	// starting are the watches whose first list is not in, failed the errors
+	// of those that do not work; both by kind and namespace.
+	starting map[string]bool
+	failed   map[string]error
+}
+
+func newWatches(cancel context.CancelFunc, b *book, clock clock.WithTicker) *watches {
+	return &watches{cancel: cancel, book: b, clock: clock, starting: map[string]bool{}, failed: map[string]error{}}
 }
 
 // open starts the watches of a Collector. They end when ctx does, or by stop.
-func (w *Watcher) open(ctx context.Context, namespaces []string, selector labels.Selector, b *book) (*watches, error) {
+func (w *Watcher) open(ctx context.Context, namespaces []string, selector labels.Selector, b *book) *watches {
 	ctx, cancel := context.WithCancel(ctx)
-	set := &watches{cancel: cancel, failed: map[string]error{}}
+	set := newWatches(cancel, b, w.clock)
+	var runs []func()
 	for _, namespace := range namespaces {
 		for _, k := range watchedKinds() {
-			lw, err := w.listWatch(k, namespace, selector)
-			if k.ours && meta.IsNoMatchError(err) {
-				set.missing = true
-				continue
-			}
-			if err != nil {
-				set.stop()
-				return nil, err
-			}
-			set.total++
 			what := k.gvk.Kind + " in " + namespace
+			set.starting[what] = true
 			t := &tap{kind: k, selector: selector, book: b, clock: w.clock, known: map[types.UID]string{}}
-			t.replaced = func(first bool) { set.works(what, first, b, w.clock) }
-			set.group.Go(func() { set.run(ctx, w.clock, what, t.reflector(lw), b) })
+			t.replaced = func() { set.works(what) }
+			runs = append(runs, func() {
+				set.run(ctx, k, what, func() (*cache.Reflector, error) {
+					lw, err := w.listWatch(k, namespace, selector)
+					if err != nil {
+						return nil, err
+					}
+					return t.reflector(lw), nil
+				})
+			})
 		}
 	}
-	return set, nil
+	for _, run := range runs {
+		set.group.Go(run)
+	}
+	return set
 }
 
 // stop ends the watches and waits until they have ended.
@@ -155,26 +151,64 @@ func (s *watches) stop() {
 	s.group.Wait()
 }
 
-// works is called by each tap when a list is in. Counting has begun when the
-// first list of the last one is.
-func (s *watches) works(what string, first bool, b *book, clock clock.PassiveClock) {
+// run keeps one watch alive, with a growing wait after failures.
+func (s *watches) run(ctx context.Context, k watchedKind, what string, connect func() (*cache.Reflector, error)) {
+	backoff := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 8, Cap: 30 * time.Second}
+	var reflector *cache.Reflector
+	_ = backoff.DelayWithReset(s.clock, 2*time.Minute).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
+		var err error
+		if reflector == nil {
+			reflector, err = connect()
+		}
+		if err == nil {
+			err = reflector.ListAndWatchWithContext(ctx)
+		}
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
+			// A watch whose past is no longer stored lists anew, and that is all.
+		case k.ours && (meta.IsNoMatchError(err) || apierrors.IsNotFound(err)):
+			// Without its CRD there is nothing of the kind to count.
+			s.works(what)
+		default:
+			s.fails(ctx, what, err)
+		}
+		return false, nil
+	})
+}
+
+// works notes that a watch does what it should. Counting has begun when that is
+// so of the last one.
+func (s *watches) works(what string) {
 	s.mu.Lock()
+	news := s.starting[what] || s.failed[what] != nil
+	delete(s.starting, what)
 	delete(s.failed, what)
-	if first {
-		s.synced++
-	}
-	all := s.synced == s.total
+	all := len(s.starting) == 0
 	s.mu.Unlock()
 	if all {
-		b.begin(clock.Now())
+		s.book.begin(s.clock.Now())
 	}
-	b.changed()
+	if news {
+		s.book.changed()
+	}
+}
+
+// fails remembers a failure and logs it once, not at every try.
+func (s *watches) fails(ctx context.Context, what string, err error) {
+	s.mu.Lock()
+	defer s.book.changed()
+	defer s.mu.Unlock()
+	if s.failed[what] == nil {
+		log.FromContext(ctx).Info("A watch failed and is tried again", "watch", what, "error", err.Error())
+	}
+	s.failed[what] = fmt.Errorf("watch %s: %w", what, err)
 }
 
 func (s *watches) ready() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.synced == s.total
+	return len(s.starting) == 0
 }
 
 // failure is one of the errors, the same each time, or nil.
@@ -185,28 +219,4 @@ func (s *watches) failure() error {
 		return s.failed[what]
 	}
 	return nil
-}
-
-// run keeps one watch alive, with a growing wait after failures.
-func (s *watches) run(ctx context.Context, clock clock.WithTicker, what string, r *cache.Reflector, b *book) {
-	backoff := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 8, Cap: 30 * time.Second}
-	_ = backoff.DelayWithReset(clock, 2*time.Minute).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
-		err := r.ListAndWatchWithContext(ctx)
-		// A watch whose past is no longer stored lists anew, and that is all.
-		if err != nil && ctx.Err() == nil && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
-			s.fails(ctx, what, err)
-			b.changed()
-		}
-		return false, nil
-	})
-}
-
-// fails remembers a failure and logs it once, not at every try.
-func (s *watches) fails(ctx context.Context, what string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.failed[what] == nil {
-		log.FromContext(ctx).Info("A watch failed and is tried again", "watch", what, "error", err.Error())
-	}
-	s.failed[what] = fmt.Errorf("watch %s: %w", what, err)
 }

@@ -114,6 +114,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		// The cache does not have it yet, so whose it is will show.
 		return ctrl.Result{RequeueAfter: staleRetry}, nil
 	}
+	if leaving(err) {
+		return ctrl.Result{}, nil
+	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -145,31 +148,30 @@ func (r *Reconciler) find(ctx context.Context, key client.ObjectKey) (*kappsv1.D
 // settle creates or corrects the Deployment and returns it as it is then, or
 // what keeps us from it.
 func (r *Reconciler) settle(ctx context.Context, hw *testv1alpha1.HelloWorld, live *kappsv1.Deployment) (*kappsv1.Deployment, *state, error) {
-	config := render(hw)
-	want, err := typed(config)
+	want, err := typed(render(hw))
 	if err != nil {
 		return nil, nil, err
 	}
 	switch {
 	case live == nil:
-		err = r.create(ctx, hw, want)
-		live = want
+		live, err = r.create(ctx, hw, want)
 	case !ours(live, hw):
 		return nil, nameTaken(live), nil
 	case live.DeletionTimestamp != nil:
-		return live, nil, nil // it is made again when it is gone
+		// It is made again when it is gone.
 	default:
-		wrong := drift(live, want)
-		if len(wrong) == 0 {
-			return live, nil, nil
+		if wrong := drift(live, want); len(wrong) > 0 {
+			live, err = r.correct(ctx, hw, live, wrong)
 		}
-		live, err = r.correct(ctx, hw, live, wrong)
 	}
-	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
-		return nil, &state{testv1alpha1.ReasonRefused, err.Error()}, nil
+	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) && !leaving(err) {
+		return live, &state{testv1alpha1.ReasonRefused, err.Error()}, nil
 	}
 	return live, nil, err
 }
+
+// leaving: the namespace is being deleted, and the HelloWorld with it.
+func leaving(err error) bool { return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) }
 
 func nameTaken(d *kappsv1.Deployment) *state {
 	return &state{
@@ -180,37 +182,38 @@ func nameTaken(d *kappsv1.Deployment) *state {
 
 // create makes the Deployment. It does not apply it, because an apply would
 // take over one that somebody else has just made.
-func (r *Reconciler) create(ctx context.Context, hw *testv1alpha1.HelloWorld, want *kappsv1.Deployment) error {
+func (r *Reconciler) create(ctx context.Context, hw *testv1alpha1.HelloWorld, want *kappsv1.Deployment) (*kappsv1.Deployment, error) {
 	if err := r.client.Create(ctx, want, client.FieldOwner(fieldOwner)); err != nil {
-		return fmt.Errorf("create Deployment %s: %w", client.ObjectKeyFromObject(want), err)
+		return nil, fmt.Errorf("create Deployment %s: %w", client.ObjectKeyFromObject(want), err)
 	}
 	r.wrote(want)
 	note := fmt.Sprintf("Created Deployment %s with %d pods", want.Name, *want.Spec.Replicas)
 	log.FromContext(ctx).Info("Created the Deployment", "Deployment", want.Name, "replicas", *want.Spec.Replicas)
 	r.recorder.Eventf(hw, want, corev1.EventTypeNormal, testv1alpha1.ReasonCreated, "Create", "%s", note)
-	return nil
+	return want, nil
 }
 
-// correct applies our fields to the Deployment that was seen, and no other.
+// correct applies our fields to the Deployment that was seen, and no other. It
+// returns the Deployment as it is then, which after an error is as it was.
 func (r *Reconciler) correct(ctx context.Context, hw *testv1alpha1.HelloWorld, live *kappsv1.Deployment, wrong []string) (*kappsv1.Deployment, error) {
 	key := client.ObjectKeyFromObject(live)
 	if ports := usurpers(live); len(ports) > 0 {
 		raw, err := withoutPorts(live, ports)
 		if err != nil {
-			return nil, err
+			return live, err
 		}
 		patch := client.RawPatch(types.StrategicMergePatchType, raw)
 		if err := r.client.Patch(ctx, live.DeepCopy(), patch, client.FieldOwner(fieldOwner)); err != nil {
-			return nil, fmt.Errorf("take ports off Deployment %s: %w", key, err)
+			return live, fmt.Errorf("take ports off Deployment %s: %w", key, err)
 		}
 	}
 	config := render(hw).WithUID(live.UID)
 	if err := r.client.Apply(ctx, config, client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
-		return nil, fmt.Errorf("apply Deployment %s: %w", key, err)
+		return live, fmt.Errorf("apply Deployment %s: %w", key, err)
 	}
 	after, err := typed(config) // Apply wrote the answer into it
 	if err != nil {
-		return nil, err
+		return live, err
 	}
 	r.wrote(after)
 	r.tell(ctx, hw, after, wrong)
