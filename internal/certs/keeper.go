@@ -50,7 +50,7 @@ const (
 	maxSettle = time.Minute
 	// propagation is what the first bundle is given to reach the API servers
 	// before Trusted says so.
-	propagation = 500 * time.Millisecond
+	propagation = time.Second
 	// calm is the least time between two passes, so that a fight over a
 	// bundle with somebody else stays a slow one.
 	calm = 200 * time.Millisecond
