@@ -17,7 +17,6 @@ limitations under the License.
 package plan
 
 import (
-	"slices"
 	"strings"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -43,11 +42,10 @@ func ClaimSlot(d *Desired, name string) int {
 func (s *scene) claimsFor(pod string, slot int) (creates []Action, blocked bool) {
 	for _, template := range s.desired.Claims.Templates {
 		name := ClaimName(template, pod)
-		i := slices.IndexFunc(s.observed.Claims, func(c Claim) bool { return c.Name == name })
-		switch {
-		case i < 0:
+		switch claim := s.claims[name]; {
+		case claim == nil:
 			creates = append(creates, Action{Verb: CreateClaim, Slot: slot, Claim: name, Template: template})
-		case s.observed.Claims[i].Terminating:
+		case claim.Terminating:
 			s.block(Blocked{
 				Verb: CreatePod, Pod: pod, Slot: slot, By: appsv1.BlockedByTermination, Count: 1,
 				Message: "the volume claim " + name + " still terminates",

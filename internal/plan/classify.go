@@ -63,6 +63,8 @@ type scene struct {
 	wanted map[string]bool
 	// changing are the pods that this pass changes in place, or is about to.
 	changing map[string]bool
+	// claims finds a Claim by its name.
+	claims map[string]*Claim
 	// changes finds a Change by its two revisions.
 	changes map[[2]string]*Change
 
@@ -75,6 +77,10 @@ func newScene(desired Desired, observed Observed, now time.Time) *scene {
 		desired: desired, observed: observed, now: now,
 		leaving: map[string]bool{}, gone: map[string]bool{}, evicting: map[string]bool{}, spent: map[Verb]int{},
 		wanted: map[string]bool{}, changing: map[string]bool{}, changes: make(map[[2]string]*Change, len(observed.Changes)),
+		claims: make(map[string]*Claim, len(observed.Claims)),
+	}
+	for i := range observed.Claims {
+		s.claims[observed.Claims[i].Name] = &observed.Claims[i]
 	}
 	for i := range observed.Changes {
 		c := &observed.Changes[i]
