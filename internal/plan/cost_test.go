@@ -24,6 +24,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
 // Plan takes time and memory in proportion to the pods. Time is left to the
@@ -75,6 +77,15 @@ func benchmarks() map[string]func(n int) fleet {
 		},
 		"terminating orphans": func(n int) fleet {
 			return aFleet(n, podsOf(n, func(i int) podBuilder { return ordinal(i).orphan().terminating() })...)
+		},
+		"pods that wait for terminating claims": func(n int) fleet {
+			f := aFleet(n).claiming(appsv1.ClaimRetain, "data")
+			for slot := range n {
+				f.observed.Claims = append(f.observed.Claims, Claim{
+					Name: ClaimName("data", SlotName(&f.desired, slot)), Slot: slot, Terminating: true,
+				})
+			}
+			return f
 		},
 		"a zone that is lost": func(n int) fleet {
 			return aFleet(n, podsOf(n, func(i int) podBuilder { return ordinal(i).nodeGone() })...)

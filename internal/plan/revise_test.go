@@ -17,10 +17,14 @@ limitations under the License.
 package plan
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
 func TestRevise(t *testing.T) {
@@ -101,6 +105,44 @@ func TestTheCurrentRevisionFollowsWhenTheFleetIsComplete(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAPinnedRevisionIsTheGoal(t *testing.T) {
+	pinned := func(pin string) fleet {
+		f := aFleet(1, ordinal(0)).rollingOut().paused()
+		f.desired.Pin = pin
+		return f
+	}
+	for name, test := range map[string]struct {
+		given   fleet
+		want    string
+		blocked bool
+	}{
+		"by name":                                   {given: pinned(oldRev), want: oldRev},
+		"by number":                                 {given: pinned("1"), want: oldRev},
+		"without a pin the template's":              {given: pinned(""), want: newRev},
+		"one that is not stored leaves the last":    {given: pinned("web-lost"), want: newRev, blocked: true},
+		"a pin stands above a way back":             {given: pinned(newRev).rolledBack(), want: newRev},
+		"without it a way back is taken":            {given: pinned("").rolledBack(), want: oldRev},
+		"a way back whose revision is lost is none": {given: pinned("").rolledBack().revisions(10, Revision{Name: newRev, Number: 2, Equal: true}), want: newRev},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := test.given.plan()
+			if got.UpdateRevision != test.want {
+				t.Errorf("the goal is %s, want %s", got.UpdateRevision, test.want)
+			}
+			blocked := slices.Contains(heldBackOf(got), "UpdatePod "+appsv1.BlockedByPin)
+			if blocked != test.blocked {
+				t.Errorf("blockers %v, want one by the pin: %t", heldBackOf(got), test.blocked)
+			}
+		})
+	}
+}
+
+// rolledBack: the newest revision failed and was taken back.
+func (f fleet) rolledBack() fleet {
+	f.observed.Status.Rollback = &appsv1.RollbackRecord{From: newRev, To: oldRev, Time: metav1.NewTime(ago(time.Minute))}
+	return f
 }
 
 func TestPruneRevisions(t *testing.T) {

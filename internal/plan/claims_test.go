@@ -1,0 +1,146 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// claiming gives every pod a claim of each template.
+func (f fleet) claiming(retention appsv1.ClaimPolicy, templates ...string) fleet {
+	f.desired.Claims = Claims{Templates: templates, WhenScaled: retention, WhenDeleted: retention}
+	return f
+}
+
+// claims puts claims of the template data into the world.
+func (f fleet) claims(slots ...int) fleet {
+	for _, slot := range slots {
+		name := ClaimName("data", SlotName(&f.desired, slot))
+		f.observed.Claims = append(f.observed.Claims, Claim{Name: name, UID: types.UID("uid-" + name), Slot: slot})
+	}
+	return f
+}
+
+// claimsOf writes what happens to claims and pods, in order.
+func claimsOf(d Decision) []string {
+	var lines []string
+	for _, a := range d.Actions {
+		lines = append(lines, strings.Join([]string{string(a.Verb), a.Claim + a.Pod, a.Why.Reason}, " "))
+	}
+	return lines
+}
+
+func TestClaimsOfAFleet(t *testing.T) {
+	ending := func(f fleet) fleet { f.observed.Claims[0].Terminating = true; return f }
+	for name, test := range map[string]struct {
+		given   fleet
+		want    []string
+		blocked []string
+	}{
+		"a new pod gets its claims first": {
+			given: aFleet(1).claiming(appsv1.ClaimRetain, "data", "logs"),
+			want:  []string{"CreateClaim data-web-0 ClaimMissing", "CreateClaim logs-web-0 ClaimMissing", "CreatePod web-0 Missing"},
+		},
+		"all claims come before the first pod": {
+			given: aFleet(2).claiming(appsv1.ClaimRetain, "data"),
+			want: []string{
+				"CreateClaim data-web-0 ClaimMissing", "CreateClaim data-web-1 ClaimMissing",
+				"CreatePod web-0 Missing", "CreatePod web-1 Missing",
+			},
+		},
+		"a pod that comes back finds its claim again": {
+			given: aFleet(1).claiming(appsv1.ClaimRetain, "data").claims(0),
+			want:  []string{"CreatePod web-0 Missing"},
+		},
+		"a claim that terminates is waited for, or the pod would lose it": {
+			given:   ending(aFleet(1).claiming(appsv1.ClaimRetain, "data").claims(0)),
+			blocked: []string{"CreatePod web-0 Terminating"},
+		},
+		"Retain keeps the claims of pods that were scaled away": {
+			given: aFleet(1, ordinal(0)).claiming(appsv1.ClaimRetain, "data").claims(0, 1),
+		},
+		"Delete deletes them": {
+			given: aFleet(1, ordinal(0)).claiming(appsv1.ClaimDelete, "data").claims(0, 1),
+			want:  []string{"DeleteClaim data-web-1 ClaimRetention"},
+		},
+		"but not while the pod is there": {
+			given: aFleet(1, ordinal(0), ordinal(1).terminating()).claiming(appsv1.ClaimDelete, "data").claims(0, 1),
+		},
+		"nor twice": {
+			given: ending(aFleet(0).claiming(appsv1.ClaimDelete, "data").claims(1)),
+		},
+		"the claim of a failed pod's slot stays": {
+			given: aFleet(1, ordinal(0).nodeGone()).claiming(appsv1.ClaimDelete, "data").claims(0),
+			want:  []string{"DeletePod web-0 NodeGone"},
+			blocked: []string{
+				"CreatePod web-0 Terminating",
+			},
+		},
+		"an owner that goes takes its claims along, after the last pod": {
+			given:   aFleet(1, ordinal(0)).claiming(appsv1.ClaimDelete, "data").claims(0).deleting(DeletionDelete),
+			want:    []string{"DeletePod web-0 OwnerDeleted"},
+			blocked: []string{"RemoveFinalizer Terminating"},
+		},
+		"and then lets go": {
+			given: aFleet(1).claiming(appsv1.ClaimDelete, "data").claims(0, 1).deleting(DeletionDelete),
+			want: []string{
+				"DeleteClaim data-web-0 ClaimRetention", "DeleteClaim data-web-1 ClaimRetention", "RemoveFinalizer  PodsGone",
+			},
+		},
+		"unless they are retained": {
+			given: aFleet(1).claiming(appsv1.ClaimRetain, "data").claims(0).deleting(DeletionDelete),
+			want:  []string{"RemoveFinalizer  PodsGone"},
+		},
+		"an owner that leaves its pods leaves their claims": {
+			given:   aFleet(1, ordinal(0)).claiming(appsv1.ClaimDelete, "data").claims(0).deleting(DeletionOrphan),
+			want:    []string{"OrphanPod web-0 OwnerDeleted"},
+			blocked: []string{"RemoveFinalizer Terminating"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := test.given.plan()
+			if diff := cmp.Diff(test.want, claimsOf(got)); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.blocked, heldBackOf(got)); diff != "" {
+				t.Errorf("blockers (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestClaimSlot(t *testing.T) {
+	d := aFleet(1).claiming(appsv1.ClaimRetain, "data", "data-web").desired
+	for name, want := range map[string]int{
+		"data-web-3":     3,
+		"data-web-web-3": 3,
+		"data-web-03":    NoSlot,
+		"data-web":       NoSlot,
+		"logs-web-3":     NoSlot,
+		"data-api-3":     NoSlot,
+	} {
+		if got := ClaimSlot(&d, name); got != want {
+			t.Errorf("ClaimSlot(%q) = %d, want %d", name, got, want)
+		}
+	}
+}
