@@ -353,7 +353,7 @@ func coalescing(t *testing.T, cfg *rest.Config) {
 	want := map[string]int{}
 	for i := range 20 {
 		for _, who := range []string{"ada", "grace", "barbara"} {
-			o.patch(cm, who, fmt.Sprintf(`{"metadata":{"annotations":{"%s":"%s-%d"}}}`, who, canary, i))
+			o.patch(cm, who, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, who, fmt.Sprint(canary, i)))
 			want[who]++
 		}
 	}

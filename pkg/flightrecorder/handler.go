@@ -65,7 +65,7 @@ func (h *eventHandler[O, R]) Generic(ctx context.Context, e event.TypedGenericEv
 }
 
 func (h *eventHandler[O, R]) known(q workqueue.TypedRateLimitingInterface[R], kind TriggerKind, before, after client.Object) *knownQueue[R] {
-	return &knownQueue[R]{PriorityQueue: asPriorityQueue(q), tap: h.tap, event: h.tap.newEvent(kind, before, after)}
+	return newKnownQueue(h.tap, q, h.tap.newEvent(kind, before, after))
 }
 
 // objectOf returns nil for what is not an object, or is a nil pointer to one.
@@ -98,6 +98,9 @@ func (t *TypedTap[R]) newEvent(kind TriggerKind, before, after client.Object) *w
 
 func (e *watchEvent) describe() *Trigger {
 	e.once.Do(func() {
+		if e.trigger != nil { // nothing to work out
+			return
+		}
 		e.trigger = &Trigger{Kind: e.kind}
 		e.fill(e.trigger)
 		e.before, e.after = nil, nil

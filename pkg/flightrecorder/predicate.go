@@ -107,8 +107,12 @@ func (s *slot[R]) Generic(e event.GenericEvent) bool {
 	return s.announce(TriggerGeneric, nil, e.Object)
 }
 
-// claim finds the announced event that leads to the request. It is called with the lock held.
-func (t *TypedTap[R]) claim(request R) *watchEvent {
+// claim takes the announced events that lead to the request. It is called with the lock held.
+func (t *TypedTap[R]) claim(request R) []*watchEvent {
+	if len(t.slots) == 0 {
+		return nil
+	}
+	var events []*watchEvent
 	key := t.keyOf(request)
 	for _, s := range t.slots {
 		if s.event == nil || slices.Contains(s.claimed, request) {
@@ -117,9 +121,10 @@ func (t *TypedTap[R]) claim(request R) *watchEvent {
 		for _, obj := range s.objects {
 			if obj != nil && s.leadsTo(obj, key) {
 				s.claimed = append(s.claimed, request)
-				return s.event
+				events = append(events, s.event)
+				break
 			}
 		}
 	}
-	return nil
+	return events
 }

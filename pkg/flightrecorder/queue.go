@@ -111,42 +111,38 @@ func (q *queue[R]) Done(request R) {
 	q.PriorityQueue.Done(request)
 }
 
-// pass sees an add on its way into the queue. Most were written down by whoever knew the reason; of
-// the others, a delayed one during a run is what that run asked for, and one that a predicate has just
-// announced is the builder's For or Owns.
+// pass sees an add on its way into the queue. A delayed one during a run is what that run asked for. Else
+// it may come from the builder's For or Owns, whose events were announced by a predicate; or it was written
+// down already, by somebody whose queue is wrapped in another; or nobody knows.
+//
+// Several watches may be at work on the same request at once, and nothing tells their adds apart. So the
+// first add takes all events that are announced for the request, and leaves a credit for each of the adds
+// that are still to come for them. An event taken with another one's add would be lost if it were left to
+// its own add instead: that one may find the credit of a third, and the watch goes on to its next event.
 func (t *TypedTap[R]) pass(request R, after time.Duration, rateLimited bool) {
-	trigger, known := t.reasonFor(request, after > 0 || rateLimited)
-	if known {
+	t.mu.Lock()
+	if run := t.running[request]; (after > 0 || rateLimited) && run != nil && run.next != nil {
+		trigger := run.next
+		run.next = nil
+		t.mu.Unlock()
+		t.add(request, trigger, after, rateLimited, false)
 		return
 	}
-	if trigger == nil {
-		trigger = &Trigger{Kind: TriggerUnattributed}
+	events := t.claim(request)
+	credits := t.credits[request] + len(events)
+	switch {
+	case credits > 1:
+		t.credits[request] = credits - 1
+	case credits == 1:
+		delete(t.credits, request)
 	}
-	t.add(request, trigger, after, rateLimited, false)
-}
-
-func (t *TypedTap[R]) reasonFor(request R, delayed bool) (trigger *Trigger, known bool) {
-	t.mu.Lock()
-	if n := t.credits[request]; n > 0 {
-		if n == 1 {
-			delete(t.credits, request)
-		} else {
-			t.credits[request] = n - 1
-		}
-		t.mu.Unlock()
-		return nil, true
-	}
-	if run := t.running[request]; delayed && run != nil && run.next != nil {
-		trigger, run.next = run.next, nil
-		t.mu.Unlock()
-		return trigger, false
-	}
-	event := t.claim(request)
 	t.mu.Unlock()
-	if event != nil {
-		return event.describe(), false
+	for _, e := range events {
+		t.add(request, e.describe(), after, rateLimited, false)
 	}
-	return nil, false
+	if credits == 0 {
+		t.add(request, &Trigger{Kind: TriggerUnattributed}, after, rateLimited, false)
+	}
 }
 
 // done forgets a run. What it wanted and the controller did not add, it does not get.
@@ -174,28 +170,47 @@ type knownQueue[R comparable] struct {
 	priorityqueue.PriorityQueue[R]
 	tap   *TypedTap[R]
 	event *watchEvent
+	// credit says that the add will pass the Tap's queue, which must not write it down again.
+	credit bool
+}
+
+func newKnownQueue[R comparable](tap *TypedTap[R], q workqueue.TypedRateLimitingInterface[R], event *watchEvent) *knownQueue[R] {
+	bare, passes := bareQueue(q)
+	return &knownQueue[R]{PriorityQueue: bare, tap: tap, event: event, credit: passes}
 }
 
 func (q *knownQueue[R]) Add(request R) {
-	q.tap.add(request, q.event.describe(), 0, false, true)
+	q.tap.add(request, q.event.describe(), 0, false, q.credit)
 	q.PriorityQueue.Add(request)
 }
 
 func (q *knownQueue[R]) AddAfter(request R, after time.Duration) {
-	q.tap.add(request, q.event.describe(), after, false, true)
+	q.tap.add(request, q.event.describe(), after, false, q.credit)
 	q.PriorityQueue.AddAfter(request, after)
 }
 
 func (q *knownQueue[R]) AddRateLimited(request R) {
-	q.tap.add(request, q.event.describe(), 0, true, true)
+	q.tap.add(request, q.event.describe(), 0, true, q.credit)
 	q.PriorityQueue.AddRateLimited(request)
 }
 
 func (q *knownQueue[R]) AddWithOpts(o priorityqueue.AddOpts, requests ...R) {
 	for _, request := range requests {
-		q.tap.add(request, q.event.describe(), o.After, o.RateLimited, true)
+		q.tap.add(request, q.event.describe(), o.After, o.RateLimited, q.credit)
 	}
 	q.PriorityQueue.AddWithOpts(o, requests...)
+}
+
+// bareQueue returns the queue below the Tap's own wrappers. passes says that there is something else in
+// between (handler.WithLowPriorityWhenUnchanged, say), below which the Tap's queue may come after all.
+func bareQueue[R comparable](q workqueue.TypedRateLimitingInterface[R]) (bare priorityqueue.PriorityQueue[R], passes bool) {
+	switch own := q.(type) {
+	case *queue[R]:
+		return own.PriorityQueue, false
+	case *sourceQueue[R]:
+		return bareQueue[R](own.PriorityQueue)
+	}
+	return asPriorityQueue(q), true
 }
 
 // asPriorityQueue gives a plain queue the methods of a priority queue, as controller-runtime does.

@@ -46,7 +46,8 @@ type tappedSource[R comparable] struct {
 }
 
 func (s *tappedSource[R]) Start(ctx context.Context, q workqueue.TypedRateLimitingInterface[R]) error {
-	return s.TypedSource.Start(ctx, &sourceQueue[R]{PriorityQueue: asPriorityQueue(q), tap: s.tap, name: s.String()})
+	bare, passes := bareQueue(q)
+	return s.TypedSource.Start(ctx, &sourceQueue[R]{PriorityQueue: bare, tap: s.tap, name: s.String(), credit: passes})
 }
 
 func (s *tappedSource[R]) String() string {
@@ -65,20 +66,16 @@ func (s *tappedSyncingSource[R]) WaitForSync(ctx context.Context) error {
 	return s.syncing.WaitForSync(ctx)
 }
 
-// sourceQueue writes down the adds that nobody inside the source has written down.
+// sourceQueue writes down the adds of a source. A wrapped handler inside the source goes past it.
 type sourceQueue[R comparable] struct {
 	priorityqueue.PriorityQueue[R]
-	tap  *TypedTap[R]
-	name string
+	tap    *TypedTap[R]
+	name   string
+	credit bool // see knownQueue
 }
 
 func (q *sourceQueue[R]) note(request R, after time.Duration, rateLimited bool) {
-	q.tap.mu.Lock()
-	known := q.tap.credits[request] > 0
-	q.tap.mu.Unlock()
-	if !known {
-		q.tap.add(request, &Trigger{Kind: TriggerGeneric, Reason: q.name}, after, rateLimited, true)
-	}
+	q.tap.add(request, &Trigger{Kind: TriggerGeneric, Reason: q.name}, after, rateLimited, q.credit)
 }
 
 func (q *sourceQueue[R]) Add(request R) {
@@ -138,8 +135,8 @@ func (t *TypedTap[R]) Enqueue(m TypedManual[R]) error {
 	if q == nil || q.ShuttingDown() {
 		return ErrNotStarted
 	}
-	t.add(m.Request, m.trigger(), 0, false, true)
-	q.Add(m.Request)
+	t.add(m.Request, m.trigger(), 0, false, false)
+	q.PriorityQueue.Add(m.Request)
 	return nil
 }
 
@@ -152,8 +149,7 @@ func (t *TypedTap[R]) Enqueue(m TypedManual[R]) error {
 func (t *TypedTap[R]) ManualHandler() handler.TypedEventHandler[TypedManual[R], R] {
 	return handler.TypedFuncs[TypedManual[R], R]{
 		GenericFunc: func(_ context.Context, e event.TypedGenericEvent[TypedManual[R]], q workqueue.TypedRateLimitingInterface[R]) {
-			t.add(e.Object.Request, e.Object.trigger(), 0, false, true)
-			q.Add(e.Object.Request)
+			newKnownQueue(t, q, &watchEvent{trigger: e.Object.trigger()}).Add(e.Object.Request)
 		},
 	}
 }

@@ -306,7 +306,8 @@ func (t *TypedTap[R]) handOut(request R, priority int) *handout {
 
 // take removes the triggers that led to this run. A priority queue holds one place per request and
 // takes the earliest of its times, so that a run uses up the delayed adds as well. client-go's queue
-// keeps delayed adds in a place of their own, from which they still come when their time has come.
+// keeps delayed adds in a place of their own, one per request with the earliest of their times, from which
+// they still come when that has come.
 func (t *TypedTap[R]) take(request R, w *waiting, now time.Time) []queued {
 	due, later := w.triggers, []queued(nil)
 	if q := t.queue.Load(); q != nil && !q.merges && w.hasLater(now) {
@@ -317,6 +318,10 @@ func (t *TypedTap[R]) take(request R, w *waiting, now time.Time) []queued {
 			} else {
 				due = append(due, q)
 			}
+		}
+		// Nothing else explains this run: the delayed adds shared an earlier one's time after all.
+		if len(due) == 0 {
+			due, later = later, nil
 		}
 	}
 	for i := range due {

@@ -379,6 +379,29 @@ func TestPredicatesRecordForAndOwns(t *testing.T) {
 	}
 }
 
+// Two watches have announced events for the same request when the first add comes: it may be either's.
+func TestAnEventIsNotLostToAnotherWatchsAdd(t *testing.T) {
+	b := newBench(t, controller.Options{}, Config{})
+	forP, ownsP := b.tap.ForPredicate(), b.tap.OwnsPredicate()
+	forOwner := handler.EnqueueRequestForOwner(scheme.Scheme, testMapper(), &corev1.ReplicationController{})
+	change := event.UpdateEvent{ObjectOld: controllerFor("0"), ObjectNew: controllerFor("1")}
+	gone := event.DeleteEvent{Object: owned(testPod())}
+
+	forP.Update(change)
+	ownsP.Delete(gone)
+	forOwner.Delete(t.Context(), gone, b.queue)
+	ownsP.Delete(event.DeleteEvent{Object: testPod()}) // that watch goes on, to a pod without an owner
+	(&handler.EnqueueRequestForObject{}).Update(t.Context(), change, b.queue)
+
+	want := []string{"Update ReplicationController shop/web", "Delete Pod shop/web-0"}
+	if diff := cmp.Diff(want, brief(b.work())); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if len(b.tap.credits) != 0 {
+		t.Errorf("credits are left: %v", b.tap.credits)
+	}
+}
+
 func TestSourcesAreNamed(t *testing.T) {
 	b := newBench(t, controller.Options{}, Config{})
 	ctx, cancel := context.WithCancel(t.Context())
