@@ -39,6 +39,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -197,8 +198,14 @@ func (o *Observer) describe(ctx context.Context, f Fleet, owned, orphans []*core
 			return nil, err
 		}
 	}
+	// The two lists are read one after the other: a pod that was adopted or
+	// let go in between is in both, and what was read first is ours.
+	ours := make(map[types.UID]bool, len(owned))
+	for _, pod := range owned {
+		ours[pod.UID] = true
+	}
 	for _, pod := range orphans {
-		if f.Selector.Matches(labels.Set(pod.Labels)) && metav1.GetControllerOf(pod) == nil {
+		if !ours[pod.UID] && f.Selector.Matches(labels.Set(pod.Labels)) && metav1.GetControllerOf(pod) == nil {
 			if err := add(pod, plan.Orphan); err != nil {
 				return nil, err
 			}

@@ -137,6 +137,9 @@ func (s *scene) checkDeadline() {
 // that, there is one, and this is not itself a way back.
 func (s *scene) rollBack(message string) bool {
 	to := s.decision.CurrentRevision
+	if len(s.observed.HeldNames) > 0 {
+		return false // it is not the revision that keeps the pods from being there
+	}
 	if s.desired.Update.OnFailure != appsv1.FailureRollback || s.decision.Rollback != nil || s.desired.Pin != "" ||
 		to == "" || to == s.decision.UpdateRevision || s.findRevision(to) == nil {
 		return false
