@@ -125,6 +125,8 @@ func ofOthers(group, resource, verb string) bool {
 		return true
 	case "apps":
 		return resource != "controllerrevisions"
+	case "":
+		return resource == "namespaces"
 	case "apiextensions.k8s.io":
 		return verb == "get" || verb == "patch"
 	}

@@ -17,6 +17,7 @@ limitations under the License.
 package integration
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -78,27 +79,38 @@ func TestAQuotaStallsAFleetUntilItIsRaised(t *testing.T) {
 		}
 		return nil
 	})
-	if warnings := warningsOf(t, ns, "web"); len(warnings) != 1 || warnings[0].Series != nil {
-		t.Errorf("it warned more than once: %+v", warnings)
+	if n := countWarnings(t, ns, "web"); n != 1 {
+		t.Errorf("it warned %d times", n)
 	}
 
 	patch(t, q, `{"spec":{"hard":{"pods":"20"}}}`)
 	expectReady(t, ns, "web", 8)
-	// A second time is a second warning, told as a series of the first.
+	// A second time is a second warning.
 	patch(t, q, `{"spec":{"hard":{"pods":"8"}}}`)
 	expectQuota(t, q)
 	scale(t, ns, "web", 9)
 	expectCondition(t, ns, "web", appsv1.ConditionStalled, appsv1.ReasonQuotaExceeded)
 	testkit.Eventually(t, "the second warning is told", func() error {
-		w := warningsOf(t, ns, "web")
-		if len(w) == 1 && (w[0].Series == nil || w[0].Series.Count != 2) {
-			return fmt.Errorf("there are %+v", w)
+		if n := countWarnings(t, ns, "web"); n != 2 {
+			return fmt.Errorf("there are %d", n)
 		}
 		return nil
 	})
 	// Asking for less is a way out, too.
 	scale(t, ns, "web", 8)
 	expectReady(t, ns, "web", 8)
+}
+
+// countWarnings counts what was warned of, told in one event or in many.
+func countWarnings(t *testing.T, namespace, name string) int {
+	t.Helper()
+	n := 0
+	for _, e := range warningsOf(t, namespace, name) {
+		if n++; e.Series != nil {
+			n += int(e.Series.Count) - 1
+		}
+	}
+	return n
 }
 
 func warningsOf(t *testing.T, namespace, name string) []eventsv1.Event {
@@ -163,27 +175,9 @@ func TestAnAdmissionPolicyRefusesPods(t *testing.T) {
 
 func forbidImages(t *testing.T, namespace string) {
 	t.Helper()
-	policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "images-" + namespace}}
-	policy.Spec = admissionv1.ValidatingAdmissionPolicySpec{
-		MatchConstraints: &admissionv1.MatchResources{
-			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
-			ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
-				Operations: []admissionv1.OperationType{admissionv1.Create},
-				Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
-			}}},
-		},
-		Validations: []admissionv1.Validation{{
-			Expression: `object.spec.containers.all(c, !c.image.startsWith("forbidden"))`,
-			Message:    "images of this name are not for you",
-		}},
-	}
-	binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: policy.Name}}
-	binding.Spec.PolicyName = policy.Name
-	binding.Spec.ValidationActions = []admissionv1.ValidationAction{admissionv1.Deny}
-	for _, object := range []client.Object{policy, binding} {
-		create(t, object)
-		t.Cleanup(func() { _ = suite.Client.Delete(cleanup{t}.Context(), object) })
-	}
+	forbid(t, namespace, "images",
+		admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+		`object.spec.containers.all(c, !c.image.startsWith("forbidden"))`, "images of this name are not for you")
 	testkit.Eventually(t, "the policy is in force", func() error {
 		canary := foreignPod(namespace, "canary", nil)
 		canary.Spec.Containers[0].Image = "forbidden:1"
@@ -192,6 +186,82 @@ func forbidImages(t *testing.T, namespace string) {
 		}
 		return nil
 	})
+}
+
+// forbid makes an admission policy for one namespace and returns how to lift
+// it.
+func forbid(t *testing.T, namespace, name string, rule admissionv1.Rule, expression, message string) (lift func()) {
+	t.Helper()
+	policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name + "-" + namespace}}
+	policy.Spec = admissionv1.ValidatingAdmissionPolicySpec{
+		MatchConstraints: &admissionv1.MatchResources{
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
+			ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+				Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update}, Rule: rule,
+			}}},
+		},
+		Validations: []admissionv1.Validation{{Expression: expression, Message: message}},
+	}
+	binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: policy.Name}}
+	binding.Spec.PolicyName = policy.Name
+	binding.Spec.ValidationActions = []admissionv1.ValidationAction{admissionv1.Deny}
+	create(t, policy)
+	create(t, binding)
+	lift = func() {
+		_ = suite.Client.Delete(context.Background(), binding)
+		_ = suite.Client.Delete(context.Background(), policy)
+	}
+	t.Cleanup(lift)
+	return lift
+}
+
+// TestAStatusThatCannotBeWritten: the fleet is kept all the same, nothing is
+// done twice, and what is told again and again is one event with a count.
+func TestAStatusThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	canary := testkit.MakePodManager(ns, "canary").Replicas(0).Obj()
+	create(t, canary)
+	expectReady(t, ns, "canary", 0)
+	lift := forbid(t, ns, "status",
+		admissionv1.Rule{APIGroups: []string{"apps.mycompany.com"}, APIVersions: []string{"*"}, Resources: []string{"podmanagers/status"}},
+		"false", "nobody writes a status here")
+	testkit.Eventually(t, "the policy is in force", func() error {
+		body := client.RawPatch("application/merge-patch+json", []byte(`{"status":{"replicas":7}}`))
+		if err := suite.Client.Status().Patch(t.Context(), canary.DeepCopy(), body, client.DryRunAll); err == nil {
+			return errors.New("a status can be written")
+		}
+		return nil
+	})
+	create(t, testkit.MakePodManager(ns, "web").Replicas(2).Obj())
+	for warnings := range 2 {
+		pod := &corev1.Pod{}
+		testkit.Eventually(t, "web-0 is the fleet's", func() error {
+			err := suite.Client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "web-0"}, pod)
+			if err == nil && pod.Labels[appsv1.LabelName] == "" {
+				err = errors.New("it is still the old one")
+			}
+			return err
+		})
+		kubectl(ns).run(t, "label", "pod", "web-0", appsv1.LabelName+"-")
+		testkit.Eventually(t, "the warning is told", func() error {
+			if n := countWarnings(t, ns, "web"); n != warnings+1 {
+				return fmt.Errorf("there are %d", n)
+			}
+			return nil
+		})
+		if warnings == 0 {
+			remove(t, pod)
+		}
+	}
+	if w := warningsOf(t, ns, "web"); len(w) != 1 {
+		t.Errorf("the same warning is told in %d events", len(w))
+	}
+	if made, refused := creates(t, ns); made != 3 || refused != 0 {
+		t.Errorf("%d creates went through and %d were refused for 2 slots and 1 successor", made, refused)
+	}
+	lift()
+	expectCondition(t, ns, "web", appsv1.ConditionStalled, appsv1.ReasonNameTaken)
 }
 
 // TestANamespaceThatIsDeletedTakesItsFleetAlong: no pod is created in it any
