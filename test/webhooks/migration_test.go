@@ -174,7 +174,9 @@ func (m migration) forget() {
 	m.t.Helper()
 	m.try("forget v1alpha1", m.edit(func(crd *apiextensionsv1.CustomResourceDefinition) {
 		crd.Status.StoredVersions = []string{"v1"}
-	}, func(crd *apiextensionsv1.CustomResourceDefinition) error { return m.s.Client.Status().Update(m.t.Context(), crd) }))
+	}, func(crd *apiextensionsv1.CustomResourceDefinition) error {
+		return m.s.Client.Status().Update(m.t.Context(), crd)
+	}))
 }
 
 // dropOldVersion takes v1alpha1 out of the CRD.
