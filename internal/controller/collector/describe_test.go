@@ -52,11 +52,15 @@ func TestDescribe(t *testing.T) {
 		"the strategy": {func(s *kappsv1.DeploymentSpec) {
 			s.Strategy = kappsv1.DeploymentStrategy{Type: kappsv1.RecreateDeploymentStrategyType}
 		}, "strategy.type RollingUpdate -> Recreate, strategy.rollingUpdate removed"},
-		"one image of two": {func(s *kappsv1.DeploymentSpec) { s.Template.Spec.Containers[1].Image = "busybox:2" },
-			"template.spec.containers.log.image busybox:1 -> busybox:2"},
+		"one image of two": {
+			func(s *kappsv1.DeploymentSpec) { s.Template.Spec.Containers[1].Image = "busybox:2" },
+			"template.spec.containers.log.image busybox:1 -> busybox:2",
+		},
 		"a field that was not set": {func(s *kappsv1.DeploymentSpec) { s.Paused = true }, "paused unset -> true"},
-		"a secret value is not told": {func(s *kappsv1.DeploymentSpec) { s.Template.Spec.Containers[0].Env[0].Value = "new" },
-			"template.spec.containers.web.env.PASSWORD.value changed"},
+		"a secret value is not told": {
+			func(s *kappsv1.DeploymentSpec) { s.Template.Spec.Containers[0].Env[0].Value = "new" },
+			"template.spec.containers.web.env.PASSWORD.value changed",
+		},
 		"a container more": {func(s *kappsv1.DeploymentSpec) {
 			s.Template.Spec.Containers = append(s.Template.Spec.Containers, corev1.Container{Name: "more"})
 		}, "template.spec.containers.more added"},

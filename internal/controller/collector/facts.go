@@ -87,43 +87,61 @@ func factsOf(obj client.Object) (facts workload, podLabels map[string]string) {
 	switch w := obj.(type) {
 	case *kappsv1.Deployment:
 		facts.kind, facts.spec, podLabels = "Deployment", &w.Spec, w.Spec.Template.Labels
-		want := ptr.Deref(w.Spec.Replicas, 1)
-		facts.want = int(want)
-		s := &w.Status
-		facts.atGoal = s.ObservedGeneration >= w.Generation && s.Replicas == want && s.AvailableReplicas == want &&
-			(w.Spec.Paused || s.UpdatedReplicas == want)
+		facts.want, facts.atGoal = deploymentGoal(w)
 	case *kappsv1.ReplicaSet:
 		facts.kind, facts.spec, podLabels = "ReplicaSet", &w.Spec, w.Spec.Template.Labels
-		want := ptr.Deref(w.Spec.Replicas, 1)
-		facts.want = int(want)
-		facts.atGoal = w.Status.ObservedGeneration >= w.Generation && w.Status.Replicas == want && w.Status.AvailableReplicas == want
+		facts.want, facts.atGoal = replicaSetGoal(w)
 		if ref := metav1.GetControllerOfNoCopy(w); ref != nil && ref.Kind == "Deployment" {
 			facts.parent, facts.spec = ref.UID, nil
 		}
 	case *kappsv1.StatefulSet:
 		facts.kind, facts.spec, podLabels = "StatefulSet", &w.Spec, w.Spec.Template.Labels
-		want := ptr.Deref(w.Spec.Replicas, 1)
-		facts.want = int(want)
-		s := &w.Status
-		facts.atGoal = s.ObservedGeneration >= w.Generation && s.Replicas == want && s.AvailableReplicas == want &&
-			(heldBack(w) || s.UpdatedReplicas == want)
+		facts.want, facts.atGoal = statefulSetGoal(w)
 	case *kappsv1.DaemonSet:
 		facts.kind, facts.spec, podLabels = "DaemonSet", &w.Spec, w.Spec.Template.Labels
-		s := &w.Status
-		facts.want = int(s.DesiredNumberScheduled)
-		facts.atGoal = s.ObservedGeneration >= w.Generation && s.NumberAvailable == s.DesiredNumberScheduled &&
-			s.CurrentNumberScheduled == s.DesiredNumberScheduled && s.NumberMisscheduled == 0 &&
-			(w.Spec.UpdateStrategy.Type == kappsv1.OnDeleteDaemonSetStrategyType || s.UpdatedNumberScheduled == s.DesiredNumberScheduled)
+		facts.want, facts.atGoal = daemonSetGoal(w)
 	case *appsv1.PodManager:
 		facts.kind, facts.spec = "PodManager", &w.Spec
 		podLabels = maps.Clone(podrender.Template(w.Name, w.Spec.Image, w.Spec.Template).Labels)
 		podLabels[appsv1.LabelName] = w.Name
-		facts.want = int(ptr.Deref(w.Spec.Replicas, 3))
-		facts.atGoal = w.Status.ObservedGeneration >= w.Generation &&
-			meta.IsStatusConditionTrue(w.Status.Conditions, appsv1.ConditionReady) &&
-			!meta.IsStatusConditionTrue(w.Status.Conditions, appsv1.ConditionReconciling)
+		facts.want, facts.atGoal = podManagerGoal(w)
 	}
 	return facts, podLabels
+}
+
+// The goals: how many pods a workload wants, and whether its status says that
+// all of them are there and right.
+
+func deploymentGoal(d *kappsv1.Deployment) (int, bool) {
+	want, s := ptr.Deref(d.Spec.Replicas, 1), &d.Status
+	return int(want), s.ObservedGeneration >= d.Generation && s.Replicas == want && s.AvailableReplicas == want &&
+		(d.Spec.Paused || s.UpdatedReplicas == want)
+}
+
+func replicaSetGoal(r *kappsv1.ReplicaSet) (int, bool) {
+	want, s := ptr.Deref(r.Spec.Replicas, 1), &r.Status
+	return int(want), s.ObservedGeneration >= r.Generation && s.Replicas == want && s.AvailableReplicas == want
+}
+
+func statefulSetGoal(set *kappsv1.StatefulSet) (int, bool) {
+	want, s := ptr.Deref(set.Spec.Replicas, 1), &set.Status
+	return int(want), s.ObservedGeneration >= set.Generation && s.Replicas == want && s.AvailableReplicas == want &&
+		(heldBack(set) || s.UpdatedReplicas == want)
+}
+
+func daemonSetGoal(d *kappsv1.DaemonSet) (int, bool) {
+	s := &d.Status
+	want := s.DesiredNumberScheduled
+	onDelete := d.Spec.UpdateStrategy.Type == kappsv1.OnDeleteDaemonSetStrategyType
+	return int(want), s.ObservedGeneration >= d.Generation && s.NumberAvailable == want &&
+		s.CurrentNumberScheduled == want && s.NumberMisscheduled == 0 && (onDelete || s.UpdatedNumberScheduled == want)
+}
+
+func podManagerGoal(pm *appsv1.PodManager) (int, bool) {
+	s := &pm.Status
+	return int(ptr.Deref(pm.Spec.Replicas, 3)), s.ObservedGeneration >= pm.Generation &&
+		meta.IsStatusConditionTrue(s.Conditions, appsv1.ConditionReady) &&
+		!meta.IsStatusConditionTrue(s.Conditions, appsv1.ConditionReconciling)
 }
 
 // heldBack: pods of the old revision may stay for ever.

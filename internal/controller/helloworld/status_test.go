@@ -63,25 +63,37 @@ func TestReport(t *testing.T) {
 		kstatus status.Status
 	}{
 		"at its goal": {func(*kappsv1.Deployment) {}, nil, "Ready: Available", status.CurrentStatus},
-		"not seen by its controller": {func(d *kappsv1.Deployment) { d.Generation = 3 }, nil,
-			"Reconciling: Progressing, not Ready: Progressing", status.InProgressStatus},
-		"not all available": {func(d *kappsv1.Deployment) { d.Status.AvailableReplicas = 1 }, nil,
-			"Reconciling: Progressing, not Ready: Progressing", status.InProgressStatus},
-		"old pods left": {func(d *kappsv1.Deployment) { d.Status.Replicas = 4 }, nil,
-			"Reconciling: Progressing, not Ready: Progressing", status.InProgressStatus},
-		"being deleted": {func(d *kappsv1.Deployment) { d.DeletionTimestamp = ptr.To(metav1.NewTime(now)) }, nil,
-			"Reconciling: Progressing, not Ready: Progressing", status.InProgressStatus},
+		"not seen by its controller": {
+			func(d *kappsv1.Deployment) { d.Generation = 3 }, nil,
+			"Reconciling: Progressing, not Ready: Progressing", status.InProgressStatus,
+		},
+		"not all available": {
+			func(d *kappsv1.Deployment) { d.Status.AvailableReplicas = 1 }, nil,
+			"Reconciling: Progressing, not Ready: Progressing", status.InProgressStatus,
+		},
+		"old pods left": {
+			func(d *kappsv1.Deployment) { d.Status.Replicas = 4 }, nil,
+			"Reconciling: Progressing, not Ready: Progressing", status.InProgressStatus,
+		},
+		"being deleted": {
+			func(d *kappsv1.Deployment) { d.DeletionTimestamp = ptr.To(metav1.NewTime(now)) }, nil,
+			"Reconciling: Progressing, not Ready: Progressing", status.InProgressStatus,
+		},
 		"past its deadline": {func(d *kappsv1.Deployment) {
 			d.Status.Conditions = []kappsv1.DeploymentCondition{{Type: kappsv1.DeploymentProgressing, Status: corev1.ConditionFalse}}
 		}, nil, "Stalled: ProgressDeadlineExceeded, not Ready: ProgressDeadlineExceeded", status.FailedStatus},
 		"without room for its pods": {func(d *kappsv1.Deployment) {
 			d.Status.Conditions = []kappsv1.DeploymentCondition{{Type: kappsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue}}
 		}, nil, "Stalled: ReplicaFailure, not Ready: ReplicaFailure", status.FailedStatus},
-		"paused in the middle": {func(d *kappsv1.Deployment) { d.Spec.Paused, d.Status.UpdatedReplicas = true, 1 }, nil,
-			"Stalled: DeploymentPaused, not Ready: DeploymentPaused", status.FailedStatus},
+		"paused in the middle": {
+			func(d *kappsv1.Deployment) { d.Spec.Paused, d.Status.UpdatedReplicas = true, 1 }, nil,
+			"Stalled: DeploymentPaused, not Ready: DeploymentPaused", status.FailedStatus,
+		},
 		"paused at its goal": {func(d *kappsv1.Deployment) { d.Spec.Paused = true }, nil, "Ready: Available", status.CurrentStatus},
-		"somebody else's": {func(*kappsv1.Deployment) {}, &state{testv1alpha1.ReasonNameTaken, "taken"},
-			"Stalled: NameTaken, not Ready: NameTaken", status.FailedStatus},
+		"somebody else's": {
+			func(*kappsv1.Deployment) {}, &state{testv1alpha1.ReasonNameTaken, "taken"},
+			"Stalled: NameTaken, not Ready: NameTaken", status.FailedStatus,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hw, d := three(), done(t)
@@ -126,15 +138,23 @@ func TestDriftLooksAtOurFieldsOnly(t *testing.T) {
 	}{
 		"nothing":  {func(*kappsv1.Deployment) {}, nil},
 		"replicas": {func(d *kappsv1.Deployment) { d.Spec.Replicas = ptr.To(int32(9)) }, []string{"replicas 9 -> 3"}},
-		"image": {func(d *kappsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "httpd" },
-			[]string{"image httpd -> " + image}},
+		"image": {
+			func(d *kappsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "httpd" },
+			[]string{"image httpd -> " + image},
+		},
 		"label": {func(d *kappsv1.Deployment) { d.Labels = nil }, []string{"label hello_name  -> hello"}},
-		"port": {func(d *kappsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Ports[0].ContainerPort = 81 },
-			[]string{"the port nginx 80 is missing"}},
-		"security": {func(d *kappsv1.Deployment) { d.Spec.Template.Spec.Containers[0].SecurityContext = nil },
-			[]string{"the securityContext of the container nginx"}},
-		"container": {func(d *kappsv1.Deployment) { d.Spec.Template.Spec.Containers = nil },
-			[]string{"the container nginx is missing"}},
+		"port": {
+			func(d *kappsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Ports[0].ContainerPort = 81 },
+			[]string{"the port nginx 80 is missing"},
+		},
+		"security": {
+			func(d *kappsv1.Deployment) { d.Spec.Template.Spec.Containers[0].SecurityContext = nil },
+			[]string{"the securityContext of the container nginx"},
+		},
+		"container": {
+			func(d *kappsv1.Deployment) { d.Spec.Template.Spec.Containers = nil },
+			[]string{"the container nginx is missing"},
+		},
 		"fields of others": {func(d *kappsv1.Deployment) {
 			d.Annotations = map[string]string{"a": "b"}
 			d.Spec.MinReadySeconds = 7
