@@ -220,7 +220,7 @@ func (s *scene) atRest() bool {
 	d := &s.decision
 	return s.desired.Deletion == DeletionNone && len(d.Actions) == 0 && !slices.ContainsFunc(d.Blocked, Blocked.passes) &&
 		d.Counts.Available == s.desired.Replicas && d.Counts.Live == s.desired.Replicas && d.Counts.Terminating == 0 &&
-		!slices.ContainsFunc(s.live, func(p *Pod) bool { return p.Resize != ResizeNone })
+		!slices.ContainsFunc(s.live, func(p *Pod) bool { return p.Resize == ResizeInProgress || p.Resize == ResizeDeferred })
 }
 
 // passes: the blocker goes away by itself, or by somebody else's doing that no

@@ -194,7 +194,7 @@ func (s *scene) inScope() (moving, kept []*stalePod) {
 		}
 		current := s.decision.CurrentRevision
 		switch {
-		case !behind || p.reason == appsv1.WhyRestart || s.resizeFailed(p.Pod):
+		case !behind || p.reason != appsv1.WhyRolloutRecreate && p.reason != appsv1.WhyRolloutInPlace:
 			moving = append(moving, p)
 		case !s.serves(p.Pod) && p.Revision != current && s.findRevision(current) != nil:
 			moving = append(moving, s.describeStale(p.Pod, current))

@@ -57,7 +57,7 @@ func scaleDown(s *scene) bool {
 		return false
 	}
 	numbers := map[string]int64{"live": int64(len(members)), "replicas": int64(s.desired.Replicas)}
-	for _, v := range rankVictims(members, s.decision.UpdateRevision)[:surplus] {
+	for _, v := range s.victims(members, surplus) {
 		if s.held(v.pod, wantDelete) {
 			continue
 		}
@@ -66,6 +66,28 @@ func scaleDown(s *scene) bool {
 			numbers)
 	}
 	return false
+}
+
+// victims are the least useful pods. In the middle of a rollout, when the new
+// pods are not available yet, an available old one is kept that the order would
+// give up, as long as the budget needs it.
+func (s *scene) victims(members []*Pod, surplus int) []*victim {
+	ranked := rankVictims(members, s.decision.UpdateRevision)
+	if s.decision.Rollout == nil {
+		return ranked[:surplus]
+	}
+	spare := s.newBudget(1).available
+	needed := func(v *victim) bool {
+		if !s.available(v.pod) || v.pod.DeleteRequested {
+			return false
+		}
+		spare--
+		return spare < 0
+	}
+	if kept := slices.DeleteFunc(slices.Clone(ranked), needed); len(kept) >= surplus {
+		ranked = kept
+	}
+	return ranked[:surplus]
 }
 
 func (s *scene) condemnOrdinals() {

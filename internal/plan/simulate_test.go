@@ -44,7 +44,7 @@ const seedsEach = 1000
 // And when the edits stop, the fleet comes to rest where the spec wants it.
 func TestRolloutsKeepTheirPromises(t *testing.T) {
 	seeds, from := envOr("SIMULATE_SEEDS", seedsEach), envOr("SIMULATE_FROM", 1)
-	for _, strategy := range []appsv1.UpdateStrategy{appsv1.UpdateInPlace, appsv1.UpdateRecreate, appsv1.UpdateOnDelete} {
+	for _, strategy := range strategies {
 		for _, identity := range []appsv1.Identity{appsv1.IdentityOrdinal, appsv1.IdentityRandom} {
 			t.Run(fmt.Sprintf("%s/%s", strategy, identity), func(t *testing.T) {
 				t.Parallel()
@@ -55,6 +55,8 @@ func TestRolloutsKeepTheirPromises(t *testing.T) {
 		}
 	}
 }
+
+var strategies = []appsv1.UpdateStrategy{appsv1.UpdateInPlace, appsv1.UpdateRecreate, appsv1.UpdateOnDelete}
 
 func envOr(name string, otherwise int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
@@ -70,7 +72,7 @@ func simulate(t *testing.T, seed uint64, strategy appsv1.UpdateStrategy, identit
 	w.watch = j.watch
 	w.desired.Identity = identity
 	w.desired.Update = Update{
-		Strategy: strategy, ProgressDeadline: 10 * time.Minute, ResizeDeadline: time.Minute,
+		Strategy: strategy, ProgressDeadline: time.Minute, ResizeDeadline: time.Minute,
 		OnFailure:   []appsv1.FailureAction{appsv1.FailurePause, appsv1.FailureRollback}[w.rng.IntN(2)],
 		UseEviction: w.chance(25),
 	}
@@ -90,7 +92,7 @@ func simulate(t *testing.T, seed uint64, strategy appsv1.UpdateStrategy, identit
 	for range w.rng.IntN(8) {
 		j.step(w)
 	}
-	w.settleDown()
+	w.settleDown(strategy)
 	j.expectRest(w, 600)
 }
 
@@ -103,7 +105,7 @@ func (w *world) drawBudget() {
 
 // changeOfMind is one edit of the spec.
 func (w *world) changeOfMind() {
-	switch w.rng.IntN(13) {
+	switch w.rng.IntN(15) {
 	case 0, 1:
 		w.recipe.image = "v" + strconv.Itoa(1+w.rng.IntN(3))
 	case 2, 3:
@@ -126,15 +128,24 @@ func (w *world) changeOfMind() {
 		if w.desired.Identity == appsv1.IdentityOrdinal {
 			w.desired.Reserved = [][]int{nil, {0}, {1, 3}}[w.rng.IntN(3)]
 		}
+	case 13:
+		w.desired.Update.Strategy = strategies[w.rng.IntN(3)]
+	case 14:
+		w.desired.Pin = "7" // may exist or not
+		if n := len(w.revisions); n > 0 {
+			w.desired.Pin = w.revisions[w.rng.IntN(n)].Name
+		}
 	}
 }
 
 // settleDown ends the trouble, with a template that works, now and then still
 // paused.
-func (w *world) settleDown() {
+func (w *world) settleDown(strategy appsv1.UpdateStrategy) {
 	w.edit(func() {
 		w.calm, w.guarded = true, 0
+		w.desired.Update.Strategy, w.desired.Pin = strategy, ""
 		w.desired.Paused = w.desired.Paused && w.chance(30)
+		w.desired.Update.ProgressDeadline = 10 * time.Minute
 		if w.recipe.image == brokenImage {
 			w.recipe.image = "v4"
 		}
@@ -169,7 +180,7 @@ func (j *judge) step(w *world) {
 	w.kubelets(40)
 	w.pass()
 	for revision, times := range w.rollback {
-		if times > 1 && w.calm {
+		if times > 1 {
 			j.errorf("revision %s was taken back %d times", revision, times)
 		}
 	}
@@ -252,7 +263,10 @@ func (j *judge) checkMove(w *world, s *scene, d *Decision, a Action) {
 	if a.Verb == UpdatePod && !restarts || a.Verb == ResizePod || !s.available(p) {
 		return
 	}
-	if slices.Contains(rolling, a.Why.Reason) || a.Why.Reason == appsv1.WhySurgeOver {
+	// With ordinals an edit that takes one leaves no choice, nor does a label.
+	scaled := a.Why.Reason == appsv1.WhyScaleDown && !s.ordinal() && !p.DeleteRequested
+	over := a.Why.Reason == appsv1.WhySurgeOver && w.status.ObservedGeneration == w.desired.Generation
+	if slices.Contains(rolling, a.Why.Reason) || over || scaled {
 		j.checkAvailable(w, s, a)
 	}
 }
@@ -323,6 +337,9 @@ func (j *judge) expectRest(w *world, steps int) {
 func (j *judge) checkRest(w *world) {
 	s := w.scene()
 	s.decision = w.last
+	s.live = slices.DeleteFunc(s.live, func(p *Pod) bool {
+		return j.stands(w) && p.Surge && s.mayStandIn(p.Slot) // for a broken pod that the user keeps
+	})
 	if len(s.live) != w.desired.Replicas || w.available() != w.desired.Replicas && !j.stands(w) {
 		j.errorf("rests with %d pods, %d available, %d asked for", len(s.live), w.available(), w.desired.Replicas)
 	}
@@ -348,8 +365,8 @@ func (j *judge) checkRest(w *world) {
 		j.errorf("the goal is %s, not %s", w.last.UpdateRevision, w.recipe.revision())
 	}
 	for _, c := range w.status.Conditions {
-		if j.stands(w) && w.available() < w.desired.Replicas {
-			break // broken pods that the user keeps
+		if broken := slices.ContainsFunc(s.live, func(p *Pod) bool { return !s.available(p) }); j.stands(w) && broken {
+			break // the user keeps them
 		}
 		if c.Type == appsv1.ConditionReconciling || c.Type == appsv1.ConditionStalled && c.Reason != appsv1.ReasonRolledBack {
 			j.errorf("rests, but is %s: %s", c.Type, c.Message)

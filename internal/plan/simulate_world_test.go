@@ -91,7 +91,7 @@ type world struct {
 	guarded  int  // evictions must leave so many available
 	calm     bool // nothing goes wrong any more
 	births   int
-	rollback map[string]int // how often a revision was taken back
+	rollback map[string]int // how often a revision was taken back since the last edit
 
 	last Decision
 	// watch sees every action before it is carried out.
@@ -130,6 +130,7 @@ func (w *world) sorted() []*body {
 func (w *world) edit(change func()) {
 	change()
 	w.desired.Generation++
+	clear(w.rollback)
 }
 
 // kubelets lets each pod's kubelet do its next step, or not yet.
