@@ -210,7 +210,7 @@ func TestACertificateThatSomebodyElseKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, bundle := range trusted {
-		if string(bundle) != string(second) {
+		if !bytes.Equal(bundle, second) {
 			t.Errorf("the operator wrote the caBundle of %s", name)
 		}
 	}

@@ -1,0 +1,84 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/webhook/preflight"
+)
+
+func TestPodPath(t *testing.T) {
+	containers := func(names ...string) *corev1.PodTemplateSpec {
+		template := &corev1.PodTemplateSpec{}
+		for _, name := range names {
+			template.Spec.Containers = append(template.Spec.Containers, corev1.Container{Name: name})
+		}
+		return template
+	}
+	tests := map[string]struct {
+		image       string
+		template    *corev1.PodTemplateSpec
+		field, want string
+	}{
+		"a field of the template":                    {template: containers("app"), field: "spec.volumes[0].name", want: "spec.template.spec.volumes[0].name"},
+		"a label":                                    {image: "i", field: "metadata.labels", want: "spec.template.metadata.labels"},
+		"the pod as a whole":                         {template: containers("app"), field: "", want: "spec.template"},
+		"the image, by shorthand":                    {image: "i", field: "spec.containers[0].image", want: "spec.image"},
+		"the image of app among others":              {image: "i", template: containers("side", "app"), field: "spec.containers[1].image", want: "spec.image"},
+		"the image of another":                       {image: "i", template: containers("side", "app"), field: "spec.containers[0].image", want: "spec.template.spec.containers[0].image"},
+		"the image of app where no shorthand is set": {template: containers("app"), field: "spec.containers[0].image", want: "spec.template.spec.containers[0].image"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			pm := &appsv1.PodManager{Spec: appsv1.PodManagerSpec{Image: tt.image, Template: tt.template}}
+			if got := podPath(pm)(tt.field); got != tt.want {
+				t.Errorf("%s comes from %s, want %s", tt.field, got, tt.want)
+			}
+		})
+	}
+}
+
+// A finalizer in a namespace that nobody watches would keep the object for ever.
+func TestTheFinalizerIsForWatchedNamespaces(t *testing.T) {
+	tests := map[string]struct {
+		scope preflight.Scope
+		old   *metav1.ObjectMeta
+		has   []string
+		want  []string
+	}{
+		"all namespaces":                        {want: []string{appsv1.Finalizer}},
+		"this one":                              {scope: preflight.Scope{"here"}, want: []string{appsv1.Finalizer}},
+		"another":                               {scope: preflight.Scope{"there"}},
+		"it is there already":                   {has: []string{appsv1.Finalizer}, want: []string{appsv1.Finalizer}},
+		"an update, which may well take it off": {old: &metav1.ObjectMeta{}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			metadata := &metav1.ObjectMeta{Namespace: "here", Finalizers: tt.has}
+			prepare(tt.scope, metadata, tt.old)
+			if diff := cmp.Diff(tt.want, metadata.Finalizers); diff != "" {
+				t.Errorf("finalizers (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
