@@ -49,8 +49,10 @@ func (r *reporter) setConditions() {
 	}
 	r.set(appsv1.ConditionPaused, paused)
 
-	ready := metav1.Condition{Type: appsv1.ConditionReady, Status: metav1.ConditionTrue, Reason: appsv1.ReasonAvailable,
-		Message: fmt.Sprintf("%d of %d pods are available", r.counts.Available, r.desired.Replicas)}
+	ready := metav1.Condition{
+		Type: appsv1.ConditionReady, Status: metav1.ConditionTrue, Reason: appsv1.ReasonAvailable,
+		Message: fmt.Sprintf("%d of %d pods are available", r.counts.Available, r.desired.Replicas),
+	}
 	switch {
 	case stalled != nil:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, stalled.reason, stalled.message
@@ -171,8 +173,10 @@ func (r *reporter) reconciling() *state {
 	case c.Live > want:
 		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", count(c.Live, "live pod"), want)}
 	case c.Live < want && r.blockedBy(appsv1.BlockedByTermination):
-		return &state{appsv1.ReasonWaitingForTermination,
-			fmt.Sprintf("%d of %d pods live; successors wait for %s to be gone", c.Live, want, count(c.Terminating, "terminating pod"))}
+		return &state{
+			appsv1.ReasonWaitingForTermination,
+			fmt.Sprintf("%d of %d pods live; successors wait for %s to be gone", c.Live, want, count(c.Terminating, "terminating pod")),
+		}
 	case c.Live < want && (c.Failed > 0 || c.Lost > 0 || r.wasComplete()):
 		return &state{appsv1.ReasonReplacing, fmt.Sprintf("%d of %d pods live; the others are being replaced", c.Live, want)}
 	case c.Live < want:

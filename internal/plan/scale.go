@@ -187,10 +187,14 @@ func (s *scene) newFilling() *filling {
 	}
 	f.missing = max(0, s.desired.Replicas+s.surge-f.live-s.waitedFor()-s.onBackoff)
 	numbers := map[string]int64{"live": int64(f.live), "replicas": int64(s.desired.Replicas)}
-	f.why = Why{Rule: s.rule, Reason: s.createWhy(), Numbers: numbers,
-		Message: fmt.Sprintf("%s, %d asked for", count(f.live, "live pod"), s.desired.Replicas)}
-	f.surgeWhy = Why{Rule: s.rule, Reason: appsv1.WhyRolloutSurge, Numbers: numbers,
-		Message: fmt.Sprintf("carries the load while others are recreated; maxSurge is %d", s.desired.Update.MaxSurge)}
+	f.why = Why{
+		Rule: s.rule, Reason: s.createWhy(), Numbers: numbers,
+		Message: fmt.Sprintf("%s, %d asked for", count(f.live, "live pod"), s.desired.Replicas),
+	}
+	f.surgeWhy = Why{
+		Rule: s.rule, Reason: appsv1.WhyRolloutSurge, Numbers: numbers,
+		Message: fmt.Sprintf("carries the load while others are recreated; maxSurge is %d", s.desired.Update.MaxSurge),
+	}
 	return f
 }
 

@@ -20,6 +20,7 @@ package testkit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -34,6 +35,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -88,7 +90,7 @@ func newSuite(ctx context.Context, options localkube.Options, objects []*unstruc
 	}
 	s := &Suite{Cluster: cluster}
 	if s.Client, err = NewClient(cluster.RESTConfig()); err != nil {
-		return nil, fmt.Errorf("%w; and stopping: %v", err, cluster.Stop())
+		return nil, errors.Join(err, cluster.Stop())
 	}
 	return s, nil
 }
@@ -135,7 +137,7 @@ func RunOperator(ctx context.Context, config *rest.Config, options manager.Optio
 	defer giveUp()
 	if !mgr.GetCache().WaitForCacheSync(synced) {
 		cancel()
-		return nil, fmt.Errorf("the operator's caches did not sync within %s: %v", Patience, <-done)
+		return nil, fmt.Errorf("the operator's caches did not sync within %s: %w", Patience, <-done)
 	}
 	return func() error { cancel(); return <-done }, nil
 }
@@ -201,13 +203,12 @@ func (s *Suite) TryKubectl(t testing.TB, args ...string) (string, error) {
 // Eventually waits until check returns nil.
 func Eventually(t testing.TB, what string, check func() error) {
 	t.Helper()
-	deadline := time.Now().Add(Patience)
-	var err error
-	for time.Now().Before(deadline) {
-		if err = check(); err == nil {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, Patience, true, func(context.Context) (bool, error) {
+		last = check()
+		return last == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("waited %s until %s: %v", Patience, what, last)
 	}
-	t.Fatalf("waited %s until %s: %v", Patience, what, err)
 }

@@ -124,8 +124,13 @@ func comesBack(reason string) bool {
 
 func summarize(counts map[string]int) string {
 	words := []struct{ what, form string }{
-		{InPlace, "%s changed in place"}, {Recreate, "%s recreated"}, {Create, "%s created"}, {Delete, "%s deleted"},
-		{Adopt, "%s adopted"}, {Release, "%s let go"}, {Held, "%s held back"},
+		{InPlace, "%s changed in place"},
+		{Recreate, "%s recreated"},
+		{Create, "%s created"},
+		{Delete, "%s deleted"},
+		{Adopt, "%s adopted"},
+		{Release, "%s let go"},
+		{Held, "%s held back"},
 	}
 	var parts []string
 	for _, w := range words {

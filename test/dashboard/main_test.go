@@ -78,7 +78,7 @@ func run(m *testing.M) (code int, err error) {
 	if suite, err = testkit.NewSuite(ctx, localkube.Options{}); err != nil {
 		return 1, err
 	}
-	defer suite.Cluster.Stop()
+	defer func() { _ = suite.Cluster.Stop() }()
 	options := testkit.OperatorOptions()
 	address, err := testkit.FreeAddress()
 	if err != nil {

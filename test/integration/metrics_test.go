@@ -113,7 +113,7 @@ func checkValues(t *testing.T, namespace, url, token string) {
 				continue
 			}
 			if err != nil || got != value {
-				return fmt.Errorf("%s is %v, not %v: %v", series, got, value, err)
+				return fmt.Errorf("%s is %v, not %v: %w", series, got, value, err)
 			}
 		}
 		return nil

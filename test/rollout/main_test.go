@@ -56,7 +56,7 @@ func run(m *testing.M) (code int, err error) {
 	if suite, err = testkit.NewSuite(ctx, localkube.Options{Audit: localkube.AuditOptions{Level: localkube.AuditMetadata}}); err != nil {
 		return 1, err
 	}
-	defer suite.Cluster.Stop()
+	defer func() { _ = suite.Cluster.Stop() }()
 	stop, err := suite.StartOperator(ctx, testkit.OperatorOptions())
 	if err != nil {
 		return 1, err

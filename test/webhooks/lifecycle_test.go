@@ -17,6 +17,7 @@ limitations under the License.
 package webhooks
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -110,8 +111,10 @@ func TestTheOperatorIsDown(t *testing.T) {
 			return c.SubResource("scale").Patch(ctx, &appsv1.PodManager{ObjectMeta: object("web")}, merge(`{"spec":{"replicas":1}}`))
 		}, ""},
 		{"delete", func() error { return c.Delete(ctx, &appsv1.PodManager{ObjectMeta: object("new")}) }, ""},
-		{"what the schema forbids", func() error { return c.Create(ctx, testkit.MakePodManager(ns, "bad").Replicas(-1).Obj()) },
-			"spec.replicas in body should be greater than or equal to 0"},
+		{
+			"what the schema forbids", func() error { return c.Create(ctx, testkit.MakePodManager(ns, "bad").Replicas(-1).Obj()) },
+			"spec.replicas in body should be greater than or equal to 0",
+		},
 		{"what only the trial finds", func() error { return c.Create(ctx, broken) }, ""},
 		{"read as v1alpha1", func() error { return c.Get(ctx, key("web"), &v1alpha1.PodManager{}) }, unreachable},
 		{"list as v1alpha1", func() error { return c.List(ctx, &v1alpha1.PodManagerList{}, client.InNamespace(ns)) }, unreachable},

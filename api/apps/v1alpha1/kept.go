@@ -127,7 +127,7 @@ func encode(content map[string]any) string {
 
 func decode(text string) (kept, error) {
 	plain := []byte(text)
-	if len(text) == 0 || text[0] != '{' {
+	if text == "" || text[0] != '{' {
 		var err error
 		if plain, err = unpack(text); err != nil {
 			return kept{}, err
