@@ -43,8 +43,20 @@ type StaleError struct {
 }
 
 type overdue struct {
-	uid types.UID
-	obj client.Object
+	uid  types.UID
+	gone bool
+	obj  client.Object
+}
+
+// moot tells whether a write that is overdue will never show in the cache,
+// given what the API server says of its target: what was created is gone
+// again, or what was taken away is back.
+func (o overdue) moot(found bool) bool {
+	there := found && o.obj.GetUID() == o.uid
+	if o.gone {
+		return there && o.obj.GetDeletionTimestamp() == nil
+	}
+	return !there
 }
 
 func (e *StaleError) Error() string {
@@ -91,7 +103,7 @@ func (l *Ledger) Wrote(owner types.UID, obj client.Object) {
 
 // TookAway notes that obj was deleted, or is no longer the owner's.
 func (l *Ledger) TookAway(owner types.UID, obj client.Object) {
-	l.note(owner, obj, write{gone: true})
+	l.note(owner, obj, write{gone: true, version: obj.GetResourceVersion()})
 }
 
 func (l *Ledger) note(owner types.UID, obj client.Object, w write) {
@@ -175,12 +187,12 @@ func (p *page) crossOut(cached map[types.UID]client.Object, now time.Time) error
 		if stale == nil {
 			stale = &StaleError{What: w.key.String()}
 		}
-		if w.gone || now.Sub(w.at) < ledgerPatience {
+		if now.Sub(w.at) < ledgerPatience {
 			return stale
 		}
 		w.at = now // asked once, then again after the same patience
 		p.writes[uid] = w
-		stale.overdue = append(stale.overdue, overdue{uid: uid, obj: w.object()})
+		stale.overdue = append(stale.overdue, overdue{uid: uid, gone: w.gone, obj: w.object()})
 	}
 	if stale == nil {
 		return nil
@@ -201,11 +213,15 @@ func (w write) object() client.Object {
 // write. A UID names one life of a name, so a successor is never taken for it.
 func (w write) shown(cached client.Object) bool {
 	switch {
-	case w.gone:
-		return cached == nil || cached.GetDeletionTimestamp() != nil
 	case cached == nil:
+		return w.gone
+	case w.gone && cached.GetDeletionTimestamp() != nil:
+		return true
+	case w.gone && w.version == "":
 		return false
 	}
+	// Where a pod that was let go is still the owner's in a later version,
+	// somebody gave it back.
 	return !older(cached.GetResourceVersion(), w.version)
 }
 

@@ -130,7 +130,7 @@ func (o *Observer) Observe(ctx context.Context, f Fleet) (Seen, error) {
 }
 
 // checkFresh holds the cache against the ledger. Writes that are overdue are
-// looked up live: what is gone again will never show up.
+// looked up live: some will never show up.
 func (o *Observer) checkFresh(ctx context.Context, f Fleet, pods []*corev1.Pod, revisions []*kappsv1.ControllerRevision) error {
 	err := o.ledger.check(f.Owner, pods, revisions)
 	var stale *StaleError
@@ -142,7 +142,7 @@ func (o *Observer) checkFresh(ctx context.Context, f Fleet, pods []*corev1.Pod, 
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("look up %s live: %w", client.ObjectKeyFromObject(late.obj), err)
 		}
-		if err != nil || late.obj.GetUID() != late.uid {
+		if late.moot(err == nil) {
 			o.ledger.Saw(f.Ref.UID, late.uid)
 		}
 	}

@@ -29,6 +29,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -215,7 +216,7 @@ const maxNote = 1024
 func (r *Reconciler) send(owner client.Object, e plan.Event) {
 	note := e.Note
 	if len(note) > maxNote {
-		note = note[:maxNote-3] + "..."
+		note = strings.ToValidUTF8(note[:maxNote-3], "") + "..." // not through the middle of a character
 	}
 	if e.Pod == "" {
 		r.recorder.Eventf(owner, nil, e.Type, e.Reason, e.Action, "%s", note)

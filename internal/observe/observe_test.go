@@ -1,0 +1,263 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package observe
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	kappsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/podrender"
+)
+
+// cache is a fake of the manager's cache, with our indexes.
+func cache(t *testing.T, objects ...client.Object) client.Client {
+	t.Helper()
+	builder := fake.NewClientBuilder().WithObjects(objects...)
+	for _, i := range indexes([]string{appsv1.LabelName}) {
+		builder.WithIndex(i.object, i.field, i.values)
+	}
+	return builder.Build()
+}
+
+func fleetOf(replicas int, template *corev1.PodTemplateSpec) Fleet {
+	desired := plan.Desired{
+		Namespace: "ns", Name: "web", UID: me, NamePrefix: "web", Identity: appsv1.IdentityOrdinal, Replicas: replicas,
+	}
+	return Fleet{
+		Owner: owner("1"), Desired: desired, Template: template,
+		Ref: podrender.Owner{
+			GVK: schema.GroupVersionKind{Kind: "PodManager"}, Namespace: "ns", Name: "web", UID: me,
+			Labels: map[string]string{appsv1.LabelName: "web"},
+		},
+		Selector:  labels.SelectorFromSet(labels.Set{appsv1.LabelName: "web"}),
+		OrphanKey: OrphanKey(appsv1.LabelName, "web"),
+	}
+}
+
+func template(image string) *corev1.PodTemplateSpec { return podrender.Template("web", image, nil) }
+
+// fleetPod is a pod with a controller, or without where uid is empty.
+func fleetPod(name string, controller types.UID, label string) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{appsv1.LabelName: label},
+	}}
+	if controller != "" {
+		p.OwnerReferences = []metav1.OwnerReference{{Kind: "PodManager", Name: "any", UID: controller, Controller: ptr.To(true)}}
+	}
+	return p
+}
+
+func observed(t *testing.T, f Fleet, objects ...client.Object) plan.Observed {
+	t.Helper()
+	c := cache(t, objects...)
+	seen, err := New(c, c, NewLedger(clocktesting.NewFakePassiveClock(time.Unix(0, 0)))).Observe(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seen.Observed
+}
+
+// TestMembership: whose a pod is, by owner reference and by labels.
+func TestMembership(t *testing.T) {
+	elsewhere := fleetPod("web-5", me, "web")
+	elsewhere.Namespace = "other"
+	got := map[string]plan.Membership{}
+	for _, p := range observed(t, fleetOf(3, template("app:1")),
+		fleetPod("web-0", me, "web"),
+		fleetPod("web-1", me, "relabelled"),
+		fleetPod("web-2", "", "web"),
+		fleetPod("theirs", "you", "web"),
+		fleetPod("unlabelled", "", "nobody"),
+		elsewhere,
+	).Pods {
+		got[p.Name] = p.Membership
+	}
+	want := map[string]plan.Membership{"web-0": plan.Member, "web-1": plan.Drifted, "web-2": plan.Orphan}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestHeldNames: pods of others that have the names of slots to be filled.
+func TestHeldNames(t *testing.T) {
+	random := fleetOf(1, template("app:1"))
+	random.Desired.Identity = appsv1.IdentityRandom
+	deleting := fleetOf(2, template("app:1"))
+	deleting.Desired.Deletion = plan.DeletionDelete
+	rolling := fleetOf(1, template("app:1"))
+	rolling.Desired.Update.MaxSurge = 1
+	rolling.Status.CurrentRevision, rolling.Status.UpdateRevision = "old", "new"
+	first, second := plan.SlotName(&random.Desired, 0), plan.SlotName(&random.Desired, 1)
+
+	for name, test := range map[string]struct {
+		fleet Fleet
+		pods  []client.Object
+		want  []string
+	}{
+		"nobody has them":             {fleetOf(2, template("app:1")), nil, nil},
+		"another owner's pod":         {fleetOf(2, template("app:1")), []client.Object{fleetPod("web-1", "you", "web")}, []string{"web-1"}},
+		"a pod without owner":         {fleetOf(2, template("app:1")), []client.Object{fleetPod("web-1", "", "other")}, []string{"web-1"}},
+		"our own pod":                 {fleetOf(2, template("app:1")), []client.Object{fleetPod("web-1", me, "web")}, nil},
+		"a name beyond replicas":      {fleetOf(2, template("app:1")), []client.Object{fleetPod("web-2", "you", "web")}, nil},
+		"a name for a surge":          {rolling, []client.Object{fleetPod("web-0", me, "web"), fleetPod("web-1", "you", "web")}, []string{"web-1"}},
+		"a random name":               {random, []client.Object{fleetPod(first, "you", "web")}, []string{first}},
+		"two random names":            {random, []client.Object{fleetPod(first, "you", "web"), fleetPod(second, "you", "web")}, []string{first, second}},
+		"nobody asks when it is over": {deleting, []client.Object{fleetPod("web-1", "you", "web")}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, observed(t, test.fleet, test.pods...).HeldNames); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// stored is a revision as the API server keeps it.
+func stored(t *testing.T, f Fleet, name string, number int64, template *corev1.PodTemplateSpec) *kappsv1.ControllerRevision {
+	t.Helper()
+	raw, err := podrender.Encode(template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := podrender.Revision(f.Ref, raw, name, number)
+	r.UID = types.UID("uid-" + name)
+	return r
+}
+
+// TestRevisions: a stored revision is compared by meaning, oldest first.
+func TestRevisions(t *testing.T) {
+	f := fleetOf(1, template("app:2"))
+	foreign := stored(t, f, "theirs", 9, template("app:2"))
+	foreign.OwnerReferences[0].UID = "you"
+	// The same template, written by a version that knew fewer fields.
+	old := stored(t, f, "two", 2, template("app:2"))
+	old.Data = runtime.RawExtension{Raw: []byte(`{"spec":{"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"image":"app:2","name":"app"}]}}}}`)}
+	got := observed(t, f, stored(t, f, "three", 3, template("app:3")), old, stored(t, f, "one", 1, template("app:1")), foreign)
+	want := []plan.Revision{{Name: "one", Number: 1}, {Name: "two", Number: 2, Equal: true}, {Name: "three", Number: 3}}
+	if diff := cmp.Diff(want, got.Revisions); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestTheNameOfANewRevisionIsFree: two templates of one hash get two names.
+func TestTheNameOfANewRevisionIsFree(t *testing.T) {
+	f := fleetOf(1, template("app:2"))
+	plain := observed(t, f).NewRevision
+	salted := observed(t, f, stored(t, f, plain, 1, template("app:1"))).NewRevision
+	if salted == plain {
+		t.Errorf("%s is the name of another template", salted)
+	}
+}
+
+func TestARevisionThatCannotBeReadIsAnError(t *testing.T) {
+	f := fleetOf(1, template("app:2"))
+	broken := stored(t, f, "broken", 1, template("app:1"))
+	broken.Data.Raw = []byte(`{"spec":{"template":{"spec":{"containers":"none"}}}}`)
+	c := cache(t, broken)
+	_, err := New(c, c, NewLedger(clocktesting.NewFakePassiveClock(time.Unix(0, 0)))).Observe(t.Context(), f)
+	if err == nil {
+		t.Error("a revision that cannot be read was taken for another template")
+	}
+}
+
+// TestNothingIsSeenInAStaleCache: Observe itself holds the gate.
+func TestNothingIsSeenInAStaleCache(t *testing.T) {
+	c := cache(t)
+	ledger := NewLedger(clocktesting.NewFakePassiveClock(time.Unix(0, 0)))
+	ledger.Wrote(me, pod("a", "10"))
+	_, err := New(c, c, ledger).Observe(t.Context(), fleetOf(1, template("app:1")))
+	var stale *StaleError
+	if !errors.As(err, &stale) || stale.What != "ns/web-0" {
+		t.Errorf("Observe returns %v", err)
+	}
+}
+
+// TestNodes: a pod is lost only on the API server's word.
+func TestNodes(t *testing.T) {
+	node := func(name string, change func(*corev1.Node)) *corev1.Node {
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelTopologyZone: "a"}}}
+		if change != nil {
+			change(n)
+		}
+		return n
+	}
+	tainted := func(n *corev1.Node) {
+		n.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeOutOfService, Effect: corev1.TaintEffectNoExecute}}
+	}
+	unreachable := func(n *corev1.Node) {
+		n.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute}}
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
+	}
+	for name, test := range map[string]struct {
+		bound        string
+		cached, live []client.Object
+		want         plan.NodeState
+		zone         string
+	}{
+		"a pod without node":                    {},
+		"a node that is there":                  {bound: "n", cached: []client.Object{node("n", nil)}, zone: "a"},
+		"a new node that the cache lacks":       {bound: "n", live: []client.Object{node("n", nil)}, zone: "a"},
+		"a node that nobody has":                {bound: "n", want: plan.NodeGone},
+		"a node out of service":                 {bound: "n", cached: []client.Object{node("n", tainted)}, want: plan.NodeOutOfService, zone: "a"},
+		"a node that does not answer any more":  {bound: "n", cached: []client.Object{node("n", unreachable)}, zone: "a"},
+		"a node that the cache has still by it": {bound: "n", cached: []client.Object{node("n", nil)}, zone: "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := &nodes{cache: cache(t, test.cached...), live: cache(t, test.live...)}
+			p := plan.Pod{Node: test.bound}
+			if err := n.describe(t.Context(), &p); err != nil {
+				t.Fatal(err)
+			}
+			if p.NodeState != test.want || p.Zone != test.zone {
+				t.Errorf("state %q, zone %q", p.NodeState, p.Zone)
+			}
+		})
+	}
+}
+
+// TestANodeThatCannotBeReadIsNoProof: an error is not "not found".
+func TestANodeThatCannotBeReadIsNoProof(t *testing.T) {
+	n := &nodes{cache: cache(t), live: refusing{}}
+	p := plan.Pod{Node: "n"}
+	if err := n.describe(t.Context(), &p); err == nil || p.NodeState != plan.NodePresent {
+		t.Errorf("state %q, error %v", p.NodeState, err)
+	}
+}
+
+type refusing struct{ client.Reader }
+
+func (refusing) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "n", errors.New("no"))
+}

@@ -1,0 +1,259 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package observe
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
+)
+
+func at(second int64) metav1.Time { return metav1.NewTime(time.Unix(second, 0)) }
+
+// richPod has a value wherever the planner reads one, and much that it does
+// not read.
+func richPod() *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "web-3", UID: "uid", ResourceVersion: "7", Generation: 2, CreationTimestamp: at(1),
+			DeletionTimestamp: ptr.To(at(40)), DeletionGracePeriodSeconds: ptr.To(int64(30)), Finalizers: []string{"example.com/hold"},
+			Labels: map[string]string{
+				appsv1.LabelSlot: "3", appsv1.LabelRevision: "web-abc", appsv1.LabelDelete: "true", appsv1.LabelName: "web",
+				appsv1.LabelHoldDelete: "backup", appsv1.LabelHoldUpdate: "", appsv1.LabelWanted: "delete",
+			},
+			Annotations: map[string]string{
+				corev1.PodDeletionCost: "-5", appsv1.AnnotationSurge: "true", "example.com/blob": "much",
+				appsv1.AnnotationInPlace: `[{"name":"app","containerID":"old","imageID":"sha-old","image":"app:1"}]`,
+			},
+			OwnerReferences: []metav1.OwnerReference{{Kind: "PodManager", Name: "web", UID: me, Controller: ptr.To(true)}},
+			ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "somebody"}},
+		},
+		Spec: corev1.PodSpec{
+			NodeName:       "n",
+			ReadinessGates: []corev1.PodReadinessGate{{ConditionType: appsv1.GateInService}},
+			Volumes:        []corev1.Volume{{Name: "data"}},
+			InitContainers: []corev1.Container{
+				{Name: "setup", Image: "setup:1"},
+				{Name: "proxy", Image: "proxy:1", RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways)},
+			},
+			Containers: []corev1.Container{{
+				Name: "app", Image: "app:2", Env: []corev1.EnvVar{{Name: "SECRET", Value: "x"}},
+				Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}},
+			}},
+		},
+		Status: corev1.PodStatus{
+			Phase: corev1.PodFailed, Reason: "Evicted", Message: "the node was low on memory", ObservedGeneration: 2, PodIP: "10.0.0.1",
+			Conditions: []corev1.PodCondition{
+				{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: at(2), Message: "long"},
+				{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: at(5)},
+				{Type: appsv1.GateInService, Status: corev1.ConditionFalse, LastTransitionTime: at(6)},
+				{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonInfeasible, LastTransitionTime: at(7)},
+			},
+			InitContainerStatuses: []corev1.ContainerStatus{
+				{Name: "setup", RestartCount: 1},
+				{Name: "proxy", RestartCount: 2, ContainerID: "p", ImageID: "sha-p", Image: "proxy:1"},
+			},
+			ContainerStatuses: []corev1.ContainerStatus{{
+				Name: "app", RestartCount: 4, ContainerID: "new", ImageID: "sha-new", Image: "app:2",
+				State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "long"}},
+				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}},
+			}},
+		},
+	}
+}
+
+func ordinals() *plan.Desired {
+	return &plan.Desired{Name: "web", NamePrefix: "web", Identity: appsv1.IdentityOrdinal, UID: me}
+}
+
+// TestDescribePod: everything that the planner reads is taken from the pod.
+func TestDescribePod(t *testing.T) {
+	got := describePod(ordinals(), richPod(), plan.Member)
+	want := plan.Pod{
+		Name: "web-3", UID: "uid", ResourceVersion: "7", Membership: plan.Member, Slot: 3, Revision: "web-abc", Created: time.Unix(1, 0),
+		Phase: corev1.PodFailed, Reason: "Evicted", Ready: true, ReadySince: time.Unix(5, 0), FailedAt: time.Unix(7, 0),
+		Restarts: 7, Waiting: "CrashLoopBackOff", Terminating: true, DeletedAt: time.Unix(10, 0), Node: "n", DeletionCost: -5,
+		DeleteRequested: true, HoldDelete: ptr.To("backup"), HoldUpdate: ptr.To(""), Wanted: "delete", Surge: true,
+		Gate: plan.GateShut, Resize: plan.ResizeInfeasible, ResizeSince: time.Unix(7, 0),
+		Containers: []plan.ContainerMark{
+			{Name: "app", ContainerID: "new", ImageID: "sha-new", Image: "app:2"},
+			{Name: "proxy", ContainerID: "p", ImageID: "sha-p", Image: "proxy:1"},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestSlimKeepsWhatThePlannerReads, and little else.
+func TestSlimKeepsWhatThePlannerReads(t *testing.T) {
+	whole := describePod(ordinals(), richPod(), plan.Member)
+	slimmed, err := Slim(richPod())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slim := slimmed.(*corev1.Pod)
+	if diff := cmp.Diff(whole, describePod(ordinals(), slim, plan.Member)); diff != "" {
+		t.Errorf("the planner sees another pod (-whole +slim):\n%s", diff)
+	}
+	if len(slim.ManagedFields) > 0 || len(slim.Spec.Volumes) > 0 || len(slim.Spec.Containers[0].Env) > 0 ||
+		slim.Annotations["example.com/blob"] != "" || slim.Status.Message != "" || slim.Status.Conditions[0].Message != "" {
+		t.Errorf("the cache keeps what nobody reads: %+v", slim)
+	}
+	if len(slim.OwnerReferences) != 1 || slim.Labels[appsv1.LabelName] != "web" {
+		t.Errorf("the cache lost whose pod it is: %+v", slim.ObjectMeta)
+	}
+}
+
+func TestSlimLeavesOtherObjectsAlone(t *testing.T) {
+	config := &corev1.ConfigMap{Data: map[string]string{"a": "b"}}
+	for name, slim := range map[string]func(any) (any, error){"Slim": Slim, "SlimNode": SlimNode} {
+		if got, err := slim(config); err != nil || got.(*corev1.ConfigMap).Data["a"] != "b" {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
+// TestSlimNodeKeepsWhatIsRead: the zone, and the taint that fences a node.
+func TestSlimNodeKeepsWhatIsRead(t *testing.T) {
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{corev1.LabelTopologyZone: "a"}, Annotations: map[string]string{"much": "text"}},
+		Spec:       corev1.NodeSpec{PodCIDR: "10.0.0.0/24", Taints: []corev1.Taint{{Key: corev1.TaintNodeOutOfService}}},
+		Status:     corev1.NodeStatus{Images: []corev1.ContainerImage{{Names: []string{"app"}}}},
+	}
+	got, err := SlimNode(node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slim := got.(*corev1.Node)
+	if slim.Labels[corev1.LabelTopologyZone] != "a" || !OutOfService(slim) {
+		t.Errorf("what is read is lost: %+v", slim)
+	}
+	if len(slim.Status.Images) > 0 || len(slim.Annotations) > 0 {
+		t.Errorf("what is not read is kept: %+v", slim)
+	}
+}
+
+// TestEndedAt: the best that a status tells about when a pod ended.
+func TestEndedAt(t *testing.T) {
+	for name, test := range map[string]struct {
+		status corev1.PodStatus
+		want   int64
+	}{
+		"nothing but its beginning": {corev1.PodStatus{}, 10},
+		"a condition": {
+			corev1.PodStatus{Conditions: []corev1.PodCondition{{LastTransitionTime: at(30)}, {LastTransitionTime: at(20)}}}, 30,
+		},
+		"the last container": {
+			corev1.PodStatus{
+				Conditions: []corev1.PodCondition{{LastTransitionTime: at(20)}},
+				ContainerStatuses: []corev1.ContainerStatus{
+					{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: at(50)}}},
+					{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: at(40)}}},
+				},
+			}, 50,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at(10)}, Status: test.status}
+			if got := endedAt(pod).Unix(); got != test.want {
+				t.Errorf("ended at %d, want %d", got, test.want)
+			}
+		})
+	}
+}
+
+// TestABadDeletionCostIsNone, as for the ReplicaSet controller.
+func TestABadDeletionCostIsNone(t *testing.T) {
+	for text, want := range map[string]int{"100": 100, "-1": -1, "cheap": 0, "": 0, "1.5": 0} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{corev1.PodDeletionCost: text}}}
+		if got := describePod(ordinals(), pod, plan.Member).DeletionCost; got != want {
+			t.Errorf("cost %q is read as %d, want %d", text, got, want)
+		}
+	}
+}
+
+// TestSameImage: runtimes write a name out that people write short.
+func TestSameImage(t *testing.T) {
+	for name, test := range map[string]struct {
+		a, b string
+		want bool
+	}{
+		"the same":                  {"nginx:1.27", "nginx:1.27", true},
+		"the default registry":      {"nginx:1.27", "docker.io/library/nginx:1.27", true},
+		"a user's repository":       {"me/app:1", "docker.io/me/app:1", true},
+		"the default tag":           {"nginx", "docker.io/library/nginx:latest", true},
+		"a registry with a port":    {"host:5000/app", "host:5000/app:latest", true},
+		"a digest":                  {"app@sha256:12", "docker.io/library/app@sha256:12", true},
+		"another tag":               {"nginx:1.27", "nginx:1.28", false},
+		"another registry":          {"nginx:1.27", "quay.io/library/nginx:1.27", false},
+		"a local registry":          {"localhost/app:1", "docker.io/localhost/app:1", false},
+		"a repository like another": {"app:1", "myapp:1", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := sameImage(test.a, test.b); got != test.want {
+				t.Errorf("sameImage(%q, %q) = %t", test.a, test.b, got)
+			}
+		})
+	}
+}
+
+// TestAChangeInPlaceIsDone when the container shows the new image, and not
+// when the old one merely restarted.
+func TestAChangeInPlaceIsDone(t *testing.T) {
+	before := plan.ContainerMark{Name: "app", ContainerID: "old", ImageID: "sha-1", Image: "app:1"}
+	for name, test := range map[string]struct {
+		image    string
+		now      corev1.ContainerStatus
+		observed int64
+		want     bool
+	}{
+		"the old container still runs":       {"app:2", corev1.ContainerStatus{ContainerID: "old", ImageID: "sha-1", Image: "app:1"}, 2, false},
+		"the new image runs":                 {"app:2", corev1.ContainerStatus{ContainerID: "new", ImageID: "sha-2", Image: "app:2"}, 2, true},
+		"the old image restarted":            {"app:2", corev1.ContainerStatus{ContainerID: "new", ImageID: "sha-1", Image: "app:1"}, 1, false},
+		"one image of two names":             {"app:2", corev1.ContainerStatus{ContainerID: "new", ImageID: "sha-1", Image: "app:1"}, 2, true},
+		"another image ID under an ID":       {"app:2", corev1.ContainerStatus{ContainerID: "new", ImageID: "sha-2", Image: "sha256:99"}, 1, true},
+		"taken back before anything moved":   {"app:1", corev1.ContainerStatus{ContainerID: "old", ImageID: "sha-1", Image: "app:1"}, 2, true},
+		"taken back, not yet followed":       {"app:1", corev1.ContainerStatus{ContainerID: "old", ImageID: "sha-1", Image: "app:1"}, 1, false},
+		"an old kubelet tells no generation": {"app:2", corev1.ContainerStatus{ContainerID: "new", ImageID: "sha-2", Image: "app:2"}, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: corev1.PodStatus{ObservedGeneration: test.observed}}
+			if got := settled(before, &test.now, test.image, pod); got != test.want {
+				t.Errorf("settled = %t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
+// TestAnEditedNoteIsNoNote: the annotation is on the pod, where anybody can
+// write.
+func TestAnEditedNoteIsNoNote(t *testing.T) {
+	pod := richPod()
+	pod.Annotations[appsv1.AnnotationInPlace] = "{"
+	if got := describePod(ordinals(), pod, plan.Member); got.Changing {
+		t.Error("the pod waits for a change that nobody wrote down")
+	}
+}
