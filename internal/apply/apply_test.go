@@ -1,0 +1,159 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package apply
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
+)
+
+// TestWhatMustNotFollowAFailure: no pod without its finalizer and revision, no
+// farewell too early; but what has to go, goes.
+func TestWhatMustNotFollowAFailure(t *testing.T) {
+	all := []plan.Action{
+		{Verb: plan.AddFinalizer},
+		{Verb: plan.CreateRevision, Revision: "web-1"},
+		{Verb: plan.DeletePod, Pod: "web-9", UID: "uid-web-9"},
+		{Verb: plan.CreatePod, Pod: "web-0"},
+		{Verb: plan.RemoveFinalizer},
+	}
+	for name, test := range map[string]struct {
+		broken string
+		want   []plan.Result
+	}{
+		"the finalizer": {
+			"patch web", []plan.Result{plan.Failed, plan.Skipped, plan.Done, plan.Skipped, plan.Skipped},
+		},
+		"the revision": {
+			"create web-1", []plan.Result{plan.Done, plan.Failed, plan.Done, plan.Skipped, plan.Skipped},
+		},
+		"a pod": {
+			"create web-0", []plan.Result{plan.Done, plan.Done, plan.Done, plan.Failed, plan.Skipped},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, owner(), pod("web-9", controlledBy(me)))
+			broken := errors.New("broken")
+			w.answer = func(request string) error {
+				if request == test.broken {
+					return broken
+				}
+				return nil
+			}
+			outcomes, err := w.apply(t, all...)
+			if diff := cmp.Diff(test.want, results(outcomes)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if !errors.Is(err, broken) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+// TestARefusalIsNoError: it is told in the status, and trying again at once
+// would not help.
+func TestARefusalIsNoError(t *testing.T) {
+	w := newWorld(t, pod("web-0", controlledBy("you")))
+	outcomes, err := w.apply(t, plan.Action{Verb: plan.CreatePod, Pod: "web-0"})
+	if err != nil || outcomes[0].Result != plan.Refused || outcomes[0].Cause != appsv1.ReasonNameTaken {
+		t.Errorf("%+v, %v", outcomes, err)
+	}
+}
+
+// TestAdoptionAsksTheAPIServer: an owner that is gone or going adopts nobody,
+// whatever the cache says.
+func TestAdoptionAsksTheAPIServer(t *testing.T) {
+	reborn := owner()
+	reborn.UID = "another"
+	leaving := owner()
+	leaving.DeletionTimestamp, leaving.Finalizers = &metav1.Time{}, []string{appsv1.Finalizer}
+	leaving.DeletionTimestamp = ptr.To(metav1.Now())
+	for name, test := range map[string]struct {
+		live *appsv1.PodManager
+		want string
+	}{
+		"it is there":       {owner(), ""},
+		"it is gone":        {nil, "read ns/web live before adopting"},
+		"it is another one": {reborn, "ns/web was deleted and made again"},
+		"it is going":       {leaving, "ns/web is being deleted and adopts no more pods"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := []client.Object{pod("web-0"), pod("web-1")}
+			if test.live != nil {
+				objects = append(objects, test.live)
+			}
+			w := newWorld(t, objects...)
+			outcomes, err := w.apply(t,
+				plan.Action{Verb: plan.AdoptPod, Pod: "web-0", UID: "uid-web-0"},
+				plan.Action{Verb: plan.AdoptPod, Pod: "web-1", UID: "uid-web-1", Slot: 1})
+			if test.want == "" {
+				if err != nil || outcomes[0].Result != plan.Done || w.asked("patch") != 2 {
+					t.Errorf("%v, %v, %d patches", results(outcomes), err, w.asked("patch"))
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("the error is %v", err)
+			}
+			if outcomes[0].Result != plan.Skipped || w.asked("patch") > 0 {
+				t.Errorf("%v after %d patches", results(outcomes), w.asked("patch"))
+			}
+		})
+	}
+}
+
+// TestFinalizer: the list is changed under the version that was read, and other
+// finalizers stay.
+func TestFinalizer(t *testing.T) {
+	w := newWorld(t, owner())
+	if _, err := w.apply(t, plan.Action{Verb: plan.AddFinalizer}); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"metadata":{"finalizers":["apps.mycompany.com/podmanager"],"resourceVersion":"999"}}`
+	if diff := cmp.Diff(want, w.patches["web"]); diff != "" {
+		t.Errorf("the patch (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"wrote owner web"}, w.ledger.list); diff != "" {
+		t.Errorf("the ledger (-want +got):\n%s", diff)
+	}
+}
+
+// TestAFarewellToAnOwnerThatIsGone needs no second try.
+func TestAFarewellToAnOwnerThatIsGone(t *testing.T) {
+	w := newWorld(t)
+	outcomes, err := w.apply(t, plan.Action{Verb: plan.RemoveFinalizer})
+	if err != nil || outcomes[0].Result != plan.Done {
+		t.Errorf("%v, %v", results(outcomes), err)
+	}
+}
+
+func TestAnUnknownVerbIsAnError(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.apply(t, plan.Action{Verb: "Juggle"}); err == nil || !strings.Contains(err.Error(), "Juggle") {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -1,0 +1,197 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
+)
+
+// TestSlowStart: a failure costs the requests of the batches so far, not one
+// for every pod.
+func TestSlowStart(t *testing.T) {
+	for name, test := range map[string]struct {
+		pods int
+		// fail says which request is the first to fail, from 1; 0 is none.
+		fail int
+		want int
+	}{
+		"all is well":                         {pods: 20, want: 20},
+		"nothing to do":                       {pods: 0, want: 0},
+		"the first fails":                     {pods: 500, fail: 1, want: 1},
+		"the second fails, and with it two":   {pods: 500, fail: 2, want: 3},
+		"the fourth fails, and with it seven": {pods: 500, fail: 4, want: 7},
+		"the last batch fails":                {pods: 10, fail: 8, want: 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			var mu sync.Mutex
+			n := 0
+			w.answer = func(string) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if n++; test.fail > 0 && n >= test.fail {
+					return errors.New("no")
+				}
+				return nil
+			}
+			outcomes, err := w.apply(t, many(plan.CreatePod, test.pods)...)
+			if got := w.asked("create"); got != test.want {
+				t.Errorf("%d requests for %d pods, want %d", got, test.pods, test.want)
+			}
+			if len(outcomes) != test.pods || (err != nil) != (test.fail > 0) {
+				t.Errorf("%d outcomes for %d pods, error %v", len(outcomes), test.pods, err)
+			}
+			for i := range outcomes {
+				if o := &outcomes[i]; (o.Result == plan.Skipped) != (i >= test.want) {
+					t.Errorf("pod %d is %s", i, o.Result)
+				}
+			}
+		})
+	}
+}
+
+// TestBatchesDouble: inside a batch all run side by side, and the next begins
+// when the last has its answers.
+func TestBatchesDouble(t *testing.T) {
+	w := newWorld(t)
+	var mu sync.Mutex
+	var sizes []int
+	inFlight := 0
+	arrived := sync.NewCond(&mu)
+	w.answer = func(string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if inFlight == 0 {
+			sizes = append(sizes, 0)
+		}
+		inFlight++
+		sizes[len(sizes)-1]++
+		arrived.Broadcast()
+		for sizes[len(sizes)-1] < 1<<(len(sizes)-1) { // until the whole batch is here
+			arrived.Wait()
+		}
+		inFlight--
+		return nil
+	}
+	if _, err := w.apply(t, many(plan.CreatePod, 15)...); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int{1, 2, 4, 8}, sizes); diff != "" {
+		t.Errorf("batches (-want +got):\n%s", diff)
+	}
+}
+
+// TestWritesInFlightAreBounded: one owner does not take the whole API server.
+func TestWritesInFlightAreBounded(t *testing.T) {
+	const pods = 3 * maxInFlight
+	w := newWorld(t)
+	for _, a := range many(plan.DeletePod, pods) {
+		if err := w.client.Create(t.Context(), pod(a.Pod, controlledBy(me))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var mu sync.Mutex
+	inFlight, most := 0, 0
+	full := make(chan struct{})
+	w.answer = func(string) error {
+		mu.Lock()
+		inFlight++
+		if most = max(most, inFlight); inFlight == maxInFlight && most == maxInFlight {
+			select {
+			case <-full:
+			default:
+				close(full)
+			}
+		}
+		mu.Unlock()
+		<-full // nobody is answered before as many as may are in flight
+		mu.Lock()
+		inFlight--
+		mu.Unlock()
+		return nil
+	}
+	if _, err := w.apply(t, many(plan.DeletePod, pods)...); err != nil {
+		t.Fatal(err)
+	}
+	if most != maxInFlight {
+		t.Errorf("%d writes were in flight at once, want %d", most, maxInFlight)
+	}
+}
+
+// TestOutcomes: what the API server will say again is told from what it said
+// just now.
+func TestOutcomes(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	terminating := apierrors.NewForbidden(pods, "web-0", errors.New("the namespace is being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	quota := apierrors.NewForbidden(pods, "web-0", errors.New("exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2"))
+	uncounted := apierrors.NewForbidden(pods, "web-0", errors.New("status unknown for quota: fresh, resources: pods"))
+	denied := apierrors.NewForbidden(pods, "web-0", errors.New("a webhook says no"))
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "web-0", nil)
+	for name, test := range map[string]struct {
+		verb  plan.Verb
+		err   error
+		want  plan.Result
+		cause string
+	}{
+		"it worked":                               {plan.CreatePod, nil, plan.Done, ""},
+		"a name is taken":                         {plan.CreatePod, &nameTakenError{pod: "web-0"}, plan.Refused, appsv1.ReasonNameTaken},
+		"a quota is full":                         {plan.CreatePod, quota, plan.Refused, appsv1.ReasonQuotaExceeded},
+		"a quota that nobody has counted yet":     {plan.CreatePod, uncounted, plan.Failed, ""},
+		"the namespace goes":                      {plan.CreatePod, terminating, plan.Refused, appsv1.ReasonNamespaceTerminating},
+		"the namespace goes before the revision":  {plan.CreateRevision, terminating, plan.Refused, appsv1.ReasonNamespaceTerminating},
+		"admission refuses":                       {plan.CreatePod, denied, plan.Refused, appsv1.ReasonPodsRefused},
+		"the pod is invalid":                      {plan.CreatePod, invalid, plan.Refused, appsv1.ReasonPodsRefused},
+		"the request is bad":                      {plan.CreatePod, apierrors.NewBadRequest("no"), plan.Refused, appsv1.ReasonPodsRefused},
+		"wrapped all the same":                    {plan.CreatePod, fmt.Errorf("create pod: %w", quota), plan.Refused, appsv1.ReasonQuotaExceeded},
+		"the API server is busy":                  {plan.CreatePod, apierrors.NewTooManyRequests("busy", 1), plan.Failed, ""},
+		"the API server did not answer in time":   {plan.CreatePod, apierrors.NewTimeoutError("late", 1), plan.Failed, ""},
+		"the API server is broken":                {plan.CreatePod, apierrors.NewInternalError(errors.New("no")), plan.Failed, ""},
+		"the network is broken":                   {plan.CreatePod, errors.New("connection reset"), plan.Failed, ""},
+		"a delete that is denied is tried again":  {plan.DeletePod, denied, plan.Failed, ""},
+		"a delete of a pod that was changed":      {plan.DeletePod, apierrors.NewConflict(pods, "web-0", errors.New("changed")), plan.Failed, ""},
+		"a budget holds an eviction back":         {plan.EvictPod, apierrors.NewTooManyRequests("budget", 1), plan.Refused, appsv1.BlockedByDisruptionBudget},
+		"a resize that the API server rules out":  {plan.ResizePod, invalid, plan.Refused, appsv1.WhyResizeInfeasible},
+		"a claim that the quota has no room for":  {plan.CreateClaim, quota, plan.Refused, appsv1.ReasonQuotaExceeded},
+		"a patch that is denied is tried again":   {plan.AdoptPod, denied, plan.Failed, ""},
+		"an error of another kind than a refusal": {plan.CreatePod, &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusTeapot}}, plan.Failed, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := outcome(plan.Action{Verb: test.verb}, test.err)
+			if got.Result != test.want || got.Cause != test.cause {
+				t.Errorf("%s, cause %q; want %s, cause %q", got.Result, got.Cause, test.want, test.cause)
+			}
+			if test.err != nil && !strings.Contains(got.Message, test.err.Error()) {
+				t.Errorf("the message is %q", got.Message)
+			}
+		})
+	}
+}
