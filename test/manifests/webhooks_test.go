@@ -126,7 +126,7 @@ func TestWithCertManager(t *testing.T) {
 	}
 	// The patch replaces the arguments as a whole.
 	plain := into[kappsv1.Deployment](t, find(t, render(t, "default"), "Deployment", "pod-operator-controller-manager")).Spec.Template.Spec
-	want := append(plain.Containers[0].Args, "--webhook-cert-path="+mount.MountPath)
+	want := slices.Concat(plain.Containers[0].Args, []string{"--webhook-cert-path=" + mount.MountPath})
 	if diff := cmp.Diff(want, pod.Containers[0].Args); diff != "" {
 		t.Errorf("arguments (-default +certmanager):\n%s", diff)
 	}

@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -85,12 +84,4 @@ func fleetOf(t testing.TB, namespace, name string) fleet {
 		f.Revisions[revisions.Items[i].Name] = revisions.Items[i].Revision
 	}
 	return f
-}
-
-// expectUntouched compares a fleet with what it was before.
-func (f fleet) expectUntouched(t testing.TB, namespace, name string) {
-	t.Helper()
-	if diff := cmp.Diff(f, fleetOf(t, namespace, name)); diff != "" {
-		t.Errorf("the fleet of %s was touched (-before +after):\n%s", name, diff)
-	}
 }

@@ -82,6 +82,9 @@ func run(m *testing.M) (code int, err error) {
 	}
 	code = m.Run()
 	err = stop()
+	if err == nil && code == 0 {
+		err = checkRights()
+	}
 	if code != 0 || err != nil {
 		fmt.Fprintln(os.Stderr, "the operator's log:", logFile.Name())
 		return code, err
