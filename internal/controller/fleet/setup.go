@@ -231,13 +231,13 @@ type ownerFinder struct {
 	watched Watched
 }
 
-// handlePods wakes the owner of a pod before and after the change: a pod that
+// handlePods wakes the owners of a pod before and after the change: a pod that
 // was released concerns the owner it had.
 func (f ownerFinder) handlePods() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	add := func(ctx context.Context, q queue, objs ...client.Object) {
 		for _, obj := range objs {
-			if req, ok := f.ofPod(ctx, obj); ok {
+			for _, req := range f.ofPod(ctx, obj) {
 				q.Add(req)
 			}
 		}
@@ -255,28 +255,31 @@ func (f ownerFinder) handlePods() handler.EventHandler {
 // ordinalName takes a pod name apart at its last dash.
 var ordinalName = regexp.MustCompile(`^(.+)-[0-9]+$`)
 
-// ofPod finds the owner that a pod concerns: its controller; for an orphan the
-// owner that its label names; and otherwise the owner one of whose names it
-// has taken, who waits for it to go.
-func (f ownerFinder) ofPod(ctx context.Context, pod client.Object) (reconcile.Request, bool) {
-	name := ""
+// ofPod finds the owners that a pod concerns: its controller; otherwise the
+// owner that its label names, who may adopt it, and the one of whose names it
+// has taken one, who waits for it to go.
+func (f ownerFinder) ofPod(ctx context.Context, pod client.Object) []reconcile.Request {
 	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == f.watched.GVK.Kind {
 		if gv, err := schema.ParseGroupVersion(ref.APIVersion); err != nil || gv.Group != f.watched.GVK.Group {
-			return reconcile.Request{}, false
+			return nil
 		}
-		name = ref.Name
-		return request(pod.GetNamespace(), name), true
+		return []reconcile.Request{request(pod.GetNamespace(), ref.Name)}
 	}
-	name = pod.GetLabels()[f.watched.NameLabel]
-	if parts := ordinalName.FindStringSubmatch(pod.GetName()); name == "" && parts != nil {
-		name = parts[1]
+	var names []string
+	if name := pod.GetLabels()[f.watched.NameLabel]; name != "" {
+		names = append(names, name)
 	}
-	if name == "" {
-		return reconcile.Request{}, false
+	if parts := ordinalName.FindStringSubmatch(pod.GetName()); parts != nil && !slices.Contains(names, parts[1]) {
+		names = append(names, parts[1])
 	}
-	req := request(pod.GetNamespace(), name)
-	err := f.reader.Get(ctx, req.NamespacedName, f.kind.New())
-	return req, err == nil
+	var requests []reconcile.Request
+	for _, name := range names {
+		req := request(pod.GetNamespace(), name)
+		if err := f.reader.Get(ctx, req.NamespacedName, f.kind.New()); err == nil {
+			requests = append(requests, req)
+		}
+	}
+	return requests
 }
 
 // ofNode finds the owners of the pods on a node.
@@ -290,9 +293,11 @@ func (f ownerFinder) ofNode(ctx context.Context, node client.Object) []reconcile
 	seen := map[reconcile.Request]bool{}
 	var requests []reconcile.Request
 	for i := range pods.Items {
-		if req, ok := f.ofPod(ctx, &pods.Items[i]); ok && !seen[req] {
-			seen[req] = true
-			requests = append(requests, req)
+		for _, req := range f.ofPod(ctx, &pods.Items[i]) {
+			if !seen[req] {
+				seen[req] = true
+				requests = append(requests, req)
+			}
 		}
 	}
 	return requests

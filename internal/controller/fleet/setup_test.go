@@ -1,0 +1,211 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package fleet
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// TestPodChanged: which changes of a pod are a reason to look at its fleet.
+func TestPodChanged(t *testing.T) {
+	now := metav1.NewTime(time.Unix(100, 0))
+	for name, test := range map[string]struct {
+		change func(*corev1.Pod)
+		want   bool
+	}{
+		"nothing":                    {func(*corev1.Pod) {}, false},
+		"its version":                {func(p *corev1.Pod) { p.ResourceVersion = "2" }, false},
+		"an annotation":              {func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "b"} }, false},
+		"its deletion cost":          {func(p *corev1.Pod) { p.Annotations = map[string]string{corev1.PodDeletionCost: "1"} }, false},
+		"its node":                   {func(p *corev1.Pod) { p.Spec.NodeName = "n" }, false},
+		"its address":                {func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }, false},
+		"its finalizers":             {func(p *corev1.Pod) { p.Finalizers = []string{"example.com/hold"} }, false},
+		"a condition of no interest": {func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }, false},
+		"a heartbeat of readiness":   {func(p *corev1.Pod) { p.Status.Conditions[1].LastProbeTime = now }, false},
+
+		"its phase":      {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
+		"its readiness":  {func(p *corev1.Pod) { p.Status.Conditions[1].Status = corev1.ConditionFalse }, true},
+		"ready since":    {func(p *corev1.Pod) { p.Status.Conditions[1].LastTransitionTime = now }, true},
+		"its labels":     {func(p *corev1.Pod) { p.Labels = map[string]string{appsv1.LabelDelete: "true"} }, true},
+		"its owner":      {func(p *corev1.Pod) { p.OwnerReferences = nil }, true},
+		"its end":        {func(p *corev1.Pod) { p.DeletionTimestamp = &now }, true},
+		"a new life":     {func(p *corev1.Pod) { p.UID = "b" }, true},
+		"its gate":       {func(p *corev1.Pod) { p.Status.Conditions[2].Status = corev1.ConditionTrue }, true},
+		"its container":  {func(p *corev1.Pod) { p.Status.ContainerStatuses[0].ContainerID = "two" }, true},
+		"a failing pull": {func(p *corev1.Pod) { wait(p, "ImagePullBackOff") }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Name: "web-0", UID: "a", OwnerReferences: []metav1.OwnerReference{{UID: "me"}}},
+				Status: corev1.PodStatus{
+					Phase: corev1.PodRunning,
+					Conditions: []corev1.PodCondition{
+						{Type: corev1.PodScheduled, Status: corev1.ConditionTrue},
+						{Type: corev1.PodReady, Status: corev1.ConditionTrue},
+						{Type: appsv1.GateInService, Status: corev1.ConditionFalse},
+					},
+					ContainerStatuses: []corev1.ContainerStatus{{Name: "app", ContainerID: "one"}},
+				},
+			}
+			after := before.DeepCopy()
+			test.change(after)
+			if got := podChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != test.want {
+				t.Errorf("a change of it passes: %t, want %t", got, test.want)
+			}
+		})
+	}
+	if !podChanged().Create(event.CreateEvent{Object: &corev1.Pod{}}) || !podChanged().Delete(event.DeleteEvent{Object: &corev1.Pod{}}) {
+		t.Error("a pod's beginning or end does not pass")
+	}
+}
+
+func wait(p *corev1.Pod, reason string) {
+	p.Status.ContainerStatuses[0].State.Waiting = &corev1.ContainerStateWaiting{Reason: reason}
+}
+
+// TestOwnerChanged: our own status writes above all are no reason to look.
+func TestOwnerChanged(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*appsv1.PodManager)
+		want   bool
+	}{
+		"its status":       {func(pm *appsv1.PodManager) { pm.Status.ReadyReplicas = 3; pm.ResourceVersion = "2" }, false},
+		"a label":          {func(pm *appsv1.PodManager) { pm.Labels = map[string]string{"a": "b"} }, false},
+		"an annotation":    {func(pm *appsv1.PodManager) { pm.Annotations = map[string]string{"a": "b"} }, false},
+		"its spec":         {func(pm *appsv1.PodManager) { pm.Generation++ }, true},
+		"its finalizers":   {func(pm *appsv1.PodManager) { pm.Finalizers = nil }, true},
+		"its end":          {func(pm *appsv1.PodManager) { pm.DeletionTimestamp = ptr.To(metav1.Now()) }, true},
+		"it asks for more": {func(pm *appsv1.PodManager) { pm.Annotations = map[string]string{appsv1.AnnotationRestart: "now"} }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Generation: 1, Finalizers: []string{appsv1.Finalizer}}}
+			after := before.DeepCopy()
+			test.change(after)
+			r, parts := newReconciler(t)
+			if got := r.ownerChanged(parts.Ledger).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != test.want {
+				t.Errorf("a change of it passes: %t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
+// TestNodeLost: of a node only its end and the out-of-service taint matter.
+func TestNodeLost(t *testing.T) {
+	taint := func(key string) *corev1.Node {
+		return &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: key}}}}
+	}
+	for name, test := range map[string]struct {
+		before, after *corev1.Node
+		want          bool
+	}{
+		"a heartbeat":      {&corev1.Node{}, &corev1.Node{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "2"}}, false},
+		"it is cordoned":   {&corev1.Node{}, &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}, false},
+		"it is silent":     {&corev1.Node{}, taint(corev1.TaintNodeUnreachable), false},
+		"it is fenced":     {&corev1.Node{}, taint(corev1.TaintNodeOutOfService), true},
+		"it is fenced yet": {taint(corev1.TaintNodeOutOfService), taint(corev1.TaintNodeOutOfService), false},
+		"it is back":       {taint(corev1.TaintNodeOutOfService), &corev1.Node{}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := nodeLost().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.after}); got != test.want {
+				t.Errorf("it passes: %t, want %t", got, test.want)
+			}
+		})
+	}
+	if nodeLost().Create(event.CreateEvent{Object: &corev1.Node{}}) || !nodeLost().Delete(event.DeleteEvent{Object: &corev1.Node{}}) {
+		t.Error("a new node is no reason to look, the end of one is")
+	}
+}
+
+func podOf(name string, labels map[string]string, refs ...metav1.OwnerReference) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: labels, OwnerReferences: refs}}
+}
+
+func controlledBy(apiVersion, kind, name string) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: name, UID: "me", Controller: ptr.To(true)}
+}
+
+// TestOwnersOfPods: from a pod back to the fleet that it concerns.
+func TestOwnersOfPods(t *testing.T) {
+	finder := ownerFinder{
+		reader: newCache(t, fleetOwner("web"), fleetOwner("my-web-2")), kind: testKind{},
+		watched: Watched{GVK: testGVK, NameLabel: appsv1.LabelName},
+	}
+	for name, test := range map[string]struct {
+		pod  *corev1.Pod
+		want []string
+	}{
+		"its controller":                         {podOf("web-0", nil, controlledBy("apps.mycompany.com/v1", "PodManager", "web")), []string{"web"}},
+		"its controller in another version":      {podOf("web-0", nil, controlledBy("apps.mycompany.com/v1alpha1", "PodManager", "web")), []string{"web"}},
+		"a controller that is gone":              {podOf("x-0", nil, controlledBy("apps.mycompany.com/v1", "PodManager", "gone")), []string{"gone"}},
+		"another group's PodManager":             {podOf("web-0", nil, controlledBy("example.com/v1", "PodManager", "web")), nil},
+		"an orphan, by its label":                {podOf("any", map[string]string{appsv1.LabelName: "web"}), []string{"web"}},
+		"an orphan of an owner that is gone":     {podOf("any", map[string]string{appsv1.LabelName: "gone"}), nil},
+		"a stranger that has a slot's name":      {podOf("web-1", nil), []string{"web"}},
+		"a stranger of another controller":       {podOf("web-1", nil, controlledBy("apps/v1", "StatefulSet", "web")), []string{"web"}},
+		"a name with dashes and digits":          {podOf("my-web-2-7", nil), []string{"my-web-2"}},
+		"a name without ordinal":                 {podOf("web-x", nil), nil},
+		"a name that is nobody's":                {podOf("other-1", nil), nil},
+		"an owner that is not the controller":    {podOf("any", nil, metav1.OwnerReference{APIVersion: "apps.mycompany.com/v1", Kind: "PodManager", Name: "web"}), nil},
+		"a label of one and the name of another": {podOf("web-1", map[string]string{appsv1.LabelName: "my-web-2"}), []string{"my-web-2", "web"}},
+		"a label of nobody and a slot's name":    {podOf("web-1", map[string]string{appsv1.LabelName: "nobody"}), []string{"web"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, req := range finder.ofPod(t.Context(), test.pod) {
+				got = append(got, req.Name)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("it leads to (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestOwnersOfANode: every fleet with a pod on it, once.
+func TestOwnersOfANode(t *testing.T) {
+	on := func(node string, p *corev1.Pod) client.Object {
+		p.Spec.NodeName = node
+		return p
+	}
+	ref := func(name string) metav1.OwnerReference {
+		return controlledBy("apps.mycompany.com/v1", "PodManager", name)
+	}
+	finder := ownerFinder{
+		reader: newCache(t, fleetOwner("web"), fleetOwner("shop"),
+			on("n", podOf("web-0", nil, ref("web"))), on("n", podOf("web-1", nil, ref("web"))),
+			on("n", podOf("shop-0", nil, ref("shop"))), on("other", podOf("shop-1", nil, ref("shop"))),
+			on("n", podOf("stranger", nil))),
+		kind: testKind{}, watched: Watched{GVK: testGVK, NameLabel: appsv1.LabelName},
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
+	got := finder.ofNode(t.Context(), node)
+	want := []reconcile.Request{request("ns", "shop"), request("ns", "web")}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,250 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
+)
+
+// scribe is a status writer whose writes and events are written down.
+type scribe struct {
+	*statusWriter
+	client  client.Client
+	patches []string
+	broken  error
+	events  []string
+}
+
+func newScribe(t *testing.T) *scribe {
+	t.Helper()
+	s := &scribe{}
+	_, w := newReconcilerWith(t, interceptor.Funcs{
+		SubResourcePatch: func(ctx context.Context, c client.Client, name string, obj client.Object, patch client.Patch, o ...client.SubResourcePatchOption) error {
+			raw, err := patch.Data(obj)
+			if err != nil {
+				return err
+			}
+			if s.broken != nil {
+				return s.broken
+			}
+			s.patches = append(s.patches, string(raw))
+			return c.SubResource(name).Patch(ctx, obj, patch, o...)
+		},
+	}, fleetOwner("web"))
+	s.client = w.Client
+	s.statusWriter = newStatusWriter(w.Client, w.Ledger, testKind{}, func(_ client.Object, e plan.Event) { s.events = append(s.events, e.Note) })
+	return s
+}
+
+// tell reports a status at a time, as a reconcile does that reads the owner
+// anew.
+func (s *scribe) tell(t *testing.T, at time.Duration, status appsv1.PodManagerStatus, events ...plan.Event) (time.Duration, error) {
+	t.Helper()
+	owner := &appsv1.PodManager{}
+	if err := s.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "web"}, owner); err != nil {
+		t.Fatal(err)
+	}
+	return s.write(t.Context(), owner, plan.Reported{Status: status, Events: events}, time.Unix(1000, 0).Add(at))
+}
+
+// moving is the status of a fleet of 100 under way, with n pods ready.
+func moving(n int32) appsv1.PodManagerStatus {
+	return appsv1.PodManagerStatus{
+		ObservedGeneration: 1, Replicas: 100, CurrentReplicas: 100, ReadyReplicas: n, AvailableReplicas: n,
+		Conditions: []metav1.Condition{
+			{Type: appsv1.ConditionReady, Status: metav1.ConditionFalse, Reason: appsv1.ReasonScalingUp},
+			{Type: appsv1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: appsv1.ReasonScalingUp},
+		},
+	}
+}
+
+func reached() appsv1.PodManagerStatus {
+	s := moving(100)
+	s.Conditions = []metav1.Condition{{Type: appsv1.ConditionReady, Status: metav1.ConditionTrue, Reason: appsv1.ReasonAvailable}}
+	return s
+}
+
+// TestStatusWindow: counters of a fleet under way are written at most once in a
+// window that grows; the goal does not wait.
+func TestStatusWindow(t *testing.T) {
+	s := newScribe(t)
+	ready := int32(0)
+	// A pod becomes ready every 20 ms for two seconds.
+	var waited bool
+	for at := time.Duration(0); at < 2*time.Second; at += 20 * time.Millisecond {
+		ready++
+		wait, err := s.tell(t, at, moving(min(ready, 99)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		waited = waited || wait > 0
+		if wait > lastWindow {
+			t.Fatalf("a wait of %s", wait)
+		}
+	}
+	if !waited {
+		t.Error("nothing ever waited")
+	}
+	// At 0, then after 200, 200 (the first window), 400, 800 ms …
+	if n := len(s.patches); n < 3 || n > 6 {
+		t.Errorf("%d writes in two seconds", n)
+	}
+	before := len(s.patches)
+	if wait, err := s.tell(t, 2*time.Second, reached()); err != nil || wait != 0 || len(s.patches) != before+1 {
+		t.Errorf("the goal: wait %s, %d writes, %v", wait, len(s.patches)-before, err)
+	}
+}
+
+// TestWhatIsWrittenAtOnce: anything but progress.
+func TestWhatIsWrittenAtOnce(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*appsv1.PodManagerStatus)
+		want   bool
+	}{
+		"nothing new": {func(*appsv1.PodManagerStatus) {}, false},
+		"a counter":   {func(s *appsv1.PodManagerStatus) { s.ReadyReplicas++ }, false},
+		"the names":   {func(s *appsv1.PodManagerStatus) { s.Nodes = []string{"web-0"} }, false},
+		"a sentence":  {func(s *appsv1.PodManagerStatus) { s.Conditions[0].Message = "2 of 100" }, false},
+		"the history": {func(s *appsv1.PodManagerStatus) { s.History = []appsv1.Decision{{Action: "Created"}} }, false},
+
+		"another generation": {func(s *appsv1.PodManagerStatus) { s.ObservedGeneration = 2 }, true},
+		"a reason":           {func(s *appsv1.PodManagerStatus) { s.Conditions[1].Reason = appsv1.ReasonReplacing }, true},
+		"a condition": {func(s *appsv1.PodManagerStatus) {
+			s.Conditions = append(s.Conditions, metav1.Condition{Type: appsv1.ConditionPaused, Status: metav1.ConditionTrue})
+		}, true},
+		"a failure":  {func(s *appsv1.PodManagerStatus) { s.Failures = &appsv1.FailureRecord{Count: 1} }, true},
+		"a revision": {func(s *appsv1.PodManagerStatus) { s.UpdateRevision = "web-2" }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScribe(t)
+			if _, err := s.tell(t, 0, moving(1)); err != nil {
+				t.Fatal(err)
+			}
+			next := moving(1)
+			test.change(&next)
+			if _, err := s.tell(t, time.Millisecond, next); err != nil {
+				t.Fatal(err)
+			}
+			if got := len(s.patches) == 2; got != test.want {
+				t.Errorf("written at once: %t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
+// TestAStatusThatSaysNothingNewIsNotWritten, ever.
+func TestAStatusThatSaysNothingNewIsNotWritten(t *testing.T) {
+	s := newScribe(t)
+	for i := range 5 {
+		wait, err := s.tell(t, time.Duration(i)*time.Hour, reached())
+		if err != nil || wait != 0 {
+			t.Fatalf("wait %s, %v", wait, err)
+		}
+	}
+	if len(s.patches) != 1 {
+		t.Errorf("%d writes of one status", len(s.patches))
+	}
+}
+
+// TestAStatusPatchCarriesTheUID and nothing but the status: a successor of the
+// owner's name must not get it, and an edit of the spec must not refuse it.
+func TestAStatusPatchCarriesTheUID(t *testing.T) {
+	s := newScribe(t)
+	if _, err := s.tell(t, 0, moving(1)); err != nil {
+		t.Fatal(err)
+	}
+	var body map[string]any
+	if err := json.Unmarshal([]byte(s.patches[0]), &body); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"uid": "uid-web"}, body["metadata"]); diff != "" {
+		t.Errorf("metadata (-want +got):\n%s", diff)
+	}
+	delete(body, "metadata")
+	delete(body, "status")
+	if len(body) > 0 {
+		t.Errorf("the patch also holds %v", body)
+	}
+}
+
+// TestWhatWaitsIsRemembered: the planner's memory is what was last reported,
+// written or not, also when the write fails.
+func TestWhatWaitsIsRemembered(t *testing.T) {
+	owner := fleetOwner("web")
+	s := newScribe(t)
+	if _, err := s.tell(t, 0, moving(1)); err != nil {
+		t.Fatal(err)
+	}
+	if wait, err := s.tell(t, time.Millisecond, moving(2)); wait == 0 || err != nil {
+		t.Fatalf("wait %s, %v", wait, err)
+	}
+	if got := s.memory(owner).ReadyReplicas; got != 2 {
+		t.Errorf("the memory is of %d ready pods", got)
+	}
+	s.broken = errors.New("broken")
+	if _, err := s.tell(t, time.Hour, moving(3)); !errors.Is(err, s.broken) || !strings.Contains(err.Error(), "ns/web") {
+		t.Errorf("the error is %v", err)
+	}
+	if got := s.memory(owner).ReadyReplicas; got != 3 {
+		t.Errorf("after a write that failed the memory is of %d ready pods", got)
+	}
+	s.forget(owner.UID)
+	if got := s.memory(owner).ReadyReplicas; got != 0 {
+		t.Errorf("of an owner that is gone the memory is of %d ready pods", got)
+	}
+}
+
+// TestEventsOfOneDeedAreToldOnce: pods that one decision touches in many
+// passes are one event; a warning and the goal do not wait for more.
+func TestEventsOfOneDeedAreToldOnce(t *testing.T) {
+	s := newScribe(t)
+	created := plan.Event{Type: corev1.EventTypeNormal, Reason: "Created", Note: "Created"}
+	if _, err := s.tell(t, 0, moving(1), created); err != nil || len(s.events) != 0 {
+		t.Fatalf("told at once: %v, %v", s.events, err)
+	}
+	warning := plan.Event{Type: corev1.EventTypeWarning, Reason: "Failed", Note: "Stalled"}
+	if _, err := s.tell(t, time.Millisecond, moving(2), warning); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"Created", "Stalled"}, s.events); diff != "" {
+		t.Errorf("with a warning (-want +got):\n%s", diff)
+	}
+	if _, err := s.tell(t, 2*time.Millisecond, reached(), created); err != nil || len(s.events) != 3 {
+		t.Errorf("at the goal: %v, %v", s.events, err)
+	}
+	wait, err := s.tell(t, time.Hour, moving(5), created)
+	if err != nil || wait <= 0 || wait > eventWindow || len(s.events) != 3 {
+		t.Errorf("under way: wait %s, %v, %v", wait, s.events, err)
+	}
+	if _, err := s.tell(t, time.Hour+eventWindow, moving(5)); err != nil || len(s.events) != 4 {
+		t.Errorf("after its window: %v, %v", s.events, err)
+	}
+}
