@@ -17,7 +17,6 @@ limitations under the License.
 package flightrecorder
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -28,9 +27,8 @@ import (
 type writer struct {
 	manager, operation, subresource string
 
-	time   time.Time
-	owned  *metav1.FieldsV1 // nil where the cache does not keep it
-	fields map[string]any   // owned, decoded when somebody asks
+	time  time.Time
+	owned *metav1.FieldsV1 // nil where the cache does not keep it
 }
 
 func writerOf(e *metav1.ManagedFieldsEntry) writer {
@@ -202,27 +200,20 @@ func bySubresource(field string, writers []writer) int {
 }
 
 // reaches counts how many steps of the path lie inside the fields that the writer owns; 0 where it
-// owns no more than what everybody does, the first step (metadata, spec, status).
+// owns no more than what everybody does, the first step (metadata, spec, status). It walks the JSON as it
+// lies there: decoding it would cost more than everything else that is done for an event.
 func (w *writer) reaches(field string) int {
 	if w.owned == nil {
 		return 0
 	}
-	if w.fields == nil {
-		w.fields = map[string]any{}
-		if err := json.Unmarshal(w.owned.GetRawBytes(), &w.fields); err != nil {
-			return 0
-		}
-	}
-	depth, set := 0, w.fields
+	raw := w.owned.GetRawBytes()
+	depth, at := 0, 0
 	for step := range pathSteps(field) {
-		next, ok := descend(set, step)
+		next, ok := descend(raw, at, step)
 		if !ok {
 			break
 		}
-		depth, set = depth+1, next
-		if len(set) == 0 {
-			break
-		}
+		depth, at = depth+1, next
 	}
 	if depth < 2 && strings.ContainsAny(field, ".[") {
 		return 0
@@ -230,14 +221,39 @@ func (w *writer) reaches(field string) int {
 	return depth
 }
 
-func descend(set map[string]any, step string) (map[string]any, bool) {
-	for _, key := range []string{"f:" + step, `k:{"name":"` + step + `"}`, `k:{"type":"` + step + `"}`} {
-		if next, ok := set[key]; ok {
-			m, _ := next.(map[string]any)
-			return m, true
+// descend finds the member of the set that begins at at which the step leads to: f:step, or the item of a
+// list that is called so, k:{"name":"step"} or k:{"type":"step"}.
+func descend(raw []byte, at int, step string) (next int, ok bool) {
+	if at >= len(raw) || raw[at] != '{' {
+		return 0, false
+	}
+	for at++; at < len(raw) && raw[at] == '"'; {
+		end := skipValue(raw, at)
+		if end+1 >= len(raw) || raw[end] != ':' {
+			return 0, false
+		}
+		if leadsTo(raw[at+1:end-1], step) {
+			return end + 1, true
+		}
+		if at = skipValue(raw, end+1); at < len(raw) && raw[at] == ',' {
+			at++
 		}
 	}
-	return nil, false
+	return 0, false
+}
+
+func leadsTo(member []byte, step string) bool {
+	for _, form := range [...]struct{ before, after string }{
+		{"f:", ""}, {`k:{\"name\":\"`, `\"}`}, {`k:{\"type\":\"`, `\"}`},
+	} {
+		if len(member) == len(form.before)+len(step)+len(form.after) &&
+			string(member[:len(form.before)]) == form.before &&
+			string(member[len(form.before):len(form.before)+len(step)]) == step &&
+			string(member[len(form.before)+len(step):]) == form.after {
+			return true
+		}
+	}
+	return false
 }
 
 // pathSteps cuts a.b[c.d].e into a, b, c.d, e.

@@ -176,6 +176,22 @@ func TestTheTableOfManagersIsBounded(t *testing.T) {
 	}
 }
 
+// managedFields come from a server; whatever they hold, looking must not panic.
+func TestBrokenSetsOwnNothing(t *testing.T) {
+	for _, raw := range []string{``, `{`, `{"`, `{"f:spec`, `{"f:spec"`, `{"f:spec":`, `{"f:spec":{"f:replicas"`, `[]`, `"x\\`, `{"f:spec":1}`} {
+		w := writer{owned: metav1.NewFieldsV1(raw)}
+		if got := w.reaches("spec.replicas"); got != 0 {
+			t.Errorf("%s reaches %d", raw, got)
+		}
+	}
+	for raw, want := range map[string]int{ownsReplicas: 2, ownsImage: 0, ownsStatus: 0, `{"f:a":{"f:b":{}},"f:spec":{".":{},"f:x":{},"f:replicas":{}}}`: 2} {
+		w := writer{owned: metav1.NewFieldsV1(raw)}
+		if got := w.reaches("spec.replicas"); got != want {
+			t.Errorf("%s reaches %d, want %d", raw, got, want)
+		}
+	}
+}
+
 func TestPathSteps(t *testing.T) {
 	for path, want := range map[string][]string{
 		"spec.replicas":                       {"spec", "replicas"},

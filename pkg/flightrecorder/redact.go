@@ -278,13 +278,13 @@ func (c *redaction) scalar(token []byte, mode redactMode) []byte {
 	return []byte(`"` + mark + `"`)
 }
 
-// skipValue returns the index after the value that begins at at.
+// skipValue returns the index after the value that begins at at; the end, where it has none.
 func skipValue(in []byte, at int) int {
 	depth := 0
 	for ; at < len(in); at++ {
 		switch in[at] {
 		case '"':
-			for at++; in[at] != '"'; at++ {
+			for at++; at < len(in) && in[at] != '"'; at++ {
 				if in[at] == '\\' {
 					at++
 				}
