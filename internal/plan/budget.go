@@ -110,7 +110,7 @@ func (s *scene) setSurge(recreate int) {
 	})
 	s.extras = map[string]bool{}
 	for i, p := range extras {
-		if i < s.surge || i < needed && p.Surge && s.available(p) {
+		if i < s.surge || i < needed && p.Surge && s.serves(p) {
 			s.extras[p.Name] = true
 		}
 	}

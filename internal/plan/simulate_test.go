@@ -260,7 +260,7 @@ func (j *judge) checkMove(w *world, s *scene, d *Decision, a Action) {
 	if restarts && (p.Gate == GateOpen || p.Gate == GateShut && p.Ready) {
 		j.errorf("%s is changed in place while it is in service", a.Pod)
 	}
-	if a.Verb == UpdatePod && !restarts || a.Verb == ResizePod || !s.available(p) {
+	if a.Verb == UpdatePod && !restarts || a.Verb == ResizePod || !w.serves(p.Name) {
 		return
 	}
 	// With ordinals an edit that takes one leaves no choice, nor does a label.
@@ -271,20 +271,29 @@ func (j *judge) checkMove(w *world, s *scene, d *Decision, a Action) {
 	}
 }
 
-// checkAvailable: without this pod, enough stay available.
+// checkAvailable: without this pod, enough are ready, and if it is available,
+// enough are available.
 func (j *judge) checkAvailable(w *world, s *scene, a Action) {
-	u, left := &w.desired.Update, -1
+	u, available, ready := &w.desired.Update, 0, 0
 	for _, p := range s.live {
-		if s.available(p) && (!s.ordinal() || s.position(p.Slot) < w.desired.Replicas+u.MaxSurge) {
-			left++
+		if p.Name == a.Pod || s.ordinal() && s.position(p.Slot) >= w.desired.Replicas+u.MaxSurge {
+			continue
+		}
+		if w.serves(p.Name) {
+			ready++
+		}
+		if w.servedFor(p.Name) {
+			available++
 		}
 	}
 	unavailable := u.MaxUnavailable
 	if inPlace := a.Verb == UpdatePod || a.Verb == ShutGate; unavailable == 0 && (u.MaxSurge == 0 || inPlace) {
 		unavailable = 1
 	}
-	if left < w.desired.Replicas-unavailable {
-		j.errorf("%s of %s (%s) leaves %d available of %d, %d may be missing", a.Verb, a.Pod, a.Why.Reason, left, w.desired.Replicas, unavailable)
+	floor := w.desired.Replicas - unavailable
+	if ready < floor && a.Why.Reason != appsv1.WhyScaleDown || available < floor && w.servedFor(a.Pod) {
+		j.errorf("%s of %s (%s) leaves %d available and %d ready of %d, %d may be missing",
+			a.Verb, a.Pod, a.Why.Reason, available, ready, w.desired.Replicas, unavailable)
 	}
 }
 

@@ -408,10 +408,22 @@ func (w *world) scene() *scene {
 	return newScene(w.desired, o, w.now)
 }
 
+// serves is the truth, whatever the planner makes of it: the pod takes traffic
+// and nothing is about to stop it.
+func (w *world) serves(name string) bool {
+	b := w.pods[name]
+	return b != nil && !b.Terminating && !b.dead() && b.Ready && b.Gate != GateShut && b.runs.image == b.spec.image
+}
+
+// servedFor: it has done so for minReady.
+func (w *world) servedFor(name string) bool {
+	return w.serves(name) && !w.pods[name].ReadySince.Add(w.desired.MinReady).After(w.now)
+}
+
 func (w *world) available() int {
-	n, s := 0, w.scene()
-	for _, p := range s.live {
-		if s.available(p) {
+	n := 0
+	for name := range w.pods {
+		if w.servedFor(name) {
 			n++
 		}
 	}
