@@ -230,6 +230,11 @@ func TestImoocPodBadInputIsRefused(t *testing.T) {
 			}
 		})
 	}
+	create(t, imoocPod(ns, "none", 0))
+	expectImoocPod(t, ns, "none", 0)
+	if out := suite.Kubectl(t, "-n", ns, "get", "imoocpod", "none", "--no-headers"); !slices.Equal(strings.Fields(out)[1:4], []string{"0", "0", "0"}) {
+		t.Errorf("the columns of an ImoocPod without pods: %s", out)
+	}
 	plain := &batchv1alpha1.ImoocPod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "plain"}}
 	create(t, plain)
 	if ip := read(t, plain); ptr.Deref(ip.Spec.Replicas, -1) != 1 {

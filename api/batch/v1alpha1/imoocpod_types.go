@@ -54,14 +54,17 @@ type ImoocPodStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// Replicas is the number of pods that run or will run: Running and Pending ones count, terminating and ended ones do not.
+	// +kubebuilder:default=0
 	// +optional
 	Replicas int32 `json:"replicas"`
 
 	// ReadyReplicas counts the pods that are ready.
+	// +kubebuilder:default=0
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas"`
 
 	// TerminatingReplicas counts the pods that are being deleted.
+	// +kubebuilder:default=0
 	// +optional
 	TerminatingReplicas int32 `json:"terminatingReplicas"`
 

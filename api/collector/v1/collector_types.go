@@ -116,10 +116,12 @@ type CollectorStatus struct {
 	Gaps int64 `json:"gaps,omitempty"`
 
 	// Pods is the number of pods that match now.
+	// +kubebuilder:default=0
 	// +optional
 	Pods int32 `json:"pods"`
 
 	// Workloads is the number of workloads that match now.
+	// +kubebuilder:default=0
 	// +optional
 	Workloads int32 `json:"workloads"`
 
@@ -139,6 +141,7 @@ type CollectorStatus struct {
 	IPs []string `json:"ips,omitempty"`
 
 	// IPCount is the number of all their addresses.
+	// +kubebuilder:default=0
 	// +optional
 	IPCount int32 `json:"ipCount"`
 

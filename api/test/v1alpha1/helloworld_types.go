@@ -38,10 +38,12 @@ type HelloWorldStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// Replicas is the number of pods of the Deployment.
+	// +kubebuilder:default=0
 	// +optional
 	Replicas int32 `json:"replicas"`
 
 	// ReadyReplicas counts the pods that are ready.
+	// +kubebuilder:default=0
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas"`
 
