@@ -34,6 +34,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	appsv1alpha1 "github.com/mycompany/pod-operator/api/apps/v1alpha1"
 	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
 	collectorv1 "github.com/mycompany/pod-operator/api/collector/v1"
 	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
@@ -183,7 +184,7 @@ func TestTheCRDsFitAClientSideApply(t *testing.T) {
 func TestTheSamplesAreWrittenInOurTypes(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		appsv1.AddToScheme, batchv1alpha1.AddToScheme, collectorv1.AddToScheme, testv1alpha1.AddToScheme,
+		appsv1.AddToScheme, appsv1alpha1.AddToScheme, batchv1alpha1.AddToScheme, collectorv1.AddToScheme, testv1alpha1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
