@@ -79,7 +79,8 @@ func (s *scene) newBudget(recreate int) budget {
 	}
 	needed := s.desired.Replicas - unavailable
 	return budget{available: available - needed, ready: ready - needed, message: fmt.Sprintf(
-		"%d of %d pods are available and maxUnavailable is %d", available, s.desired.Replicas, unavailable)}
+		"%s available, %d have to be (replicas %d, maxUnavailable %d)",
+		are(available, "pod"), max(0, needed), s.desired.Replicas, unavailable)}
 }
 
 // setSurge decides how many pods there may be beyond replicas: as many as have

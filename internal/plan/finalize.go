@@ -133,6 +133,14 @@ func holdFinalizer(s *scene) bool {
 	return false
 }
 
+// are counts with a verb.
+func are(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " is"
+	}
+	return count(n, noun) + " are"
+}
+
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -189,7 +189,7 @@ func (s *scene) newFilling() *filling {
 	numbers := map[string]int64{"live": int64(f.live), "replicas": int64(s.desired.Replicas)}
 	f.why = Why{
 		Rule: s.rule, Reason: s.createWhy(), Numbers: numbers,
-		Message: fmt.Sprintf("%s, %d asked for", count(f.live, "live pod"), s.desired.Replicas),
+		Message: fmt.Sprintf("%s, %d asked for", count(f.live-f.extras, "live pod"), s.desired.Replicas),
 	}
 	f.surgeWhy = Why{
 		Rule: s.rule, Reason: appsv1.WhyRolloutSurge, Numbers: numbers,
@@ -353,14 +353,19 @@ func (s *scene) blockOnName(name string, slot int) {
 	})
 }
 
-// createWhy tells a scale-up from a repair of a fleet that was complete.
+// createWhy tells a scale-up from a repair of a fleet that was complete, and
+// both from a rollout, whose new pods take the place of others that go.
 func (s *scene) createWhy() string {
+	rolling := s.decision.CurrentRevision != "" && s.decision.Rollout != nil && s.halted == ""
+	if rolling && len(s.live)+len(s.terminating) >= s.desired.Replicas {
+		return appsv1.WhyRolloutRecreate
+	}
 	growing := meta.FindStatusCondition(s.observed.Status.Conditions, appsv1.ConditionReconciling)
 	if s.observed.Status.ObservedGeneration != s.desired.Generation ||
 		growing != nil && growing.Reason == appsv1.ReasonScalingUp {
 		return appsv1.WhyScaleUp
 	}
-	if current := s.decision.CurrentRevision; current != "" && current != s.decision.UpdateRevision && s.halted == "" {
+	if rolling {
 		return appsv1.WhyRolloutRecreate
 	}
 	return appsv1.WhyMissing

@@ -93,7 +93,8 @@ type world struct {
 	births   int
 	rollback map[string]int // how often a revision was taken back since the last edit
 
-	last Decision
+	last     Decision
+	outcomes []Outcome
 	// watch sees every action before it is carried out.
 	watch func(w *world, d *Decision, a Action)
 }
@@ -292,6 +293,7 @@ func (w *world) pass() Decision {
 		w.status = *w.written.DeepCopy()
 		return decision
 	}
+	w.outcomes = outcomes
 	told := Report(w.desired, seen, decision, outcomes, w.now).Status
 	if told.Rollback != nil && w.status.Rollback == nil {
 		w.rollback[told.Rollback.From]++
