@@ -81,7 +81,7 @@ func TestMetricsAreGuarded(t *testing.T) {
 	if !secure.SecureServing || secure.FilterProvider == nil {
 		t.Errorf("anybody reads them: %+v", secure)
 	}
-	config := &tls.Config{NextProtos: []string{"h2", "http/1.1"}} //nolint:gosec // only what is negotiated is looked at
+	config := &tls.Config{NextProtos: []string{"h2", "http/1.1"}}
 	for _, change := range secure.TLSOpts {
 		change(config)
 	}

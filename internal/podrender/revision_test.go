@@ -117,7 +117,7 @@ func TestRevisionNames(t *testing.T) {
 	if len(names) != 4 {
 		t.Errorf("two of them are alike: %v", names)
 	}
-	if RevisionName("web", a, 0) != RevisionName("web", a, 0) {
-		t.Error("the same template has two names")
+	if first, again := RevisionName("web", a, 0), RevisionName("web", encode(t, aTemplate()), 0); first != again {
+		t.Errorf("the same template has two names, %s and %s", first, again)
 	}
 }

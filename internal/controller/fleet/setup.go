@@ -269,7 +269,7 @@ func (f ownerFinder) ofPod(ctx context.Context, pod client.Object) []reconcile.R
 	if name := pod.GetLabels()[f.watched.NameLabel]; name != "" {
 		names = append(names, name)
 	}
-	if parts := ordinalName.FindStringSubmatch(pod.GetName()); parts != nil && !slices.Contains(names, parts[1]) {
+	if parts := ordinalName.FindStringSubmatch(pod.GetName()); len(parts) > 1 && !slices.Contains(names, parts[1]) {
 		names = append(names, parts[1])
 	}
 	var requests []reconcile.Request
