@@ -186,3 +186,116 @@ func TestARollbackIsTakenOnce(t *testing.T) {
 		t.Errorf("the goal is %s, rollback %+v; want the fix and no record", fixed.UpdateRevision, fixed.Rollback)
 	}
 }
+
+// The deadline counts the time in which the rollout could have moved and did
+// not: what waits on purpose does not run out of time, neither then nor the
+// moment it goes on.
+func TestTheClockOfARollout(t *testing.T) {
+	old := func(slot int) podBuilder { return ordinal(slot).revision(oldRev) }
+	waited := func(f fleet) fleet {
+		f = f.rollingOut().progress(1, time.Hour)
+		f.observed.Status.Rollout.Waits = true
+		return f
+	}
+	halfway := aFleet(2, old(0), ordinal(1))
+	for name, test := range map[string]struct {
+		given fleet
+		want  appsv1.RolloutRecord
+		late  bool
+	}{
+		"it runs": {
+			given: halfway.rollingOut().progress(1, time.Hour),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: metav1.NewTime(ago(time.Hour))},
+			late:  true,
+		},
+		"a pause stops it": {
+			given: halfway.rollingOut().progress(1, time.Hour).paused(),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: metav1.NewTime(ago(time.Hour)), Waits: true},
+		},
+		"the end of the pause starts it again": {
+			given: waited(halfway),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: metav1.NewTime(noon())},
+		},
+		"behind the partition it stands": {
+			given: waited(halfway).partition(1),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: metav1.NewTime(ago(time.Hour)), Waits: true},
+		},
+		"until a pod before it breaks": {
+			given: waited(aFleet(2, old(0), ordinal(1).unready())).partition(1),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: metav1.NewTime(noon())},
+		},
+		"an edit of the spec starts it again": {
+			given: halfway.rollingOut().progress(1, time.Hour).generation(2),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: metav1.NewTime(noon())},
+		},
+		"and so does a restart, whose pods are not done": {
+			given: func() fleet {
+				f := aFleet(2, ordinal(0).created(time.Hour), ordinal(1).created(time.Minute)).rollingOut().progress(2, 2*time.Hour)
+				f.desired.Restart = ago(30 * time.Minute)
+				return f
+			}(),
+			want: appsv1.RolloutRecord{Done: 1, ProgressTime: metav1.NewTime(noon())},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := test.given.plan()
+			test.want.Revision = newRev
+			if diff := cmp.Diff(&test.want, d.Rollout); diff != "" {
+				t.Errorf("record (-want +got):\n%s", diff)
+			}
+			if late := len(d.Blocked) > 0 && d.Blocked[0].By == appsv1.BlockedByDeadline; late != test.late {
+				t.Errorf("late: %t, want %t", late, test.late)
+			}
+		})
+	}
+}
+
+// A disruption budget, or somebody who holds a pod, stops the clock of a
+// rollout whose pods are all well, and does not wind it.
+func TestOthersStopTheClock(t *testing.T) {
+	f := aFleet(1, ordinal(0).revision(oldRev)).changing(Change{Recreate: "x"}).progress(0, time.Minute)
+	f.desired.Update.UseEviction = true
+	refused := func() *appsv1.RolloutRecord {
+		d := f.plan()
+		f.observed.Status = Report(f.desired, f.observed, d, []Outcome{
+			{Action: d.Actions[0], Result: Refused, Cause: appsv1.BlockedByDisruptionBudget},
+		}, noon()).Status
+		return f.observed.Status.Rollout
+	}
+	want := &appsv1.RolloutRecord{Revision: newRev, ProgressTime: metav1.NewTime(ago(time.Minute)), Waits: true}
+	for range 2 {
+		if diff := cmp.Diff(want, refused()); diff != "" {
+			t.Fatalf("record (-want +got):\n%s", diff)
+		}
+	}
+	f.desired.Update.UseEviction = false
+	want.ProgressTime, want.Waits = metav1.NewTime(noon()), false
+	if diff := cmp.Diff(want, f.done(f.plan()).Status.Rollout); diff != "" {
+		t.Errorf("record when it goes on (-want +got):\n%s", diff)
+	}
+}
+
+// Without pods no revision has proved itself, and none has failed.
+func TestAFleetWithoutPodsProvesNothing(t *testing.T) {
+	f := aFleet(0).rollingOut().progress(0, time.Hour)
+	if d := f.plan(); d.CurrentRevision != oldRev || d.Rollout != nil || len(d.Blocked) > 0 {
+		t.Errorf("current %s, rollout %+v, blocked %v; want %s, none, none", d.CurrentRevision, d.Rollout, d.Blocked, oldRev)
+	}
+}
+
+// A surge pod does not make up for one that is missing: the rollout is complete
+// when those are there that stay.
+func TestSurgePodsCompleteNothing(t *testing.T) {
+	for name, test := range map[string]struct {
+		given fleet
+		want  string
+	}{
+		"a missing base pod": {aFleet(2, ordinal(1), ordinal(2).surge()).budget(0, 1), oldRev},
+		"a resize under way": {aFleet(2, ordinal(0), ordinal(1).resizing(ResizeInProgress, time.Second)), oldRev},
+		"everything there":   {aFleet(2, ordinal(0), ordinal(1)).budget(0, 1), newRev},
+	} {
+		if got := test.given.rollingOut().plan().CurrentRevision; got != test.want {
+			t.Errorf("%s: current %s, want %s", name, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+func (b podBuilder) holdDelete() podBuilder { b.p.HoldDelete = new("backup"); return b }
+
+func (b podBuilder) holdUpdate() podBuilder { b.p.HoldUpdate = new("drain"); return b }
+
+func (b podBuilder) told(wanted string) podBuilder { b.p.Wanted = wanted; return b }
+
+func TestHeldPods(t *testing.T) {
+	old := ordinal(0).revision(oldRev)
+	for name, test := range map[string]struct {
+		given   fleet
+		want    []string
+		blocked []string
+		held    []appsv1.HeldPod
+	}{
+		"a pod that nobody wants anything of is not told": {
+			given: aFleet(1, ordinal(0).holdDelete().holdUpdate()),
+		},
+		"one that should go is kept, its holder told, the status says since when": {
+			given:   aFleet(0, ordinal(0).holdDelete()),
+			want:    []string{"TellHolder web-0 Held"},
+			blocked: []string{"DeletePod web-0 Hold"},
+			held:    []appsv1.HeldPod{{Pod: "web-0", From: "delete", By: "backup", Since: metav1.NewTime(noon())}},
+		},
+		"it is told once, and the time is kept": {
+			given: func() fleet {
+				f := aFleet(0, ordinal(0).holdDelete().told("delete"))
+				f.observed.Status.Held = []appsv1.HeldPod{{Pod: "web-0", From: "delete", By: "backup", Since: metav1.NewTime(ago(time.Hour))}}
+				return f
+			}(),
+			blocked: []string{"DeletePod web-0 Hold"},
+			held:    []appsv1.HeldPod{{Pod: "web-0", From: "delete", By: "backup", Since: metav1.NewTime(ago(time.Hour))}},
+		},
+		"another wish begins anew": {
+			given: func() fleet {
+				f := aFleet(1, old.holdUpdate().told("delete")).changing(images())
+				f.observed.Status.Held = []appsv1.HeldPod{{Pod: "web-0", From: "delete", Since: metav1.NewTime(ago(time.Hour))}}
+				return f
+			}(),
+			want:    []string{"TellHolder web-0 Held"},
+			blocked: []string{"UpdatePod web-0 Hold"},
+			held:    []appsv1.HeldPod{{Pod: "web-0", From: "update", By: "drain", Since: metav1.NewTime(noon())}},
+		},
+		"a hold on deletion does not hold a change in place": {
+			given: aFleet(1, old.holdDelete()).changing(images()),
+			want:  []string{"UpdatePod web-0 RolloutInPlace"},
+		},
+		"but it holds a recreate": {
+			given:   aFleet(1, old.holdDelete()).changing(Change{Recreate: "x"}),
+			want:    []string{"TellHolder web-0 Held"},
+			blocked: []string{"DeletePod web-0 Hold"},
+			held:    []appsv1.HeldPod{{Pod: "web-0", From: "delete", By: "backup", Since: metav1.NewTime(noon())}},
+		},
+		"the budget goes to the next": {
+			given:   aFleet(2, old, ordinal(1).revision(oldRev).holdUpdate().told("update")).changing(images()),
+			want:    []string{"UpdatePod web-0 RolloutInPlace"},
+			blocked: []string{"UpdatePod web-1 Hold"},
+			held:    []appsv1.HeldPod{{Pod: "web-1", From: "update", By: "drain", Since: metav1.NewTime(noon())}},
+		},
+		"a pod that may stay after all: the holder is told that, too": {
+			given: aFleet(1, ordinal(0).holdDelete().told("delete")),
+			want:  []string{"TellHolder web-0 Held"},
+		},
+		"a pod that ended is held by nobody": {
+			given:   aFleet(1, ordinal(0).failed(time.Second).holdDelete()),
+			want:    []string{"DeletePod web-0 PodFailed"},
+			blocked: []string{"CreatePod web-0 Terminating"},
+		},
+		"a user's label is a wish like any other": {
+			given:   aFleet(1, ordinal(0).requested().holdDelete()),
+			want:    []string{"TellHolder web-0 Held"},
+			blocked: []string{"DeletePod web-0 Hold"},
+			held:    []appsv1.HeldPod{{Pod: "web-0", From: "delete", By: "backup", Since: metav1.NewTime(noon())}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := test.given.plan()
+			if diff := cmp.Diff(test.want, saidOf(got)); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.blocked, heldBackOf(got)); diff != "" {
+				t.Errorf("blockers (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.held, got.Held); diff != "" {
+				t.Errorf("held (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
