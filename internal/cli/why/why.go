@@ -98,9 +98,20 @@ func tell(ctx context.Context, c client.Client, namespace, name, pod string, isP
 	if err != nil {
 		return nil, err
 	}
-	story = append(story, told...)
+	for _, m := range told {
+		// What the history tells as well, it tells better.
+		if !slices.ContainsFunc(story, func(known moment) bool { return strings.HasPrefix(m.text, sentence(known.text)) }) {
+			story = append(story, m)
+		}
+	}
 	slices.SortStableFunc(story, func(a, b moment) int { return b.at.Compare(a.at) })
 	return slices.CompactFunc(story, func(a, b moment) bool { return a.text == b.text }), nil
+}
+
+// sentence is a line of the history without the rule it names.
+func sentence(line string) string {
+	text, _, _ := strings.Cut(line, " [")
+	return text
 }
 
 func fromEvents(ctx context.Context, c client.Client, namespace, name, pod string, isPod bool) ([]moment, error) {
@@ -115,8 +126,7 @@ func fromEvents(ctx context.Context, c client.Client, namespace, name, pod strin
 		if isPod {
 			about = e.Regarding.Kind == "Pod" && e.Regarding.Name == pod || e.Related != nil && e.Related.Name == pod
 		}
-		// What the history tells as well, it tells better.
-		if !about || e.Regarding.Kind == "PodManager" && e.Type == "Normal" && !isPod {
+		if !about {
 			continue
 		}
 		at := e.EventTime.Time
