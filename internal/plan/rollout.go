@@ -61,10 +61,11 @@ func rollOut(s *scene) bool {
 }
 
 // toRecreate counts the pods that have to be recreated and are still there.
+// Nobody has to stand in for what does not serve.
 func (s *scene) toRecreate(pods []*stalePod) int {
 	n := 0
 	for _, p := range pods {
-		if !p.inPlace() && !s.gone[p.Name] {
+		if !p.inPlace() && !s.gone[p.Name] && s.serves(p.Pod) {
 			n++
 		}
 	}

@@ -78,11 +78,11 @@ func (s *scene) victims(members []*Pod, surplus int) []*victim {
 	}
 	spare := s.newBudget(1).available
 	needed := func(v *victim) bool {
-		if !s.available(v.pod) || v.pod.DeleteRequested {
+		if !s.available(v.pod) {
 			return false
 		}
 		spare--
-		return spare < 0
+		return spare < 0 && !v.pod.DeleteRequested
 	}
 	if kept := slices.DeleteFunc(slices.Clone(ranked), needed); len(kept) >= surplus {
 		ranked = kept
