@@ -347,26 +347,32 @@ type PodManagerStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// Replicas is the number of pods of this PodManager that are not terminating and have not ended.
+	// +kubebuilder:default=0
 	// +optional
 	Replicas int32 `json:"replicas"`
 
 	// CurrentReplicas counts the live pods.
+	// +kubebuilder:default=0
 	// +optional
 	CurrentReplicas int32 `json:"currentReplicas"`
 
 	// ReadyReplicas counts the pods that are ready.
+	// +kubebuilder:default=0
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas"`
 
 	// AvailableReplicas counts the pods that have been ready for minReadySeconds.
+	// +kubebuilder:default=0
 	// +optional
 	AvailableReplicas int32 `json:"availableReplicas"`
 
 	// UpdatedReplicas counts the live pods that are on updateRevision.
+	// +kubebuilder:default=0
 	// +optional
 	UpdatedReplicas int32 `json:"updatedReplicas"`
 
 	// TerminatingReplicas counts the pods that are being deleted.
+	// +kubebuilder:default=0
 	// +optional
 	TerminatingReplicas int32 `json:"terminatingReplicas"`
 
