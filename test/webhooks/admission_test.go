@@ -19,12 +19,15 @@ package webhooks
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -255,6 +258,50 @@ func TestTheWorldAroundAPodOnlyWarns(t *testing.T) {
 		`spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`)
 }
 
+// TestASlowTrialHoldsNobodyUp puts somebody's webhook that never answers in the
+// way of pods.
+func TestASlowTrialHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	slow := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "slow-" + ns},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "slow.example.com", AdmissionReviewVersions: []string{"v1"}, TimeoutSeconds: ptr.To(int32(20)),
+			SideEffects:       ptr.To(admissionregistrationv1.SideEffectClassNone),
+			ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://" + silent.Addr().String() + "/")},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: ns}},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+			}},
+		}},
+	}
+	create(t, slow)
+	defer remove(t, slow)
+	l := listen(t)
+	const want = "the pod was not tried: the API server did not answer within 3s"
+	// The API server takes a moment to know the slow webhook.
+	testkit.Eventually(t, "the trial takes too long", func() error {
+		l.heard.said = nil
+		began := time.Now()
+		if err := l.Create(t.Context(), testkit.MakePodManager(ns, "web").Replicas(1).Obj(), client.DryRunAll); err != nil {
+			return err
+		}
+		if took := time.Since(began); took > 9*time.Second {
+			t.Errorf("the answer took %s", took)
+		}
+		if !slices.Contains(l.heard.said, want) {
+			return fmt.Errorf("warnings %q", l.heard.said)
+		}
+		return nil
+	})
+}
+
 // TestPodSecurity: the API server tells it of Deployments alone.
 func TestPodSecurity(t *testing.T) {
 	t.Parallel()
@@ -297,6 +344,12 @@ func TestPodSecurity(t *testing.T) {
 			l.do(t, "create", l.Create(t.Context(), tt.pm(ns)), tt.want(ns))
 		})
 	}
+	t.Run("a level of the whole cluster is what the trial meets", func(t *testing.T) {
+		ns := suite.Namespace(t)
+		l := listen(t)
+		l.do(t, "create", l.Create(t.Context(), testkit.MakePodManager(ns, "web").Replicas(1).Image("").Template(host).Obj()),
+			`would violate PodSecurity "baseline:latest": `+baseline)
+	})
 	t.Run("the other kinds", func(t *testing.T) {
 		ns := suite.Namespace(t)
 		label(t, ns, map[string]string{"pod-security.kubernetes.io/warn": "restricted"})

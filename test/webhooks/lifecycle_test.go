@@ -116,6 +116,9 @@ func TestTheOperatorIsDown(t *testing.T) {
 			"spec.replicas in body should be greater than or equal to 0",
 		},
 		{"what only the trial finds", func() error { return c.Create(ctx, broken) }, ""},
+		{"what is too large for v1alpha1", func() error {
+			return c.Create(ctx, testkit.MakePodManager(ns, "noise").Replicas(0).Image("").Template(withEnv(noise(t))).Obj())
+		}, ""},
 		{"read as v1alpha1", func() error { return c.Get(ctx, key("web"), &v1alpha1.PodManager{}) }, unreachable},
 		{"list as v1alpha1", func() error { return c.List(ctx, &v1alpha1.PodManagerList{}, client.InNamespace(ns)) }, unreachable},
 		{"create as v1alpha1", func() error {
@@ -159,6 +162,7 @@ func TestTheOperatorIsDown(t *testing.T) {
 	if err := c.Patch(ctx, &appsv1.PodManager{ObjectMeta: object("broken")}, merge(`{"spec":{"replicas":1}}`)); err != nil {
 		t.Errorf("scale a template that got in unseen: %v", err)
 	}
+	expectMarked(t, c, key("noise"))
 	testkit.Eventually(t, "the status says that the pods are refused", func() error {
 		var pm appsv1.PodManager
 		if err := c.Get(ctx, key("broken"), &pm); err != nil {
@@ -171,6 +175,37 @@ func TestTheOperatorIsDown(t *testing.T) {
 		}
 		return fmt.Errorf("conditions %+v", pm.Status.Conditions)
 	})
+}
+
+// expectMarked: an object that is too large for v1alpha1 spoils no list. It can
+// be read as v1alpha1, and written as v1 alone.
+func expectMarked(t *testing.T, c client.Client, key client.ObjectKey) {
+	t.Helper()
+	var list v1alpha1.PodManagerList
+	if err := c.List(t.Context(), &list, client.InNamespace(key.Namespace)); err != nil || len(list.Items) < 3 {
+		t.Errorf("list as v1alpha1: %v, %d objects", err, len(list.Items))
+	}
+	var old v1alpha1.PodManager
+	if err := c.Get(t.Context(), key, &old); err != nil || !v1alpha1.IsTooLarge(old.Labels) {
+		t.Errorf("read as v1alpha1: %v, labels %v", err, old.Labels)
+	}
+	for what, err := range map[string]error{
+		"an update":               c.Update(t.Context(), old.DeepCopy()),
+		"a patch":                 c.Patch(t.Context(), old.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"size":1}}`))),
+		"a patch of the label":    c.Patch(t.Context(), old.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":null}}`))),
+		"an update of the status": c.Status().Update(t.Context(), old.DeepCopy()),
+	} {
+		if err == nil || !strings.Contains(err.Error(), v1alpha1.ErrTooLarge.Error()) {
+			t.Errorf("%s as v1alpha1: %v", what, err)
+		}
+	}
+	pm := &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	if err := c.Patch(t.Context(), pm, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"paused":true}}`))); err != nil {
+		t.Errorf("a patch as v1: %v", err)
+	}
+	if err := c.Get(t.Context(), key, pm); err != nil || len(pm.Spec.Template.Spec.Containers[0].Env) != 500 || len(pm.Labels) != 0 {
+		t.Errorf("as v1: %v, labels %v", err, pm.Labels)
+	}
 }
 
 // TestACertificateThatSomebodyElseKeeps is what an installation with

@@ -51,6 +51,18 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// podSecurity sets a level for the whole cluster, which no label tells of.
+const podSecurity = `
+apiVersion: apiserver.config.k8s.io/v1
+kind: AdmissionConfiguration
+plugins:
+- name: PodSecurity
+  configuration:
+    apiVersion: pod-security.admission.config.k8s.io/v1
+    kind: PodSecurityConfiguration
+    defaults: {enforce: privileged, warn: baseline}
+`
+
 func run(m *testing.M) (code int, err error) {
 	ctx := context.Background()
 	logFile, err := os.CreateTemp("", "operator-*.log")
@@ -60,11 +72,22 @@ func run(m *testing.M) (code int, err error) {
 	defer logFile.Close()
 	ctrl.SetLogger(zap.New(zap.WriteTo(logFile), zap.UseDevMode(true)))
 
+	security, err := os.CreateTemp("", "security-*.yaml")
+	if err != nil {
+		return 1, err
+	}
+	defer os.Remove(security.Name())
+	if _, err := security.WriteString(podSecurity); err != nil {
+		return 1, err
+	}
 	suite, err = testkit.NewWebhookSuite(ctx, localkube.Options{
 		Audit: localkube.AuditOptions{Level: localkube.AuditMetadata},
 		// Whoever sets an owner reference with blockOwnerDeletion needs the
 		// right to the owner's finalizers: production clusters enforce it.
-		APIServerArgs: []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement"},
+		APIServerArgs: []string{
+			"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
+			"--admission-control-config-file=" + security.Name(),
+		},
 	})
 	if err != nil {
 		return 1, err

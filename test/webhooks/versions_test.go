@@ -17,6 +17,9 @@ limitations under the License.
 package webhooks
 
 import (
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -183,6 +187,55 @@ func TestAnOldManifest(t *testing.T) {
 		}
 	}
 	suite.Kubectl(t, "-n", ns, "delete", "-f", path, "--timeout=60s")
+}
+
+// TestLargeTemplates: annotations may have 256 KiB. A template compresses well,
+// unless it is noise.
+func TestLargeTemplates(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	var prose []corev1.EnvVar
+	for i := range 500 {
+		prose = append(prose, corev1.EnvVar{Name: fmt.Sprintf("TEXT_%d", i), Value: strings.Repeat("the quick brown fox ", 50)})
+	}
+	create(t, testkit.MakePodManager(ns, "prose").Replicas(0).Image("").Template(withEnv(prose)).Obj())
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		old := get(t, ns, "prose", &v1alpha1.PodManager{})
+		old.Spec.Image = "nginx:2"
+		return suite.Client.Update(t.Context(), old)
+	})
+	if err != nil {
+		t.Errorf("write 500 kB of text through v1alpha1: %v", err)
+	}
+	want := withEnv(prose)
+	want.Spec.Containers[0].Image = "nginx:2"
+	if diff := cmp.Diff(want.Spec, get(t, ns, "prose", &appsv1.PodManager{}).Spec.Template.Spec); diff != "" {
+		t.Errorf("the template changed (-before +after):\n%s", diff)
+	}
+
+	err = suite.Client.Create(t.Context(), testkit.MakePodManager(ns, "noise").Replicas(0).Image("").Template(withEnv(noise(t))).Obj())
+	const refused = `PodManager.apps.mycompany.com "noise" is invalid: spec: Too long: compressed, and together with the annotations, it may not be more than 262144 bytes`
+	if err == nil || !strings.HasSuffix(err.Error(), refused) {
+		t.Errorf("500 kB of noise: %v, want %s", err, refused)
+	}
+}
+
+func withEnv(env []corev1.EnvVar) corev1.PodTemplateSpec {
+	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "nginx", Env: env}}}}
+}
+
+// noise is 500 kB that does not compress.
+func noise(t testing.TB) []corev1.EnvVar {
+	t.Helper()
+	var env []corev1.EnvVar
+	for i := range 500 {
+		random := make([]byte, 750)
+		if _, err := rand.Read(random); err != nil {
+			t.Fatal(err)
+		}
+		env = append(env, corev1.EnvVar{Name: fmt.Sprintf("NOISE_%d", i), Value: base64.StdEncoding.EncodeToString(random)})
+	}
+	return env
 }
 
 // TestACopyKeepsEverything copies an object that was read as v1alpha1.

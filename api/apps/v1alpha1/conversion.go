@@ -25,11 +25,15 @@ import (
 )
 
 // ToHub turns a v1alpha1 PodManager into the v1 PodManager that it stands for.
-// Both are JSON objects; the argument is not changed.
-func ToHub(spoke map[string]any) map[string]any {
+// Both are JSON objects; the argument is not changed. The only error is
+// ErrTooLarge.
+func ToHub(spoke map[string]any) (map[string]any, error) {
 	hub := runtime.DeepCopyJSON(spoke)
 	hub["apiVersion"] = appsv1.GroupVersion.String()
 	keep := takeKept(hub)
+	if child(child(hub, "metadata"), "labels")[LabelTooLarge] == tooLarge {
+		return nil, ErrTooLarge
+	}
 
 	spec := maps.Clone(keep.Spec)
 	if spec == nil {
@@ -55,16 +59,21 @@ func ToHub(spoke map[string]any) map[string]any {
 		move(child(hub, "status"), "nodes", status, "nodes")
 		hub["status"] = status
 	}
-	return hub
+	return hub, nil
 }
 
 // FromHub turns a v1 PodManager into the v1alpha1 PodManager that shows it.
-// Both are JSON objects; the argument is not changed.
-func FromHub(hub map[string]any) map[string]any {
-	spoke := runtime.DeepCopyJSON(hub)
+// Both are JSON objects; the argument is not changed. It fits when v1alpha1 can
+// carry all that v1 says; otherwise the result can be looked at and ToHub
+// refuses it.
+func FromHub(hub map[string]any) (spoke map[string]any, fits bool) {
+	spoke = runtime.DeepCopyJSON(hub)
 	spoke["apiVersion"] = GroupVersion.String()
-	// A v1 object has no business with the annotation: somebody copied it.
+	// A v1 object has no business with these: somebody copied them.
 	takeKept(spoke)
+	if metadata := child(spoke, "metadata"); child(metadata, "labels")[LabelTooLarge] != nil {
+		drop(metadata, "labels", LabelTooLarge)
+	}
 
 	var keep kept
 	spec := map[string]any{}
@@ -87,8 +96,7 @@ func FromHub(hub map[string]any) map[string]any {
 		keep.Status = from
 		spoke["status"] = status
 	}
-	keep.putOn(spoke)
-	return spoke
+	return spoke, keep.putOn(spoke)
 }
 
 // appContainer names the container whose image v1alpha1 shows where v1 has no

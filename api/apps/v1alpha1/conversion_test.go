@@ -17,7 +17,10 @@ limitations under the License.
 package v1alpha1_test
 
 import (
+	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -93,6 +96,11 @@ func TestConversion(t *testing.T) {
 			hub:   `{spec: {image: a}, status: {}}`,
 			spoke: `{spec: {image: a}, status: {}}`,
 		},
+		"a v1 object that carries the label by mistake loses it": {
+			hub:   `{metadata: {labels: {apps.mycompany.com/v1: too-large, a: b}}, spec: {image: a}}`,
+			spoke: `{metadata: {labels: {a: b}}, spec: {image: a}}`,
+			want:  `{metadata: {labels: {a: b}}, spec: {image: a}}`,
+		},
 		"a v1 object that carries the annotation by mistake loses it": {
 			hub:   `{metadata: {annotations: {apps.mycompany.com/v1: '{"spec":{"paused":true}}'}}, spec: {image: a}}`,
 			spoke: `{spec: {image: a}}`,
@@ -107,7 +115,7 @@ func TestConversion(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			hub := object(t, tt.hub, "apps.mycompany.com/v1")
-			spoke := v1alpha1.FromHub(hub)
+			spoke := fromHub(t, hub)
 			if tt.spoke != "" {
 				if diff := cmp.Diff(object(t, tt.spoke, "apps.mycompany.com/v1alpha1"), spoke); diff != "" {
 					t.Errorf("as v1alpha1 (-want +got):\n%s", diff)
@@ -123,7 +131,7 @@ func TestConversion(t *testing.T) {
 			if tt.want != "" {
 				want = tt.want
 			}
-			if diff := cmp.Diff(object(t, want, "apps.mycompany.com/v1"), v1alpha1.ToHub(wire(t, spoke))); diff != "" {
+			if diff := cmp.Diff(object(t, want, "apps.mycompany.com/v1"), toHub(t, wire(t, spoke))); diff != "" {
 				t.Errorf("back in v1 (-want +got):\n%s", diff)
 			}
 		})
@@ -137,7 +145,7 @@ func TestLargeTemplatesAreCompressed(t *testing.T) {
 	}
 	hub := object(t, `{spec: {template: {spec: {containers: [{name: app, image: a}]}}}}`, "apps.mycompany.com/v1")
 	set(hub, []any{map[string]any{"name": "app", "image": "a", "env": env}}, "spec", "template", "spec", "containers")
-	spoke := v1alpha1.FromHub(hub)
+	spoke := fromHub(t, hub)
 	text, _ := spoke["metadata"].(map[string]any)["annotations"].(map[string]any)[v1alpha1.AnnotationKept].(string)
 	raw, err := json.Marshal(hub)
 	if err != nil {
@@ -147,8 +155,37 @@ func TestLargeTemplatesAreCompressed(t *testing.T) {
 	if len(raw) < 256<<10 || len(text) > 64<<10 {
 		t.Errorf("an object of %d bytes has an annotation of %d bytes", len(raw), len(text))
 	}
-	if diff := cmp.Diff(hub, v1alpha1.ToHub(spoke)); diff != "" {
+	if diff := cmp.Diff(hub, toHub(t, spoke)); diff != "" {
 		t.Errorf("back in v1 (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatIsTooLargeCanBeReadAndNotWritten(t *testing.T) {
+	noise := make([]byte, 300<<10)
+	if _, err := rand.Read(noise); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]map[string]any{
+		"a template of noise":       {"spec": map[string]any{"image": "a", "noise": base64.StdEncoding.EncodeToString(noise)}},
+		"no room beside the others": {"metadata": map[string]any{"annotations": map[string]any{"mine": strings.Repeat("x", 256<<10-10)}}, "spec": map[string]any{"image": "a", "paused": true}},
+	}
+	for name, hub := range tests {
+		t.Run(name, func(t *testing.T) {
+			spoke, fits := v1alpha1.FromHub(hub)
+			if fits {
+				t.Error("it fits")
+			}
+			if got := spoke["spec"].(map[string]any)["image"]; got != "a" {
+				t.Errorf("the image shown is %v", got)
+			}
+			annotations, _ := spoke["metadata"].(map[string]any)["annotations"].(map[string]any)
+			if _, ok := annotations[v1alpha1.AnnotationKept]; ok {
+				t.Error("it has the annotation all the same")
+			}
+			if _, err := v1alpha1.ToHub(spoke); !errors.Is(err, v1alpha1.ErrTooLarge) {
+				t.Errorf("written back: %v", err)
+			}
+		})
 	}
 }
 
@@ -172,6 +209,30 @@ func TestCheckKept(t *testing.T) {
 			}
 		})
 	}
+}
+
+type fataler interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// fromHub converts what fits.
+func fromHub(t fataler, hub map[string]any) map[string]any {
+	t.Helper()
+	spoke, fits := v1alpha1.FromHub(hub)
+	if !fits {
+		t.Fatalf("it does not fit")
+	}
+	return spoke
+}
+
+func toHub(t fataler, spoke map[string]any) map[string]any {
+	t.Helper()
+	hub, err := v1alpha1.ToHub(spoke)
+	if err != nil {
+		t.Fatalf("convert back: %v", err)
+	}
+	return hub
 }
 
 // object reads YAML into a JSON object, with its apiVersion and metadata.

@@ -28,9 +28,11 @@ limitations under the License.
 //   - v1 -> v1alpha1 -> v1 gives the same object;
 //   - an edit of size, image or nodes in between changes that and nothing else;
 //   - a v1 object never carries the annotation;
-//   - the conversion has no error to return. An unreadable annotation is
-//     dropped, because an error would make every list that holds the object
-//     unreadable; the admission webhook refuses it when it is written.
+//   - reading never fails, because an error would make every list that holds
+//     the object unreadable. An unreadable annotation is dropped; the admission
+//     webhook refuses it when it is written. An object that is too large for an
+//     annotation is shown with a label in its place, and a write that brings the
+//     label back is refused.
 //
 // The package depends on apimachinery alone.
 //

@@ -33,11 +33,24 @@ import (
 // when it is written back, and nobody but the conversion writes it.
 const AnnotationKept = "apps.mycompany.com/v1"
 
+// LabelTooLarge marks, in place of the annotation, a v1alpha1 object that v1
+// says too much for. It can be read as v1alpha1 and not be written. It is a
+// label because those have no limit together: where the user's annotations take
+// all the room there is, another annotation would not be admitted.
+const (
+	LabelTooLarge = AnnotationKept
+	tooLarge      = "too-large"
+)
+
 const (
 	// plainLimit is how long the annotation may be in plain JSON, which a
 	// reader can make sense of. A longer one is compressed: all annotations
 	// of an object together have to stay below 256 KiB.
 	plainLimit = 4 << 10
+	// annotationsLimit is what all annotations of an object may have
+	// together. The API server holds a converted object to it, and one that
+	// breaks it spoils every list that it is in.
+	annotationsLimit = 256 << 10
 	// unpackedLimit bounds what a compressed annotation may unpack to. No
 	// object that etcd takes is larger.
 	unpackedLimit = 4 << 20
@@ -54,8 +67,9 @@ type kept struct {
 	ImageOf string
 }
 
-// putOn writes the annotation, unless there is nothing to keep.
-func (k kept) putOn(object map[string]any) {
+// putOn writes the annotation, unless there is nothing to keep, and tells
+// whether it fits.
+func (k kept) putOn(object map[string]any) (fits bool) {
 	content := map[string]any{}
 	if len(k.Spec) > 0 {
 		content["spec"] = k.Spec
@@ -67,7 +81,7 @@ func (k kept) putOn(object map[string]any) {
 		content["imageOf"] = k.ImageOf
 	}
 	if len(content) == 0 {
-		return
+		return true
 	}
 	metadata := child(object, "metadata")
 	if metadata == nil {
@@ -80,6 +94,30 @@ func (k kept) putOn(object map[string]any) {
 		metadata["annotations"] = annotations
 	}
 	annotations[AnnotationKept] = encode(content)
+	if size(annotations) <= annotationsLimit {
+		return true
+	}
+	drop(metadata, "annotations", AnnotationKept)
+	labels := child(metadata, "labels")
+	if labels == nil {
+		labels = map[string]any{}
+		metadata["labels"] = labels
+	}
+	labels[LabelTooLarge] = tooLarge
+	return false
+}
+
+// IsTooLarge tells whether an object carries the label LabelTooLarge.
+func IsTooLarge(labels map[string]string) bool { return labels[LabelTooLarge] == tooLarge }
+
+// size counts annotations as the API server does.
+func size(annotations map[string]any) int {
+	total := 0
+	for key, value := range annotations {
+		text, _ := value.(string)
+		total += len(key) + len(text)
+	}
+	return total
 }
 
 // takeKept takes the annotation off an object and returns what it held.
@@ -90,10 +128,7 @@ func takeKept(object map[string]any) kept {
 	if !ok {
 		return kept{}
 	}
-	delete(annotations, AnnotationKept)
-	if len(annotations) == 0 {
-		delete(metadata, "annotations")
-	}
+	drop(metadata, "annotations", AnnotationKept)
 	k, err := decode(text)
 	if err != nil {
 		return kept{}
@@ -101,11 +136,23 @@ func takeKept(object map[string]any) kept {
 	return k
 }
 
+// drop takes an entry out of the labels or the annotations.
+func drop(metadata map[string]any, field, key string) {
+	entries := child(metadata, field)
+	delete(entries, key)
+	if len(entries) == 0 {
+		delete(metadata, field)
+	}
+}
+
 // CheckKept tells what is wrong with the text of the annotation AnnotationKept.
 func CheckKept(text string) error {
 	_, err := decode(text)
 	return err
 }
+
+// ErrTooLarge says that v1alpha1 cannot carry what v1 says.
+var ErrTooLarge = errors.New("this PodManager is too large for v1alpha1: write it as v1")
 
 // encode is deterministic: maps marshal in the order of their keys, and gzip
 // writes no time.

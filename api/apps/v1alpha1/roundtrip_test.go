@@ -47,9 +47,9 @@ func TestEveryV1ObjectComesBack(t *testing.T) {
 		hub := toJSON(t, &pm, "apps.mycompany.com/v1")
 
 		var typed v1alpha1.PodManager
-		fromJSON(t, v1alpha1.FromHub(hub), &typed)
+		fromJSON(t, fromHub(t, hub), &typed)
 		spoke := toJSON(t, &typed, "apps.mycompany.com/v1alpha1")
-		back := v1alpha1.ToHub(spoke)
+		back := toHub(t, spoke)
 		dropEmptyStatus(hub, back)
 		if diff := cmp.Diff(hub, back); diff != "" {
 			t.Errorf("v1 -> v1alpha1 -> v1 (-want +got):\n%s", diff)
@@ -74,13 +74,13 @@ func TestEditsThroughV1alpha1(t *testing.T) {
 		}
 		pm.Spec.Image = "before"
 		var edited v1alpha1.PodManager
-		fromJSON(t, v1alpha1.FromHub(toJSON(t, &pm, "apps.mycompany.com/v1")), &edited)
+		fromJSON(t, fromHub(t, toJSON(t, &pm, "apps.mycompany.com/v1")), &edited)
 		size := rapid.Int32Range(0, 1000).Draw(t, "size")
 		edited.Spec.Size, edited.Spec.Image, edited.Status.Nodes = &size, "after", []string{"a", "b"}
 
 		want := pm.DeepCopy()
 		want.Spec.Replicas, want.Spec.Image, want.Status.Nodes = &size, "after", []string{"a", "b"}
-		got := v1alpha1.ToHub(toJSON(t, &edited, "apps.mycompany.com/v1alpha1"))
+		got := toHub(t, toJSON(t, &edited, "apps.mycompany.com/v1alpha1"))
 		if diff := cmp.Diff(toJSON(t, want, "apps.mycompany.com/v1"), got); diff != "" {
 			t.Errorf("after the edit (-want +got):\n%s", diff)
 		}
@@ -96,11 +96,11 @@ func TestEveryV1alpha1ObjectComesBack(t *testing.T) {
 		spoke := toJSON(t, &pm, "apps.mycompany.com/v1alpha1")
 
 		var typed appsv1.PodManager
-		fromJSON(t, v1alpha1.ToHub(spoke), &typed)
+		fromJSON(t, toHub(t, spoke), &typed)
 		hub := toJSON(t, &typed, "apps.mycompany.com/v1")
 		// Reading through the v1 Go type writes the zeros that v1's status
 		// always shows; they come back in the annotation.
-		back := v1alpha1.FromHub(hub)
+		back := fromHub(t, hub)
 		var want, got v1alpha1.PodManager
 		fromJSON(t, spoke, &want)
 		fromJSON(t, back, &got)

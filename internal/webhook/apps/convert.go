@@ -67,9 +67,13 @@ func (converter) ConvertObject(_ context.Context, src, dst runtime.Object) error
 	have, want := from.GroupVersionKind().GroupVersion(), to.GroupVersionKind().GroupVersion()
 	switch {
 	case have == v1alpha1.GroupVersion && want == appsv1.GroupVersion:
-		to.Object = v1alpha1.ToHub(from.Object)
+		hub, err := v1alpha1.ToHub(from.Object)
+		if err != nil {
+			return fmt.Errorf("convert PodManager %s/%s: %w", from.GetNamespace(), from.GetName(), err)
+		}
+		to.Object = hub
 	case have == appsv1.GroupVersion && want == v1alpha1.GroupVersion:
-		to.Object = v1alpha1.FromHub(from.Object)
+		to.Object, _ = v1alpha1.FromHub(from.Object) // what does not fit is marked
 	default:
 		return fmt.Errorf("PodManager %s/%s cannot be converted from %s to %s",
 			from.GetNamespace(), from.GetName(), have, want)

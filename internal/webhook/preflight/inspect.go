@@ -132,6 +132,9 @@ func (i *Inspector) Inspect(ctx context.Context, c Change) Findings {
 	}
 	questions.Go(func() { foreseen = i.foresee(ctx, c, after) })
 	questions.Wait()
+	if len(secured.Warnings) > 0 {
+		tried.dropSecurity()
+	}
 	return join(foreseen, read, tried, secured, overlapping)
 }
 

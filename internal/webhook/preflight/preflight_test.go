@@ -112,8 +112,11 @@ func TestConsequences(t *testing.T) {
 		},
 		"many names that are taken": {
 			future: plan.Decision{Blocked: []plan.Blocked{
-				{By: appsv1.BlockedByName, Message: "a"}, {By: appsv1.BlockedByName, Message: "b"}, {By: appsv1.BlockedByName, Message: "c"},
-				{By: appsv1.BlockedByName, Message: "d"}, {By: appsv1.BlockedByName, Message: "e"},
+				{By: appsv1.BlockedByName, Message: "a"},
+				{By: appsv1.BlockedByName, Message: "b"},
+				{By: appsv1.BlockedByName, Message: "c"},
+				{By: appsv1.BlockedByName, Message: "d"},
+				{By: appsv1.BlockedByName, Message: "e"},
 			}},
 			want: []string{"a", "b", "c", "2 more names are taken"},
 		},

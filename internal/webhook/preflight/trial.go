@@ -34,9 +34,15 @@ import (
 	"github.com/mycompany/pod-operator/internal/observe"
 )
 
-// violatesSecurity is in what the API server says of a pod below the level of
-// its namespace. checkSecurity says it better, and of warnings too.
+// violatesSecurity is in what the API server says of a pod below a Pod Security
+// level.
 const violatesSecurity = "PodSecurity"
+
+// dropSecurity drops what CheckSecurity has told better. What it has not told
+// comes from levels that are set for the whole cluster.
+func (f *Findings) dropSecurity() {
+	f.Warnings = slices.DeleteFunc(f.Warnings, func(w string) bool { return strings.Contains(w, violatesSecurity) })
+}
 
 // tryPod creates the pod, and its claims, as a dry run.
 func (i *Inspector) tryPod(ctx context.Context, c Change, f observe.Fleet, pod *corev1.Pod) Findings {
@@ -76,7 +82,7 @@ func (i *Inspector) try(ctx context.Context, obj client.Object, what string, pat
 		}
 		found.Problems = problems
 		return found
-	case apierrors.IsForbidden(err) && (strings.Contains(status.Status().Message, violatesSecurity) || awaitsDefaultAccount(status.Status())):
+	case apierrors.IsForbidden(err) && awaitsDefaultAccount(status.Status()):
 		return found
 	case apierrors.IsForbidden(err):
 		return join(found, warn("the API server would refuse the %s now: %s", what, reason(status.Status())))
@@ -135,7 +141,7 @@ type collector struct{}
 // HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
 func (collector) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
 	const miscellaneous = 299
-	if w, ok := ctx.Value(warningsKey{}).(*warnings); ok && code == miscellaneous && !strings.Contains(text, violatesSecurity) {
+	if w, ok := ctx.Value(warningsKey{}).(*warnings); ok && code == miscellaneous {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.said = append(w.said, text)

@@ -24,6 +24,7 @@ limitations under the License.
 package v1
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -32,6 +33,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -54,15 +56,55 @@ func SetupWithManager(mgr ctrl.Manager, inspector *preflight.Inspector, scope pr
 	}
 	mgr.GetWebhookServer().Register(DefaultPath, &admission.Webhook{Handler: metapatch.Edit(prepare)})
 	return ctrl.NewWebhookManagedBy(mgr, &appsv1.PodManager{}).
-		WithValidator(&preflight.Validator[*appsv1.PodManager]{
+		WithValidator(&validator{preflight.Validator[*appsv1.PodManager]{
 			Inspector: inspector,
 			Kind:      podmanager.Kind{},
 			GroupKind: podmanager.GVK.GroupKind(),
 			Scope:     scope,
 			Path:      podPath,
 			ClaimPath: claimPath,
-		}).
+		}}).
 		Complete()
+}
+
+// validator is preflight's, and what holds for PodManagers besides.
+type validator struct {
+	preflight.Validator[*appsv1.PodManager]
+}
+
+// ValidateCreate implements admission.Validator.
+func (v *validator) ValidateCreate(ctx context.Context, pm *appsv1.PodManager) (admission.Warnings, error) {
+	if err := checkSize(pm); err != nil {
+		return nil, err
+	}
+	return v.Validator.ValidateCreate(ctx, pm)
+}
+
+// ValidateUpdate implements admission.Validator.
+func (v *validator) ValidateUpdate(ctx context.Context, old, pm *appsv1.PodManager) (admission.Warnings, error) {
+	if checkSize(old) == nil {
+		if err := checkSize(pm); err != nil {
+			return nil, err
+		}
+	}
+	return v.Validator.ValidateUpdate(ctx, old, pm)
+}
+
+// checkSize refuses what v1alpha1 could not carry. Its users could read such an
+// object and not write it, and where v1alpha1 is the storage version it could
+// not be stored.
+func checkSize(pm *appsv1.PodManager) error {
+	hub, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pm)
+	if err != nil {
+		return fmt.Errorf("read PodManager %s/%s: %w", pm.Namespace, pm.Name, err)
+	}
+	if _, fits := v1alpha1.FromHub(hub); fits {
+		return nil
+	}
+	return preflight.Refuse(podmanager.GVK.GroupKind(), pm.Name, []preflight.Problem{{
+		Field: "spec", Type: string(metav1.CauseTypeTooLong),
+		Message: "Too long: compressed, and together with the annotations, it may not be more than 262144 bytes",
+	}})
 }
 
 // Scale foresees what kubectl scale does.

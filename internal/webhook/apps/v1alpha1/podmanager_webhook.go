@@ -66,6 +66,9 @@ func keep(metadata, old *metav1.ObjectMeta) error {
 	if old == nil {
 		return readable(metadata)
 	}
+	if v1alpha1.IsTooLarge(old.Labels) {
+		return v1alpha1.ErrTooLarge // also where the label was left out
+	}
 	if kept, ok := old.Annotations[v1alpha1.AnnotationKept]; ok {
 		metav1.SetMetaDataAnnotation(metadata, v1alpha1.AnnotationKept, kept)
 		return nil
@@ -75,6 +78,9 @@ func keep(metadata, old *metav1.ObjectMeta) error {
 }
 
 func readable(metadata *metav1.ObjectMeta) error {
+	if v1alpha1.IsTooLarge(metadata.Labels) {
+		return v1alpha1.ErrTooLarge
+	}
 	kept, ok := metadata.Annotations[v1alpha1.AnnotationKept]
 	if !ok {
 		return nil
@@ -98,7 +104,11 @@ func (v *validator) ValidateCreate(ctx context.Context, pm *v1alpha1.PodManager)
 	if err != nil {
 		return nil, fmt.Errorf("read PodManager %s/%s: %w", pm.Namespace, pm.Name, err)
 	}
-	problems, err := v.schema.check(ctx, v1alpha1.ToHub(spoke))
+	hub, err := v1alpha1.ToHub(spoke)
+	if err != nil {
+		return nil, fmt.Errorf("convert PodManager %s/%s: %w", pm.Namespace, pm.Name, err)
+	}
+	problems, err := v.schema.check(ctx, hub)
 	if err != nil {
 		return nil, fmt.Errorf("check PodManager %s/%s against v1: %w", pm.Namespace, pm.Name, err)
 	}
