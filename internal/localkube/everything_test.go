@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,7 +72,11 @@ func TestEverything(t *testing.T) {
 		{"a changed image restarts the container in place", testChangedImage},
 		{"an image that cannot be pulled keeps a pod from being ready until it is changed", testBrokenImage},
 		{"a readiness gate holds a pod back", testReadinessGate},
+		{"a container that crashes is never ready", testCrashLoop},
+		{"a node that rejects a pod fails it", testRejected},
 		{"a resize arrives in the status", testResize},
+		{"a resize may restart the container", testResizeWithRestart},
+		{"a node may put a resize off, or never be able to", testResizeAnswers},
 		{"sidecars run and init containers are done", testInitContainers},
 		{"the pod of a job completes", testJob},
 		{"kubectl logs has an answer", testLogs},
@@ -218,6 +223,73 @@ func testResize(t *testing.T, k *kube) {
 	}
 }
 
+func testResizeWithRestart(t *testing.T, k *kube) {
+	small := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
+	k.create("restarted", func(pod *corev1.Pod) {
+		c := &pod.Spec.Containers[0]
+		c.Resources.Requests = small
+		c.ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceMemory, RestartPolicy: corev1.RestartContainer}}
+	})
+	k.ready("restarted")
+	k.patch("restarted", `{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"200m"}}}]}}`, "resize")
+	if restarts := k.ready("restarted").Status.ContainerStatuses[0].RestartCount; restarts != 0 {
+		t.Errorf("more cpu restarted the container %d times", restarts)
+	}
+	k.patch("restarted", `{"spec":{"containers":[{"name":"app","resources":{"requests":{"memory":"128Mi"}}}]}}`, "resize")
+	if restarts := k.ready("restarted").Status.ContainerStatuses[0].RestartCount; restarts != 1 {
+		t.Errorf("more memory restarted the container %d times, not once", restarts)
+	}
+}
+
+func testResizeAnswers(t *testing.T, k *kube) {
+	for _, answer := range []string{corev1.PodReasonDeferred, corev1.PodReasonInfeasible} {
+		name := "resize-" + strings.ToLower(answer)
+		k.create(name, func(pod *corev1.Pod) {
+			pod.Annotations = map[string]string{"localkube.mycompany.com/resize": answer}
+			pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}
+		})
+		if pod := k.ready(name); condition(pod, corev1.PodResizePending) != corev1.ConditionUnknown {
+			t.Errorf("a new pod waits for a resize: %+v", pod.Status.Conditions)
+		}
+		k.patch(name, `{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"200m"}}}]}}`, "resize")
+		pod := k.waitFor(name, "waits for its size", func(pod *corev1.Pod) bool {
+			return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+				return c.Type == corev1.PodResizePending && c.Reason == answer
+			})
+		})
+		if cpu := pod.Status.ContainerStatuses[0].Resources.Requests.Cpu().String(); cpu != "100m" || !isReady(pod) {
+			t.Errorf("%s: it has %s cpu, ready: %t", answer, cpu, isReady(pod))
+		}
+		k.patch(name, `{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"100m"}}}]}}`, "resize")
+		k.waitFor(name, "waits no longer", func(pod *corev1.Pod) bool {
+			return condition(pod, corev1.PodResizePending) == corev1.ConditionUnknown
+		})
+	}
+}
+
+func testCrashLoop(t *testing.T, k *kube) {
+	k.create("crashing", func(pod *corev1.Pod) { pod.Spec.Containers[0].Image = "app:crash-1" })
+	pod := k.waitFor("crashing", "crashes", func(pod *corev1.Pod) bool {
+		statuses := pod.Status.ContainerStatuses
+		return len(statuses) == 1 && statuses[0].State.Waiting != nil && statuses[0].State.Waiting.Reason == "CrashLoopBackOff"
+	})
+	if isReady(pod) {
+		t.Error("a pod that crashes is ready")
+	}
+	k.patch("crashing", `{"spec":{"containers":[{"name":"app","image":"nginx:1.27"}]}}`)
+	k.ready("crashing")
+}
+
+func testRejected(t *testing.T, k *kube) {
+	k.create("rejected", func(pod *corev1.Pod) {
+		pod.Annotations = map[string]string{"localkube.mycompany.com/reject": "OutOfcpu"}
+	})
+	pod := k.waitFor("rejected", "has failed", func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodFailed })
+	if pod.Status.Reason != "OutOfcpu" || len(pod.Status.ContainerStatuses) > 0 {
+		t.Errorf("it was rejected for %q, with containers %+v", pod.Status.Reason, pod.Status.ContainerStatuses)
+	}
+}
+
 func testInitContainers(t *testing.T, k *kube) {
 	always := corev1.ContainerRestartPolicyAlways
 	k.create("with-init", func(pod *corev1.Pod) {
@@ -228,6 +300,14 @@ func testInitContainers(t *testing.T, k *kube) {
 	statuses := k.ready("with-init").Status.InitContainerStatuses
 	if len(statuses) != 2 || statuses[0].State.Terminated == nil || statuses[1].State.Running == nil {
 		t.Errorf("init containers are %+v", statuses)
+	}
+	k.patch("with-init", `{"spec":{"initContainers":[{"name":"setup","image":"busybox:2"},{"name":"proxy","image":"envoy:2"}]}}`)
+	changed := k.ready("with-init").Status.InitContainerStatuses
+	if changed[0].ContainerID != statuses[0].ContainerID || changed[0].Image != "busybox:1" {
+		t.Errorf("an init container that was done ran again: %+v", changed[0])
+	}
+	if changed[1].RestartCount != 1 || changed[1].Image != "envoy:2" {
+		t.Errorf("the sidecar did not follow: %+v", changed[1])
 	}
 }
 
