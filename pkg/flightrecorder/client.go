@@ -163,9 +163,8 @@ func (r *Recorder) writeObject(ctx context.Context, c client.Client, call call, 
 	}
 	before := obj.GetResourceVersion()
 	ref := ObjectRef{Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID()}
-	if gvk, err := c.GroupVersionKindFor(obj); err == nil {
-		ref.APIVersion, ref.Kind = gvk.ToAPIVersionAndKind()
-	}
+	kind := r.written.of(obj, c.Scheme())
+	ref.APIVersion, ref.Kind = kind.APIVersion, kind.Kind
 	if call.verb == "deletecollection" {
 		ref.Namespace, ref.Name = call.namespace, ""
 	}
@@ -271,6 +270,7 @@ func (run *run) noteCause(w *Write, before string) {
 		c.span = run.span.SpanContext()
 	}
 	run.recorder.writes.note(key, c)
+	run.versions.Add(1)
 }
 
 // statusOf tells the HTTP status from the error, where the transport is not wrapped.

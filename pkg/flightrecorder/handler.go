@@ -22,6 +22,7 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -85,6 +86,7 @@ func objectOf(o any) client.Object {
 type watchEvent struct {
 	recorder      *Recorder
 	kinds         *kinds
+	scheme        *runtime.Scheme
 	kind          TriggerKind
 	before, after client.Object
 
@@ -93,7 +95,7 @@ type watchEvent struct {
 }
 
 func (t *TypedTap[R]) newEvent(kind TriggerKind, before, after client.Object) *watchEvent {
-	return &watchEvent{recorder: t.recorder, kinds: t.kinds, kind: kind, before: before, after: after}
+	return &watchEvent{recorder: t.recorder, kinds: &t.kinds, scheme: t.scheme, kind: kind, before: before, after: after}
 }
 
 func (e *watchEvent) describe() *Trigger {
@@ -122,7 +124,7 @@ func (e *watchEvent) fill(t *Trigger) {
 			return
 		}
 	}
-	t.Object = e.kinds.ref(obj)
+	t.Object = e.kinds.ref(obj, e.scheme)
 	t.ResourceVersion = obj.GetResourceVersion()
 	t.TraceParent = e.recorder.tracing.traceparent(obj)
 	switch {

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -64,6 +65,11 @@ type run struct {
 	recorder *Recorder
 	record   *Record // its writes and payload are guarded by mu
 	span     trace.Span
+
+	// versionsBefore and versions count the entries of the table of writes: all when the run began, and
+	// those that it made itself.
+	versionsBefore uint64
+	versions       atomic.Uint64
 
 	mu         sync.Mutex
 	payload    any
@@ -133,7 +139,7 @@ func (t *TypedTap[R]) begin(ctx context.Context, request R) (context.Context, *r
 	record.Object.Namespace, record.Object.Name = key.Namespace, key.Name
 	record.takeTriggers(h.triggers, start)
 
-	run := &run{recorder: t.recorder, record: record}
+	run := &run{recorder: t.recorder, record: record, versionsBefore: t.recorder.writes.noted.Load()}
 	causes := t.recorder.findCauses(record)
 	ctx, run.span = t.recorder.tracing.startRun(ctx, run, causes)
 	if run.span != nil {
@@ -212,14 +218,23 @@ func (t *TypedTap[R]) end(run *run, request R, result reconcile.Result, err erro
 	run.ended = true
 	run.mu.Unlock()
 	t.recorder.closePayload(run)
+	t.recorder.tracing.endRun(run, t.recorder.lateCauses(run))
+	t.recorder.keep(record)
+}
+
+// lateCauses looks once more for what led to the triggers, where other runs have written meanwhile: a watch
+// event may outrun the answer to the write that led to it.
+func (r *Recorder) lateCauses(run *run) []trace.Link {
+	if r.writes.noted.Load()-run.versionsBefore == run.versions.Load() {
+		return nil
+	}
 	var late []trace.Link
-	for i, sc := range t.recorder.findCauses(record) {
+	for i, sc := range r.findCauses(run.record) {
 		if sc.IsValid() {
-			late = append(late, trace.Link{SpanContext: sc, Attributes: triggerAttributes(&record.Triggers[i])})
+			late = append(late, trace.Link{SpanContext: sc, Attributes: triggerAttributes(&run.record.Triggers[i])})
 		}
 	}
-	t.recorder.tracing.endRun(run, late)
-	t.recorder.keep(record)
+	return late
 }
 
 // close names the outcome, and the trigger that the controller will make of it.

@@ -109,6 +109,7 @@ type Recorder struct {
 	managers *managerTable
 	redactor *redactor
 	writes   *writeTable
+	written  kinds
 	tracing  *tracing
 	file     *fileWriter
 

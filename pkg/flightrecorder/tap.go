@@ -59,7 +59,8 @@ type TypedTap[R comparable] struct {
 	object     ObjectRef // without a name
 	groupKind  schema.GroupKind
 	keyOf      func(R) types.NamespacedName
-	kinds      *kinds
+	kinds      kinds
+	scheme     *runtime.Scheme
 	defaults   config.Controller
 
 	queue atomic.Pointer[queue[R]]
@@ -138,14 +139,13 @@ func NewTypedTap[R comparable](
 	if recorder == nil || controller == "" {
 		return nil, errors.New("flightrecorder: a tap needs a recorder and the controller's name")
 	}
-	kinds := &kinds{scheme: mgr.GetScheme()}
 	gvk, err := apiutil.GVKForObject(object, mgr.GetScheme())
 	if err != nil {
 		return nil, fmt.Errorf("flightrecorder: tap for controller %s: %w", controller, err)
 	}
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
 	return &TypedTap[R]{
-		recorder: recorder, controller: controller, keyOf: keyOf, kinds: kinds,
+		recorder: recorder, controller: controller, keyOf: keyOf, scheme: mgr.GetScheme(),
 		object: ObjectRef{APIVersion: apiVersion, Kind: kind}, groupKind: gvk.GroupKind(),
 		defaults: mgr.GetControllerOptions(),
 		waiting:  map[R]*waiting{}, credits: map[R]int{}, running: map[R]*handout{},
@@ -381,34 +381,30 @@ func (t *TypedTap[R]) delayed(request R, delay time.Duration, attempt int) {
 	}
 }
 
-// kinds tells the kind of typed objects, which do not carry it.
+// kinds tells the kind of typed objects, which do not carry it. It asks the scheme once per type.
 type kinds struct {
-	scheme *runtime.Scheme
-	known  sync.Map // reflect.Type -> ObjectRef
+	known sync.Map // reflect.Type -> *ObjectRef
 }
 
-func (k *kinds) of(obj client.Object) ObjectRef {
-	gvk := obj.GetObjectKind().GroupVersionKind()
-	if gvk.Kind != "" {
+func (k *kinds) of(obj client.Object, scheme *runtime.Scheme) ObjectRef {
+	if gvk := obj.GetObjectKind().GroupVersionKind(); gvk.Kind != "" {
 		apiVersion, kind := gvk.ToAPIVersionAndKind()
 		return ObjectRef{APIVersion: apiVersion, Kind: kind}
 	}
 	typ := reflect.TypeOf(obj)
 	if ref, ok := k.known.Load(typ); ok {
-		return ref.(ObjectRef)
+		return *ref.(*ObjectRef)
 	}
-	var ref ObjectRef
-	if gvk, err := apiutil.GVKForObject(obj, k.scheme); err == nil {
+	ref := &ObjectRef{Kind: typ.String()}
+	if gvk, err := apiutil.GVKForObject(obj, scheme); err == nil {
 		ref.APIVersion, ref.Kind = gvk.ToAPIVersionAndKind()
-	} else {
-		ref.Kind = typ.String()
 	}
 	k.known.Store(typ, ref)
-	return ref
+	return *ref
 }
 
-func (k *kinds) ref(obj client.Object) *ObjectRef {
-	ref := k.of(obj)
+func (k *kinds) ref(obj client.Object, scheme *runtime.Scheme) *ObjectRef {
+	ref := k.of(obj, scheme)
 	ref.Namespace, ref.Name, ref.UID = obj.GetNamespace(), obj.GetName(), obj.GetUID()
 	return &ref
 }

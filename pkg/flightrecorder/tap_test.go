@@ -581,7 +581,7 @@ func TestATapNeedsAKnownType(t *testing.T) {
 	if _, err := NewTap(rec, host{}, "", &corev1.Pod{}); err == nil {
 		t.Error("a controller without a name was taken")
 	}
-	if got := (&kinds{scheme: scheme.Scheme}).of(&stranger{}); got.Kind != "*flightrecorder.stranger" {
+	if got := (&kinds{}).of(&stranger{}, scheme.Scheme); got.Kind != "*flightrecorder.stranger" {
 		t.Errorf("kind %q", got.Kind)
 	}
 }

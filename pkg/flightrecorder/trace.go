@@ -19,6 +19,7 @@ package flightrecorder
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -184,6 +185,7 @@ type writeTable struct {
 	causes map[writeKey]cause
 	order  [keptWrites]writeKey
 	next   int
+	noted  atomic.Uint64
 }
 
 const keptWrites = 4096
@@ -206,6 +208,7 @@ func (t *writeTable) note(key writeKey, c cause) {
 	if key.uid == "" {
 		return
 	}
+	t.noted.Add(1)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, known := t.causes[key]; !known {
