@@ -42,6 +42,10 @@ import (
 	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
 	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
 	"github.com/mycompany/pod-operator/internal/certs"
+	"github.com/mycompany/pod-operator/internal/controller/collector"
+	"github.com/mycompany/pod-operator/internal/controller/helloworld"
+	"github.com/mycompany/pod-operator/internal/controller/imoocpod"
+	"github.com/mycompany/pod-operator/internal/controller/podmanager"
 	webhookapps "github.com/mycompany/pod-operator/internal/webhook/apps"
 	webhookappsv1 "github.com/mycompany/pod-operator/internal/webhook/apps/v1"
 	webhookappsv1alpha1 "github.com/mycompany/pod-operator/internal/webhook/apps/v1alpha1"
@@ -210,28 +214,39 @@ func addWebhooks(mgr ctrl.Manager, s *webhookServer, o Options) error {
 		return fmt.Errorf("set up the conversion: %w", err)
 	}
 	mgr.GetWebhookServer().Register(webhookapps.ConversionPath, convert)
+	if err := addAdmission(mgr, o); err != nil {
+		return fmt.Errorf("set up the admission webhooks: %w", err)
+	}
+	return mgr.AddReadyzCheck("webhooks", s.ready)
+}
+
+// addAdmission registers the webhooks of the kinds that this operator looks
+// after: a finalizer that it adds to an object of another kind, nobody would
+// take off. v1alpha1 is guarded in any case, because it is converted in any
+// case.
+func addAdmission(mgr ctrl.Manager, o Options) error {
 	inspector, err := preflight.New(mgr.GetConfig(), mgr.GetClient(), mgr.GetAPIReader(), clock.RealClock{})
 	if err != nil {
 		return err
 	}
 	scope := preflight.Scope(o.Namespaces)
-	mgr.GetWebhookServer().Register(preflight.ScalePath, &admission.Webhook{Handler: &preflight.Scale{
-		Scope: scope,
-		Kinds: map[schema.GroupResource]preflight.Foresee{
-			appsv1.Resource("podmanagers"):       webhookappsv1.Scale(inspector),
-			batchv1alpha1.Resource("imoocpods"):  webhookbatchv1alpha1.Scale(inspector),
-			testv1alpha1.Resource("helloworlds"): webhooktestv1alpha1.Scale(),
-		},
-	}})
-	err = errors.Join(
-		webhookappsv1.SetupWithManager(mgr, inspector, scope),
-		webhookappsv1alpha1.SetupWithManager(mgr),
-		webhookbatchv1alpha1.SetupWithManager(mgr, inspector, scope),
-		webhooktestv1alpha1.SetupWithManager(mgr, inspector, scope),
-		webhookcollectorv1.SetupWithManager(mgr, scope),
-	)
-	if err != nil {
-		return fmt.Errorf("set up the webhooks: %w", err)
+	scale := &preflight.Scale{Scope: scope, Kinds: map[schema.GroupResource]preflight.Foresee{}}
+	errs := []error{webhookappsv1alpha1.SetupWithManager(mgr)}
+	for _, k := range chosenKinds(o) {
+		switch k.gvk {
+		case podmanager.GVK:
+			scale.Kinds[appsv1.Resource("podmanagers")] = webhookappsv1.Scale(inspector)
+			errs = append(errs, webhookappsv1.SetupWithManager(mgr, inspector, scope))
+		case imoocpod.GVK:
+			scale.Kinds[batchv1alpha1.Resource("imoocpods")] = webhookbatchv1alpha1.Scale(inspector)
+			errs = append(errs, webhookbatchv1alpha1.SetupWithManager(mgr, inspector, scope))
+		case helloworld.GVK:
+			scale.Kinds[testv1alpha1.Resource("helloworlds")] = webhooktestv1alpha1.Scale()
+			errs = append(errs, webhooktestv1alpha1.SetupWithManager(mgr, inspector, scope))
+		case collector.GVK:
+			errs = append(errs, webhookcollectorv1.SetupWithManager(mgr, scope))
+		}
 	}
-	return mgr.AddReadyzCheck("webhooks", s.ready)
+	mgr.GetWebhookServer().Register(preflight.ScalePath, &admission.Webhook{Handler: scale})
+	return errors.Join(errs...)
 }
