@@ -243,7 +243,7 @@ var rolling = []string{
 	appsv1.WhyResizeDeferred, appsv1.WhyResizeInfeasible,
 }
 
-func (j *judge) checkMove(w *world, s *scene, d *Decision, a Action) {
+func (j *judge) checkMove(w *world, s *scene, _ *Decision, a Action) {
 	p, u := &w.pods[a.Pod].Pod, &w.desired.Update
 	surplus := s.ordinal() && !s.inBase(p.Slot)
 	if slices.Contains(rolling, a.Why.Reason) && !surplus {
@@ -298,7 +298,7 @@ func (j *judge) checkAvailable(w *world, s *scene, a Action) {
 }
 
 // checkPartition: what the partition keeps stays on its revision.
-func (j *judge) checkPartition(w *world, s *scene, p *Pod, a Action) {
+func (j *judge) checkPartition(_ *world, s *scene, p *Pod, a Action) {
 	keep := s.partition()
 	if keep == 0 || p.Revision == s.decision.UpdateRevision || a.Why.Reason == appsv1.WhyRestart || s.resizeFailed(p) {
 		return
@@ -328,7 +328,7 @@ func (j *judge) expectRest(w *world, steps int) {
 	quiet := 0
 	for range steps {
 		j.step(w)
-		if quiet++; len(w.last.Actions) > 0 || w.last.NextLook != 0 && !(j.stands(w) && w.last.NextLook == safetyLook) {
+		if quiet++; len(w.last.Actions) > 0 || w.last.NextLook != 0 && (!j.stands(w) || w.last.NextLook != safetyLook) {
 			quiet = 0
 		}
 		if quiet == 3 && !j.stands(w) || quiet == 12 {
