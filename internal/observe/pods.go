@@ -163,6 +163,9 @@ func describeConditions(p *plan.Pod, pod *corev1.Pod) {
 			describeResize(p, c, Followed(pod))
 		}
 	}
+	if p.Resize == plan.ResizeNone && !Followed(pod) {
+		p.Resize = plan.ResizeInProgress // the kubelet has not answered yet
+	}
 }
 
 // describeResize takes over what the node says of a resize; as long as it has

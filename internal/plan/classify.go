@@ -203,6 +203,11 @@ func (s *scene) conclude() Decision {
 	d.Counts.Failed = len(s.failed)
 	d.Counts.Lost = len(s.lost)
 	d.Counts.Stale = len(s.stale)
+	for _, p := range s.live {
+		if p.Changing || p.resizes() {
+			d.Counts.Following++
+		}
+	}
 
 	if s.atRest() {
 		d.NextLook = 0
@@ -220,7 +225,7 @@ func (s *scene) atRest() bool {
 	d := &s.decision
 	return s.desired.Deletion == DeletionNone && len(d.Actions) == 0 && !slices.ContainsFunc(d.Blocked, Blocked.passes) &&
 		d.Counts.Available == s.desired.Replicas && d.Counts.Live == s.desired.Replicas && d.Counts.Terminating == 0 &&
-		!slices.ContainsFunc(s.live, func(p *Pod) bool { return p.Resize == ResizeInProgress || p.Resize == ResizeDeferred })
+		d.Counts.Following == 0
 }
 
 // passes: the blocker goes away by itself, or by somebody else's doing that no
@@ -233,6 +238,9 @@ func (b Blocked) passes() bool {
 	}
 	return true
 }
+
+// resizes: the node will still carry out a resize, or say that it cannot.
+func (p *Pod) resizes() bool { return p.Resize == ResizeInProgress || p.Resize == ResizeDeferred }
 
 // serves: ready, and not in the middle of a change in place: the kubelet may
 // not have reported yet that we took the pod out of service or changed it.

@@ -181,6 +181,9 @@ func (r *reporter) reconciling() *state {
 		return &state{appsv1.ReasonReplacing, fmt.Sprintf("%d of %d pods live; the others are being replaced", c.Live, want)}
 	case c.Live < want:
 		return &state{appsv1.ReasonScalingUp, fmt.Sprintf("%d of %d pods live", c.Live, want)}
+	case c.Following > 0 && r.decision.Rollout != nil:
+		return &state{appsv1.ReasonRollingOut, fmt.Sprintf("%d of %d pods are on revision %s, the nodes of %d still follow",
+			c.Updated, want, r.decision.UpdateRevision, c.Following) + r.waiting()}
 	case c.Available < want:
 		return &state{r.waitReason(), fmt.Sprintf("%d of %d pods are available", c.Available, want) + r.waiting()}
 	case c.Terminating > 0:

@@ -168,6 +168,7 @@ func (r *reporter) settle(pods []Pod) (Counts, []string) {
 
 	counts := countLive(live)
 	counts.Terminating, counts.Failed, counts.Lost = terminating, r.decision.Counts.Failed, r.decision.Counts.Lost
+	counts.Following = r.decision.Counts.Following
 	var names []string
 	for _, p := range live[:min(len(live), appsv1.MaxStatusPods)] {
 		names = append(names, p.Name)

@@ -309,3 +309,35 @@ func TestARestartInTheFutureIsLookedForward(t *testing.T) {
 		t.Errorf("actions %v, next look after %s; want none and 8h", saidOf(d), d.NextLook)
 	}
 }
+
+// A rollout is told until the nodes have followed it, also where every pod is
+// available meanwhile.
+func TestARolloutIsToldUntilTheNodesFollowed(t *testing.T) {
+	for name, test := range map[string]struct {
+		given fleet
+		want  string
+	}{
+		"a container that restarts": {
+			given: aFleet(1, func() podBuilder { b := ordinal(0); b.p.Changing = true; return b }()).rollingOut(),
+			want:  "1 of 1 pods are on revision web-new, the nodes of 1 still follow",
+		},
+		"a resize that is put off": {
+			given: aFleet(1, ordinal(0).resizing(ResizeDeferred, time.Second)).rollingOut(),
+			want:  "1 of 1 pods are on revision web-new, the nodes of 1 still follow",
+		},
+		"nothing any more": {given: aFleet(1, ordinal(0)).rollingOut()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.given.desired.Update.ResizeDeadline = time.Minute
+			message := ""
+			for _, c := range test.given.done(test.given.plan()).Status.Conditions {
+				if c.Type == appsv1.ConditionReconciling && c.Reason == appsv1.ReasonRollingOut {
+					message = c.Message
+				}
+			}
+			if message != test.want {
+				t.Errorf("it is told %q, want %q", message, test.want)
+			}
+		})
+	}
+}

@@ -249,7 +249,7 @@ type ResizeState string
 const (
 	// ResizeNone: nothing is pending.
 	ResizeNone ResizeState = ""
-	// ResizeInProgress: the node is at it.
+	// ResizeInProgress: the node is at it, or has not seen it yet.
 	ResizeInProgress ResizeState = "InProgress"
 	// ResizeDeferred: the node has no room now.
 	ResizeDeferred ResizeState = "Deferred"
@@ -383,6 +383,9 @@ type Counts struct {
 	Lost        int `json:"lost"`
 	// Stale counts the pods that still have to move to the update revision.
 	Stale int `json:"stale"`
+	// Following counts the pods whose node still carries out a change in
+	// place.
+	Following int `json:"following,omitempty"`
 }
 
 // LivePod is what Report has to know of a pod that lives.
