@@ -23,6 +23,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -118,32 +119,29 @@ func TestWritesInFlightAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var mu sync.Mutex
-	inFlight, most := 0, 0
-	full := make(chan struct{})
-	w.answer = func(string) error {
-		mu.Lock()
-		inFlight++
-		if most = max(most, inFlight); inFlight == maxInFlight && most == maxInFlight {
-			select {
-			case <-full:
-			default:
-				close(full)
-			}
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		w.answer = func(string) error {
+			<-release
+			return nil
 		}
-		mu.Unlock()
-		<-full // nobody is answered before as many as may are in flight
-		mu.Lock()
-		inFlight--
-		mu.Unlock()
-		return nil
-	}
-	if _, err := w.apply(t, many(plan.DeletePod, pods)...); err != nil {
-		t.Fatal(err)
-	}
-	if most != maxInFlight {
-		t.Errorf("%d writes were in flight at once, want %d", most, maxInFlight)
-	}
+		done := make(chan error)
+		go func() {
+			_, err := w.apply(t, many(plan.DeletePod, pods)...)
+			done <- err
+		}()
+		synctest.Wait() // until nobody can go on without an answer
+		if got := w.asked("delete"); got != maxInFlight {
+			t.Errorf("%d writes are in flight at once, want %d", got, maxInFlight)
+		}
+		close(release)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if got := w.asked("delete"); got != pods {
+			t.Errorf("%d of %d pods were deleted", got, pods)
+		}
+	})
 }
 
 // TestOutcomes: what the API server will say again is told from what it said

@@ -33,6 +33,19 @@ import (
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
+// TestACreate is noted, so that nobody plans before the cache shows it, and
+// tells the UID of what was made.
+func TestACreate(t *testing.T) {
+	w := newWorld(t)
+	outcomes, err := w.apply(t, plan.Action{Verb: plan.CreatePod, Pod: "web-0", Revision: "web-abc"})
+	if err != nil || outcomes[0].Result != plan.Done || outcomes[0].UID != "uid-web-0" {
+		t.Errorf("%+v, %v", outcomes, err)
+	}
+	if diff := cmp.Diff([]string{"wrote web-0"}, w.ledger.list); diff != "" {
+		t.Errorf("the ledger (-want +got):\n%s", diff)
+	}
+}
+
 // TestACreateThatExistsAlready: the name follows from the slot, so the pod is
 // either ours from a try whose answer was lost, or somebody else's.
 func TestACreateThatExistsAlready(t *testing.T) {

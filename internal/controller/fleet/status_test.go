@@ -121,6 +121,12 @@ func TestStatusWindow(t *testing.T) {
 	if wait, err := s.tell(t, 2*time.Second, reached()); err != nil || wait != 0 || len(s.patches) != before+1 {
 		t.Errorf("the goal: wait %s, %d writes, %v", wait, len(s.patches)-before, err)
 	}
+	// Nor does a fleet at its goal wait to tell what changed meanwhile.
+	named := reached()
+	named.Nodes = []string{"web-0"}
+	if wait, err := s.tell(t, 2*time.Second+time.Millisecond, named); err != nil || wait != 0 || len(s.patches) != before+2 {
+		t.Errorf("at the goal: wait %s, %d writes, %v", wait, len(s.patches)-before, err)
+	}
 }
 
 // TestWhatIsWrittenAtOnce: anything but progress.
