@@ -243,7 +243,7 @@ var rolling = []string{
 	appsv1.WhyResizeDeferred, appsv1.WhyResizeInfeasible,
 }
 
-func (j *judge) checkMove(w *world, s *scene, _ *Decision, a Action) {
+func (j *judge) checkMove(w *world, s *scene, d *Decision, a Action) {
 	p, u := &w.pods[a.Pod].Pod, &w.desired.Update
 	surplus := s.ordinal() && !s.inBase(p.Slot)
 	if slices.Contains(rolling, a.Why.Reason) && !surplus {
@@ -264,7 +264,7 @@ func (j *judge) checkMove(w *world, s *scene, _ *Decision, a Action) {
 		return
 	}
 	// With ordinals an edit that takes one leaves no choice, nor does a label.
-	scaled := a.Why.Reason == appsv1.WhyScaleDown && !s.ordinal() && !p.DeleteRequested
+	scaled := a.Why.Reason == appsv1.WhyScaleDown && !s.ordinal() && !p.DeleteRequested && d.Rollout != nil
 	over := a.Why.Reason == appsv1.WhySurgeOver && w.status.ObservedGeneration == w.desired.Generation
 	if slices.Contains(rolling, a.Why.Reason) || over || scaled {
 		j.checkAvailable(w, s, a)

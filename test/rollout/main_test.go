@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package rollout drives rollouts on a real API server: one shared cluster, one
-// operator in process, a namespace for every test.
+// Package rollout drives rollouts with kubectl on a real API server: one shared
+// cluster, one operator in process, a namespace for every test.
 package rollout
 
 import (
@@ -24,17 +24,18 @@ import (
 	"os"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/localkube"
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-var suite *testkit.Suite
+var (
+	suite *testkit.Suite
+	kube  kubernetes.Interface
+)
 
 func TestMain(m *testing.M) {
 	code, err := run(m)
@@ -53,10 +54,17 @@ func run(m *testing.M) (code int, err error) {
 	}
 	defer logFile.Close()
 	ctrl.SetLogger(zap.New(zap.WriteTo(logFile), zap.UseDevMode(true)))
-	if suite, err = testkit.NewSuite(ctx, localkube.Options{Audit: localkube.AuditOptions{Level: localkube.AuditMetadata}}); err != nil {
+	suite, err = testkit.NewSuite(ctx, localkube.Options{
+		Audit: localkube.AuditOptions{Level: localkube.AuditMetadata},
+		Nodes: localkube.NodeOptions{Count: 6, Pods: 500},
+	})
+	if err != nil {
 		return 1, err
 	}
 	defer func() { _ = suite.Cluster.Stop() }()
+	if kube, err = kubernetes.NewForConfig(suite.Cluster.RESTConfig()); err != nil {
+		return 1, err
+	}
 	stop, err := suite.StartOperator(ctx, testkit.OperatorOptions())
 	if err != nil {
 		return 1, err
@@ -67,64 +75,4 @@ func run(m *testing.M) (code int, err error) {
 		os.Remove(logFile.Name())
 	}
 	return code, stop()
-}
-
-func podsOf(t testing.TB, namespace, name string) []corev1.Pod {
-	t.Helper()
-	var list corev1.PodList
-	err := suite.Client.List(t.Context(), &list, client.InNamespace(namespace), client.MatchingLabels{appsv1.LabelName: name})
-	if err != nil {
-		t.Fatalf("list pods: %v", err)
-	}
-	return list.Items
-}
-
-func get(t testing.TB, namespace, name string) *appsv1.PodManager {
-	t.Helper()
-	pm := &appsv1.PodManager{}
-	if err := suite.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, pm); err != nil {
-		t.Fatalf("get PodManager %s: %v", name, err)
-	}
-	return pm
-}
-
-func create(t testing.TB, obj client.Object) {
-	t.Helper()
-	if err := suite.Client.Create(t.Context(), obj); err != nil {
-		t.Fatalf("create %T %s: %v", obj, obj.GetName(), err)
-	}
-}
-
-func expectReady(t testing.TB, namespace, name string, n int) *appsv1.PodManager {
-	t.Helper()
-	var pm *appsv1.PodManager
-	testkit.Eventually(t, fmt.Sprintf("%s has %d available pods", name, n), func() error {
-		pm = get(t, namespace, name)
-		return ready(pm, n)
-	})
-	return pm
-}
-
-func ready(pm *appsv1.PodManager, n int) error {
-	s := pm.Status
-	if s.ObservedGeneration != pm.Generation {
-		return fmt.Errorf("status is for generation %d of %d", s.ObservedGeneration, pm.Generation)
-	}
-	if int(s.AvailableReplicas) != n || int(s.CurrentReplicas) != n || s.TerminatingReplicas != 0 {
-		return fmt.Errorf("%d available, %d live, %d terminating", s.AvailableReplicas, s.CurrentReplicas, s.TerminatingReplicas)
-	}
-	for _, c := range s.Conditions {
-		if c.Type == appsv1.ConditionReconciling || c.Type == appsv1.ConditionStalled {
-			return fmt.Errorf("%s: %s: %s", c.Type, c.Reason, c.Message)
-		}
-	}
-	return nil
-}
-
-func podNames(pods []corev1.Pod) []string {
-	list := make([]string, len(pods))
-	for i := range pods {
-		list[i] = pods[i].Name
-	}
-	return list
 }

@@ -1,0 +1,284 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package rollout
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/testkit"
+)
+
+// env is a change that needs new pods.
+func env(value string) string {
+	return fmt.Sprintf(`{"template":{"spec":{"containers":[{"name":"app","image":"nginx:1.27","env":[{"name":"A","value":%q}]}]}}}`, value)
+}
+
+// plain is a fleet of one container.
+const plain = `
+image: nginx:1.27
+template: {spec: {containers: [{name: app}]}}
+`
+
+// A witness watches every event: never too many pods, never too few.
+func TestRecreateKeepsToTheBudget(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		identity, unavailable, surge string
+		least, most                  int
+	}{
+		{"Ordinal", "1", "0", 3, 4},
+		{"Ordinal", "0", "1", 4, 5},
+		{"Ordinal", "50%", "25%", 2, 5},
+		{"Random", "1", "0", 3, 4},
+		{"Random", "0", "1", 4, 5},
+		{"Random", "0", "0", 3, 4},
+	} {
+		t.Run(fmt.Sprintf("%s %s unavailable %s more", test.identity, test.unavailable, test.surge), func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, 4, fmt.Sprintf("identity: %s\nupdate: {maxUnavailable: %s, maxSurge: %s}%s",
+				test.identity, test.unavailable, test.surge, plain))
+			before, names := f.uids(), f.names()
+			w := f.watch(within(test.least, test.most))
+			f.patch(env("1"))
+			f.expectReady(4)
+			w.hear(f)
+			f.expectNewPods(before)
+			if test.identity == "Ordinal" && !slices.Equal(names, f.names()) {
+				t.Errorf("the names were %v and are %v", names, f.names())
+			}
+			f.expectHistory(appsv1.ReasonDeleted, appsv1.WhyRolloutRecreate, "recreated: env of container app changed")
+		})
+	}
+}
+
+func TestOnDelete(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 2, "update: {strategy: OnDelete}"+plain)
+	before := f.uids()
+	f.patch(`{"image":"nginx:1.28"}`)
+	f.expect("the new revision is known and nothing moves", func(pm *appsv1.PodManager) error {
+		if pm.Status.UpdatedReplicas != 0 || pm.Status.CurrentRevision == pm.Status.UpdateRevision {
+			return fmt.Errorf("%d pods are updated", pm.Status.UpdatedReplicas)
+		}
+		return f.settled(pm, 2)
+	})
+	f.expectSamePods(before)
+	f.kubectl("delete", "pod", "web-1")
+	f.expectImages(map[string]int{"nginx:1.27": 1, "nginx:1.28": 1})
+	f.kubectl("delete", "pod", "web-0")
+	f.expectReady(2)
+	f.expectImages(map[string]int{"nginx:1.28": 2})
+}
+
+func TestPartition(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		identity, partition string
+		patch               string
+		old                 int
+	}{
+		{"Ordinal", "3", `{"image":"nginx:1.28"}`, 3},
+		{"Ordinal", "50%", env("1"), 3}, // of 5, rounded up
+		{"Random", "2", `{"image":"nginx:1.28"}`, 2},
+		{"Random", "20%", env("1"), 1},
+	} {
+		t.Run(test.identity+" "+test.partition, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, 5, fmt.Sprintf("identity: %s\nupdate: {maxUnavailable: 2, maxSurge: 0, partition: %s}%s",
+				test.identity, test.partition, plain))
+			revision := f.get().Status.UpdateRevision
+			f.patch(test.patch)
+			waits := func(pm *appsv1.PodManager) error {
+				if int(pm.Status.UpdatedReplicas) != 5-test.old || pm.Status.CurrentRevision != revision {
+					return fmt.Errorf("%d pods are updated", pm.Status.UpdatedReplicas)
+				}
+				return f.settled(pm, 5)
+			}
+			f.expect(fmt.Sprintf("%d pods stay old", test.old), waits)
+			if test.identity == "Ordinal" {
+				for i, p := range f.pods() {
+					if old := p.Labels[appsv1.LabelRevision] == revision; old != (i < test.old) {
+						t.Errorf("%s is old: %t", p.Name, old)
+					}
+				}
+			}
+			// What the partition keeps comes back as it was.
+			kept := slices.IndexFunc(f.pods(), func(p corev1.Pod) bool { return p.Labels[appsv1.LabelRevision] == revision })
+			f.kubectl("delete", "pod", f.pods()[kept].Name)
+			f.expect("the pod comes back on the old revision", waits)
+			f.patch(`{"update":{"partition":0}}`)
+			f.expectReady(5)
+		})
+	}
+}
+
+func TestPauseAndGoOn(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 4, "paused: true\nupdate: {maxUnavailable: 1, maxSurge: 1, progressDeadlineSeconds: 3}"+plain)
+	before := f.uids()
+	f.patch(env("1"))
+	stands := func(pm *appsv1.PodManager) error {
+		if pm.Status.CurrentRevision == pm.Status.UpdateRevision {
+			return fmt.Errorf("the new revision is not known yet")
+		}
+		return f.settled(pm, 4)
+	}
+	f.expect("it is paused", stands)
+	f.expectCondition(appsv1.ConditionPaused, appsv1.ReasonPaused)
+	f.expectSamePods(before)
+	// Repair and scaling go on, on the old revision.
+	f.kubectl("delete", "pod", "web-1")
+	f.kubectl("scale", "pm", "web", "--replicas=5")
+	old := f.get().Status.CurrentRevision
+	f.expect("the pods are there", func(pm *appsv1.PodManager) error { return f.settled(pm, 5) })
+	for _, p := range f.pods() {
+		if p.Labels[appsv1.LabelRevision] != old {
+			t.Errorf("%s is on %s", p.Name, p.Labels[appsv1.LabelRevision])
+		}
+	}
+	// The pause lasts longer than the deadline, which does not run meanwhile.
+	f.stays(4*time.Second, func() error { return f.settled(f.get(), 5) })
+	f.patch(`{"paused":false}`)
+	f.expectReady(5)
+	f.expectNewPods(before)
+	if warnings := f.events(corev1.EventTypeWarning, appsv1.ReasonFailed); len(warnings) > 0 {
+		t.Errorf("there were warnings: %v", warnings[0].Note)
+	}
+}
+
+// A restart replaces every pod once, within the budget; asked for by an
+// annotation on the PodManager, or by that which kubectl rollout restart
+// writes into templates.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	for name, ask := range map[string]func(f *fleet){
+		"the annotation": func(f *fleet) {
+			f.kubectl("annotate", "pm", "web", "--overwrite", appsv1.AnnotationRestart+"="+time.Now().UTC().Format(time.RFC3339))
+		},
+		"kubectl's annotation": func(f *fleet) {
+			f.patch(fmt.Sprintf(`{"template":{"metadata":{"annotations":{%q:%q}}}}`,
+				appsv1.AnnotationKubectlRestart, time.Now().UTC().Format(time.RFC3339)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, 4, "update: {maxUnavailable: 0, maxSurge: 1}"+plain)
+			f.age()
+			before := f.uids()
+			w := f.watch(within(4, 5))
+			ask(f)
+			testkit.Eventually(t, "all pods are new", func() error {
+				for uid, name := range f.uids() {
+					if _, old := before[uid]; old {
+						return fmt.Errorf("%s is not", name)
+					}
+				}
+				return nil
+			})
+			f.expectReady(4)
+			w.hear(f)
+			after := f.uids()
+			f.stays(time.Second, func() error {
+				if now := f.uids(); !maps.Equal(now, after) {
+					return fmt.Errorf("it goes on: %v, then %v", after, now)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// A scale-up in the middle of a rollout: new pods are made of the new revision,
+// except those that the partition keeps old.
+func TestScaleUpInMidRollout(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 3, "update: {maxUnavailable: 1, maxSurge: 0, partition: 2}"+plain)
+	old := f.get().Status.UpdateRevision
+	f.patch(env("1"))
+	f.expect("one pod is updated", func(pm *appsv1.PodManager) error {
+		if pm.Status.UpdatedReplicas != 1 {
+			return fmt.Errorf("%d are", pm.Status.UpdatedReplicas)
+		}
+		return f.settled(pm, 3)
+	})
+	f.kubectl("scale", "pm", "web", "--replicas=6")
+	f.expect("the new pods are there", func(pm *appsv1.PodManager) error { return f.settled(pm, 6) })
+	var onOld []string
+	for _, p := range f.pods() {
+		if p.Labels[appsv1.LabelRevision] == old {
+			onOld = append(onOld, p.Name)
+		}
+	}
+	if got := strings.Join(onOld, " "); got != "web-0 web-1" {
+		t.Errorf("%s are on the old revision, want web-0 web-1", got)
+	}
+}
+
+// terminating.policy decides whether a pod gets its successor while it still
+// terminates.
+func TestTerminatingPolicies(t *testing.T) {
+	t.Parallel()
+	const lingering = `
+identity: Random
+image: nginx:1.27
+terminating: {policy: %s, timeout: %s}
+update: {maxUnavailable: 1, maxSurge: 0}
+template: {metadata: {annotations: {localkube.mycompany.com/termination-delay: 6s}}, spec: {containers: [{name: app}]}}
+`
+	for _, test := range []struct {
+		policy, timeout string
+		waits           time.Duration
+		most            int
+	}{
+		{"ReplaceAtOnce", "30s", 0, 3},
+		{"WaitForDeletion", "30s", 5 * time.Second, 2},
+		{"AfterTimeout", "2s", 1 * time.Second, 3},
+	} {
+		t.Run(test.policy, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, 2, fmt.Sprintf(lingering, test.policy, test.timeout))
+			w := f.watch(func(pods map[string]*corev1.Pod) string {
+				if len(pods) > test.most {
+					return fmt.Sprintf("%d pods are there, terminating ones included", len(pods))
+				}
+				return ""
+			})
+			victim := f.pods()[0]
+			f.kubectl("delete", "pod", victim.Name, "--wait=false")
+			deleted := time.Now()
+			testkit.Eventually(t, "it has a successor", func() error {
+				if n := len(f.pods()); n != 2 {
+					return fmt.Errorf("%d pods live", n)
+				}
+				return nil
+			})
+			waited := time.Since(deleted)
+			if waited < test.waits || test.waits == 0 && waited > 4*time.Second {
+				t.Errorf("the successor came after %s, want %s", waited, test.waits)
+			}
+			w.hear(f)
+		})
+	}
+}
