@@ -138,12 +138,13 @@ func (k *Keeper) Run(ctx context.Context, config *rest.Config, mapper meta.RESTM
 	logger := log.FromContext(ctx).WithName("certs")
 	for {
 		wait, err := k.Tend(ctx)
-		if err != nil && ctx.Err() == nil {
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case apierrors.IsConflict(err):
+			wait = 0 // replicas that start together meet at the bundles
+		default:
 			wait = retry
-			// Replicas that start together meet at the bundles.
-			if !apierrors.IsConflict(err) {
-				logger.Error(err, "cannot make the API server trust the webhooks, trying again")
-			}
+			logger.Error(err, "cannot make the API server trust the webhooks, trying again")
 		}
 		if !k.pause(ctx, calm, nil) || !k.pause(ctx, wait, wake) {
 			return nil

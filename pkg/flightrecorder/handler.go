@@ -19,7 +19,7 @@ package flightrecorder
 import (
 	"context"
 	"reflect"
-	"sync"
+	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -66,7 +66,7 @@ func (h *eventHandler[O, R]) Generic(ctx context.Context, e event.TypedGenericEv
 }
 
 func (h *eventHandler[O, R]) known(q workqueue.TypedRateLimitingInterface[R], kind TriggerKind, before, after client.Object) *knownQueue[R] {
-	return newKnownQueue(h.tap, q, h.tap.newEvent(kind, before, after))
+	return newKnownQueue(h.tap, q, h.tap.newEvent(kind, objectPair{before, after}))
 }
 
 // objectOf returns nil for what is not an object, or is a nil pointer to one.
@@ -81,48 +81,77 @@ func objectOf(o any) client.Object {
 	return obj
 }
 
-// watchEvent is an event that may become a trigger, of one request or of many. What it says is worked
-// out once, when the first request is added; of events that lead to none, nothing is.
+// watchEvent is an event that may become a trigger, of one request or of many. What it says is worked out
+// when it is needed, by whoever needs it first; of events that lead to no request, nothing is.
 type watchEvent struct {
-	recorder      *Recorder
-	kinds         *kinds
-	scheme        *runtime.Scheme
-	kind          TriggerKind
-	before, after client.Object
+	recorder *Recorder
+	kinds    *kinds
+	scheme   *runtime.Scheme
+	kind     TriggerKind
 
-	once    sync.Once
-	trigger *Trigger
+	// objects are there until trigger is.
+	objects atomic.Pointer[objectPair]
+	trigger atomic.Pointer[Trigger]
 }
 
-func (t *TypedTap[R]) newEvent(kind TriggerKind, before, after client.Object) *watchEvent {
-	return &watchEvent{recorder: t.recorder, kinds: &t.kinds, scheme: t.scheme, kind: kind, before: before, after: after}
+type objectPair struct{ before, after client.Object }
+
+// newest is the object of the event, or nil.
+func (p *objectPair) newest() client.Object {
+	switch {
+	case p == nil:
+		return nil
+	case p.after != nil:
+		return p.after
+	}
+	return p.before
 }
 
+func (t *TypedTap[R]) newEvent(kind TriggerKind, objects objectPair) *watchEvent {
+	if kind == TriggerUpdate && objects.before != nil && objects.after != nil &&
+		objects.before.GetResourceVersion() == objects.after.GetResourceVersion() {
+		kind = TriggerResync
+	}
+	e := &watchEvent{recorder: t.recorder, kinds: &t.kinds, scheme: t.scheme, kind: kind}
+	e.objects.Store(&objects)
+	return e
+}
+
+// toldEvent is an event that has been worked out.
+func toldEvent(trigger *Trigger) *watchEvent {
+	e := &watchEvent{kind: trigger.Kind}
+	e.trigger.Store(trigger)
+	return e
+}
+
+// describe may be called by the informer's goroutine and by workers at the same time. None waits for
+// another: at worst two of them work out the same.
 func (e *watchEvent) describe() *Trigger {
-	e.once.Do(func() {
-		if e.trigger != nil { // nothing to work out
-			return
-		}
-		e.trigger = &Trigger{Kind: e.kind}
-		e.fill(e.trigger)
-		e.before, e.after = nil, nil
-	})
-	return e.trigger
+	if t := e.trigger.Load(); t != nil {
+		return t
+	}
+	objects := e.objects.Load()
+	if objects == nil {
+		return e.trigger.Load()
+	}
+	t := &Trigger{Kind: e.kind}
+	e.fill(t, objects)
+	e.trigger.CompareAndSwap(nil, t)
+	e.objects.Store(nil)
+	return e.trigger.Load()
 }
 
 // fill runs on the informer's goroutine, where a panic would end the operator. An object that the
 // differ cannot cope with costs its details.
-func (e *watchEvent) fill(t *Trigger) {
+func (e *watchEvent) fill(t *Trigger, objects *objectPair) {
 	defer func() {
 		if recover() != nil {
 			e.recorder.faults.Add(1)
 		}
 	}()
-	obj := e.after
+	obj := objects.newest()
 	if obj == nil {
-		if obj = e.before; obj == nil {
-			return
-		}
+		return
 	}
 	t.Object = e.kinds.ref(obj, e.scheme)
 	t.ResourceVersion = obj.GetResourceVersion()
@@ -130,14 +159,10 @@ func (e *watchEvent) fill(t *Trigger) {
 	switch {
 	case e.kind == TriggerCreate:
 		t.Changes = e.recorder.creatorsOf(obj)
-	case e.kind == TriggerUpdate && e.before != nil && e.after != nil:
-		if e.before.GetResourceVersion() == e.after.GetResourceVersion() {
-			t.Kind = TriggerResync
-			return
-		}
+	case e.kind == TriggerUpdate && objects.before != nil && objects.after != nil:
 		var fields []string
-		fields, t.MoreFields = e.recorder.differ.diff(e.before, e.after)
-		writers, inferred := e.recorder.writersOf(e.before, e.after)
+		fields, t.MoreFields = e.recorder.differ.diff(objects.before, objects.after)
+		writers, inferred := e.recorder.writersOf(objects.before, objects.after)
 		t.Changes = groupByManager(fields, writers, inferred)
 	}
 }

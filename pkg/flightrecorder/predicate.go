@@ -79,10 +79,11 @@ func (t *TypedTap[R]) newSlot(leadsTo func(client.Object, types.NamespacedName) 
 }
 
 func (s *slot[R]) announce(kind TriggerKind, before, after client.Object) bool {
-	e := s.tap.newEvent(kind, objectOf(before), objectOf(after))
+	objects := objectPair{objectOf(before), objectOf(after)}
+	e := s.tap.newEvent(kind, objects)
 	s.tap.mu.Lock()
 	defer s.tap.mu.Unlock()
-	s.event, s.objects, s.claimed = e, [2]client.Object{e.before, e.after}, s.claimed[:0]
+	s.event, s.objects, s.claimed = e, [2]client.Object{objects.before, objects.after}, s.claimed[:0]
 	return true
 }
 

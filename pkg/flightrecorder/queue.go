@@ -72,25 +72,29 @@ type queue[R comparable] struct {
 }
 
 func (q *queue[R]) Add(request R) {
-	q.tap.pass(request, 0, false)
+	events := q.tap.pass(request, 0, false)
 	q.PriorityQueue.Add(request)
+	q.tap.settleAll(request, events)
 }
 
 func (q *queue[R]) AddAfter(request R, after time.Duration) {
-	q.tap.pass(request, after, false)
+	events := q.tap.pass(request, after, false)
 	q.PriorityQueue.AddAfter(request, after)
+	q.tap.settleAll(request, events)
 }
 
 func (q *queue[R]) AddRateLimited(request R) {
-	q.tap.pass(request, 0, true)
+	events := q.tap.pass(request, 0, true)
 	q.PriorityQueue.AddRateLimited(request)
+	q.tap.settleAll(request, events)
 }
 
 func (q *queue[R]) AddWithOpts(o priorityqueue.AddOpts, requests ...R) {
 	for _, request := range requests {
-		q.tap.pass(request, o.After, o.RateLimited)
+		events := q.tap.pass(request, o.After, o.RateLimited)
+		q.PriorityQueue.AddWithOpts(o, request)
+		q.tap.settleAll(request, events)
 	}
-	q.PriorityQueue.AddWithOpts(o, requests...)
 }
 
 func (q *queue[R]) GetWithPriority() (request R, priority int, shutdown bool) {
@@ -119,14 +123,16 @@ func (q *queue[R]) Done(request R) {
 // first add takes all events that are announced for the request, and leaves a credit for each of the adds
 // that are still to come for them. An event taken with another one's add would be lost if it were left to
 // its own add instead: that one may find the credit of a third, and the watch goes on to its next event.
-func (t *TypedTap[R]) pass(request R, after time.Duration, rateLimited bool) {
+//
+// It returns the events that have to be settled after the add.
+func (t *TypedTap[R]) pass(request R, after time.Duration, rateLimited bool) []*watchEvent {
 	t.mu.Lock()
 	if run := t.running[request]; (after > 0 || rateLimited) && run != nil && run.next != nil {
 		trigger := run.next
 		run.next = nil
 		t.mu.Unlock()
-		t.add(request, trigger, after, rateLimited, false)
-		return
+		t.add(request, toldEvent(trigger), after, rateLimited, false)
+		return nil
 	}
 	events := t.claim(request)
 	credits := t.credits[request] + len(events)
@@ -138,10 +144,17 @@ func (t *TypedTap[R]) pass(request R, after time.Duration, rateLimited bool) {
 	}
 	t.mu.Unlock()
 	for _, e := range events {
-		t.add(request, e.describe(), after, rateLimited, false)
+		t.add(request, e, after, rateLimited, false)
 	}
 	if credits == 0 {
-		t.add(request, &Trigger{Kind: TriggerUnattributed}, after, rateLimited, false)
+		t.add(request, toldEvent(&Trigger{Kind: TriggerUnattributed}), after, rateLimited, false)
+	}
+	return events
+}
+
+func (t *TypedTap[R]) settleAll(request R, events []*watchEvent) {
+	for _, e := range events {
+		t.settle(request, e)
 	}
 }
 
@@ -180,25 +193,37 @@ func newKnownQueue[R comparable](tap *TypedTap[R], q workqueue.TypedRateLimiting
 }
 
 func (q *knownQueue[R]) Add(request R) {
-	q.tap.add(request, q.event.describe(), 0, false, q.credit)
+	unsettled := q.tap.add(request, q.event, 0, false, q.credit)
 	q.PriorityQueue.Add(request)
+	if unsettled {
+		q.tap.settle(request, q.event)
+	}
 }
 
 func (q *knownQueue[R]) AddAfter(request R, after time.Duration) {
-	q.tap.add(request, q.event.describe(), after, false, q.credit)
+	unsettled := q.tap.add(request, q.event, after, false, q.credit)
 	q.PriorityQueue.AddAfter(request, after)
+	if unsettled {
+		q.tap.settle(request, q.event)
+	}
 }
 
 func (q *knownQueue[R]) AddRateLimited(request R) {
-	q.tap.add(request, q.event.describe(), 0, true, q.credit)
+	unsettled := q.tap.add(request, q.event, 0, true, q.credit)
 	q.PriorityQueue.AddRateLimited(request)
+	if unsettled {
+		q.tap.settle(request, q.event)
+	}
 }
 
 func (q *knownQueue[R]) AddWithOpts(o priorityqueue.AddOpts, requests ...R) {
 	for _, request := range requests {
-		q.tap.add(request, q.event.describe(), o.After, o.RateLimited, q.credit)
+		unsettled := q.tap.add(request, q.event, o.After, o.RateLimited, q.credit)
+		q.PriorityQueue.AddWithOpts(o, request)
+		if unsettled {
+			q.tap.settle(request, q.event)
+		}
 	}
-	q.PriorityQueue.AddWithOpts(o, requests...)
 }
 
 // bareQueue returns the queue below the Tap's own wrappers. passes says that there is something else in

@@ -63,7 +63,8 @@ var errPanicked = errors.New("the reconciler panicked")
 // run is a reconcile under way.
 type run struct {
 	recorder *Recorder
-	record   *Record // its writes and payload are guarded by mu
+	record   *Record // its triggers and writes are guarded by mu until the run has ended
+	taken    []queued
 	span     trace.Span
 
 	// versionsBefore and versions count the entries of the table of writes: all when the run began, and
@@ -101,10 +102,14 @@ func SetPayload(ctx context.Context, payload any) {
 
 // Triggers returns why the reconcile that ctx belongs to is running; nil outside of one.
 func Triggers(ctx context.Context) []Trigger {
-	if run := runFrom(ctx); run != nil {
-		return slices.Clone(run.record.Triggers)
+	run := runFrom(ctx)
+	if run == nil {
+		return nil
 	}
-	return nil
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	run.tellTriggers()
+	return slices.Clone(run.record.Triggers)
 }
 
 // RecordID returns the ID that the record of this reconcile will have; "" outside of one.
@@ -137,42 +142,57 @@ func (t *TypedTap[R]) begin(ctx context.Context, request R) (context.Context, *r
 		Start:       start, Priority: h.priority, TriggersDropped: h.dropped,
 	}
 	record.Object.Namespace, record.Object.Name = key.Namespace, key.Name
-	record.takeTriggers(h.triggers, start)
-
-	run := &run{recorder: t.recorder, record: record, versionsBefore: t.recorder.writes.noted.Load()}
-	causes := t.recorder.findCauses(record)
-	ctx, run.span = t.recorder.tracing.startRun(ctx, run, causes)
-	if run.span != nil {
-		if sc := run.span.SpanContext(); sc.IsValid() {
-			record.TraceID, record.SpanID = sc.TraceID().String(), sc.SpanID().String()
-		}
+	record.QueueWait = Duration(waited(h.triggers, start))
+	run := &run{recorder: t.recorder, record: record, taken: h.triggers, versionsBefore: t.recorder.writes.noted.Load()}
+	if t.recorder.tracing.tracer != nil {
+		ctx = run.startSpan(ctx)
 	}
 	return context.WithValue(ctx, runKey{}, run), run
 }
 
-// takeTriggers fills in the triggers and how long the first of them had to wait.
-func (r *Record) takeTriggers(taken []queued, start time.Time) {
-	r.Triggers = make([]Trigger, len(taken))
+// waited is how long the first of the triggers had to wait.
+func waited(taken []queued, start time.Time) time.Duration {
 	ready := start
 	for i := range taken {
-		q := &taken[i]
+		if q := &taken[i]; q.ready().Before(ready) && !q.carried {
+			ready = q.ready()
+		}
+	}
+	return start.Sub(ready)
+}
+
+// startSpan needs the triggers at once, for the links; else they are told when the run has ended.
+func (run *run) startSpan(ctx context.Context) context.Context {
+	run.tellTriggers()
+	causes := run.recorder.findCauses(run.record)
+	ctx, run.span = run.recorder.tracing.startRun(ctx, run, causes)
+	if sc := run.span.SpanContext(); sc.IsValid() {
+		run.record.TraceID, run.record.SpanID = sc.TraceID().String(), sc.SpanID().String()
+	}
+	return ctx
+}
+
+// tellTriggers fills in the record's triggers. After begin it is called with the lock held.
+func (run *run) tellTriggers() {
+	r := run.record
+	if r.Triggers != nil {
+		return
+	}
+	r.Triggers = make([]Trigger, len(run.taken))
+	for i := range run.taken {
+		q := &run.taken[i]
 		t := &r.Triggers[i]
-		*t = *q.trigger
+		*t = *q.event.describe()
 		t.Time, t.Delay, t.Count, t.Carried = q.at, Duration(q.delay), q.count, q.carried
+		t.Early = q.ready().After(r.Start)
 		if q.attempt > 0 && (t.Kind == TriggerRetry || t.Kind == TriggerRequeue) {
 			t.Attempt = q.attempt
-		}
-		if q.ready().After(start) {
-			t.Early = true
-		} else if q.ready().Before(ready) && !q.carried {
-			ready = q.ready()
 		}
 		if o := t.Object; o != nil && o.UID != "" && o.Name == r.Object.Name && o.Namespace == r.Object.Namespace &&
 			o.Kind == r.Object.Kind && o.APIVersion == r.Object.APIVersion {
 			r.Object.UID = o.UID
 		}
 	}
-	r.QueueWait = Duration(start.Sub(ready))
 }
 
 // findCauses links triggers to the reconciles whose writes led to them.
@@ -215,6 +235,7 @@ func (t *TypedTap[R]) end(run *run, request R, result reconcile.Result, err erro
 	t.want(request, next, result.RequeueAfter, q != nil)
 
 	run.mu.Lock()
+	run.tellTriggers()
 	run.ended = true
 	run.mu.Unlock()
 	t.recorder.closePayload(run)
@@ -222,10 +243,11 @@ func (t *TypedTap[R]) end(run *run, request R, result reconcile.Result, err erro
 	t.recorder.keep(record)
 }
 
-// lateCauses looks once more for what led to the triggers, where other runs have written meanwhile: a watch
-// event may outrun the answer to the write that led to it.
+// lateCauses looks for what led to the triggers. It does so at the end, because a watch event may outrun the
+// answer to the write that led to it. Where it was done for the span at the beginning, it is done once more
+// only if other runs have written meanwhile.
 func (r *Recorder) lateCauses(run *run) []trace.Link {
-	if r.writes.noted.Load()-run.versionsBefore == run.versions.Load() {
+	if run.span != nil && r.writes.noted.Load()-run.versionsBefore == run.versions.Load() {
 		return nil
 	}
 	var late []trace.Link
@@ -278,7 +300,7 @@ func (t *TypedTap[R]) want(request R, next *Trigger, after time.Duration, haveQu
 	if next.Kind != TriggerRequeueAfter {
 		after = 0
 	}
-	t.add(request, next, after, false, false)
+	t.add(request, toldEvent(next), after, false, false)
 }
 
 // closePayload marshals and redacts the payload.

@@ -75,7 +75,7 @@ type sourceQueue[R comparable] struct {
 }
 
 func (q *sourceQueue[R]) note(request R, after time.Duration, rateLimited bool) {
-	q.tap.add(request, &Trigger{Kind: TriggerGeneric, Reason: q.name}, after, rateLimited, q.credit)
+	q.tap.add(request, toldEvent(&Trigger{Kind: TriggerGeneric, Reason: q.name}), after, rateLimited, q.credit)
 }
 
 func (q *sourceQueue[R]) Add(request R) {
@@ -135,7 +135,7 @@ func (t *TypedTap[R]) Enqueue(m TypedManual[R]) error {
 	if q == nil || q.ShuttingDown() {
 		return ErrNotStarted
 	}
-	t.add(m.Request, m.trigger(), 0, false, false)
+	t.add(m.Request, toldEvent(m.trigger()), 0, false, false)
 	q.PriorityQueue.Add(m.Request)
 	return nil
 }
@@ -149,7 +149,7 @@ func (t *TypedTap[R]) Enqueue(m TypedManual[R]) error {
 func (t *TypedTap[R]) ManualHandler() handler.TypedEventHandler[TypedManual[R], R] {
 	return handler.TypedFuncs[TypedManual[R], R]{
 		GenericFunc: func(_ context.Context, e event.TypedGenericEvent[TypedManual[R]], q workqueue.TypedRateLimitingInterface[R]) {
-			newKnownQueue(t, q, &watchEvent{trigger: e.Object.trigger()}).Add(e.Object.Request)
+			newKnownQueue(t, q, toldEvent(e.Object.trigger())).Add(e.Object.Request)
 		},
 	}
 }

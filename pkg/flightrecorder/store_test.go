@@ -142,10 +142,10 @@ func TestTheDefaultBudgetHoldsOnTheHeap(t *testing.T) {
 		rec.managers.note(pod)
 		rec.writes.note(writeKey{pod.UID, fmt.Sprint(i)}, cause{record: fmt.Sprintf("a1b2c3d4-%d", i)})
 		request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("pm-%d", i)}}
-		tap.add(request, &Trigger{
+		tap.add(request, toldEvent(&Trigger{
 			Kind: TriggerStartup, ResourceVersion: fmt.Sprint(i),
 			Object: &ObjectRef{APIVersion: "v1", Kind: "Pod", Namespace: strings.Clone("shop"), Name: fmt.Sprintf("pod-%d", i)},
-		}, 0, false, false)
+		}), 0, false, false)
 	}
 	used := heap() - before
 	stats := rec.Stats()

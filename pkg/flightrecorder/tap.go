@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -75,7 +76,7 @@ type TypedTap[R comparable] struct {
 	recent     map[R]queued
 	recentKeys []R
 	recentNext int
-	trimmed    map[trimmedKey]*Trigger
+	trimmed    map[trimmedKey]*watchEvent
 }
 
 // keptRecent is for how many requests the last trigger is remembered. The run that may need it
@@ -88,17 +89,17 @@ type waiting struct {
 	dropped  int
 }
 
-// queued is a trigger with what is particular to one request. The trigger itself may be shared by
-// all the requests that an event led to, and is not changed any more.
+// queued is an event with what is particular to one request. The event may be shared by all the
+// requests that it led to.
 type queued struct {
-	trigger     *Trigger
+	event       *watchEvent
 	at          time.Time
 	delay       time.Duration
 	attempt     int
 	count       int
 	size        int64
 	rateLimited bool // delay is not known until the rate limiter was asked
-	own         bool // the trigger is a copy that may be changed
+	own         bool // the event is a copy that may be changed
 	carried     bool
 }
 
@@ -149,28 +150,34 @@ func NewTypedTap[R comparable](
 		object: ObjectRef{APIVersion: apiVersion, Kind: kind}, groupKind: gvk.GroupKind(),
 		defaults: mgr.GetControllerOptions(),
 		waiting:  map[R]*waiting{}, credits: map[R]int{}, running: map[R]*handout{},
-		recent: map[R]queued{}, trimmed: map[trimmedKey]*Trigger{},
+		recent: map[R]queued{}, trimmed: map[trimmedKey]*watchEvent{},
 	}, nil
 }
 
-// add writes a trigger down for a request. With credit, an Add for it will pass the queue.
-func (t *TypedTap[R]) add(request R, trigger *Trigger, after time.Duration, rateLimited, credit bool) {
-	q := queued{trigger: trigger, at: t.recorder.config.Now(), delay: max(after, 0), rateLimited: rateLimited}
+// add writes an event down for a request. With credit, an Add for it will pass the queue. It returns true
+// where the event still has to be settled: that is for after the Add, so that the worker need not wait for it.
+func (t *TypedTap[R]) add(request R, e *watchEvent, after time.Duration, rateLimited, credit bool) (unsettled bool) {
+	q := queued{event: e, at: t.recorder.config.Now(), delay: max(after, 0), rateLimited: rateLimited}
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	if credit && t.queue.Load() != nil {
 		t.credits[request]++
 	}
-	t.push(request, q)
+	fits, unsettled := t.push(request, q)
+	t.mu.Unlock()
+	if !fits {
+		q.event = toldEvent(e.describe())
+		t.fold(request, q)
+	}
+	return unsettled
 }
 
 const (
-	queuedBytes  = int64(unsafe.Sizeof(queued{})) + 16
+	queuedBytes  = int64(unsafe.Sizeof(queued{})+unsafe.Sizeof(watchEvent{})) + 32
 	waitingBytes = int64(unsafe.Sizeof(waiting{})) + 112 // and its place in the map
 )
 
 // push is called with the lock held.
-func (t *TypedTap[R]) push(request R, q queued) {
+func (t *TypedTap[R]) push(request R, q queued) (fits, unsettled bool) {
 	w := t.waiting[request]
 	if w == nil {
 		w = &waiting{}
@@ -178,59 +185,102 @@ func (t *TypedTap[R]) push(request R, q queued) {
 		t.recorder.pendingBytes.Add(waitingBytes)
 	}
 	if len(w.triggers) >= t.recorder.config.MaxTriggers {
-		if !w.fold(q.trigger, t.recorder.config.MaxFields) {
-			w.dropped++
-		}
-		return
+		return false, false
 	}
-	size := queuedBytes + int64(allocated(int(unsafe.Sizeof(Trigger{})))+q.trigger.ownedBytes())
-	if t.recorder.pendingBytes.Load()+size > t.recorder.maxPending {
-		q.trigger, size = t.trim(q.trigger), queuedBytes
+	q.size = queuedBytes
+	trigger := q.event.trigger.Load()
+	switch {
+	case t.recorder.pendingBytes.Load()+q.size+trigger.sizeAlone() > t.recorder.maxPending:
+		q.event = t.trim(q.event)
+	case trigger == nil:
+		unsettled = true
+	default:
+		q.size += trigger.sizeAlone()
 	}
-	t.recorder.pendingBytes.Add(size)
-	q.size = size
+	t.recorder.pendingBytes.Add(q.size)
 	w.triggers = append(w.triggers, q)
+	return true, unsettled
 }
 
-// trim returns a trigger that says no more than the kinds, shared by all requests.
-func (t *TypedTap[R]) trim(full *Trigger) *Trigger {
-	key := trimmedKey{kind: full.Kind}
-	if full.Object != nil {
-		key.apiVersion, key.name = full.Object.APIVersion, full.Object.Kind
+func (t *Trigger) sizeAlone() int64 {
+	if t == nil {
+		return 0
 	}
-	small := t.trimmed[key]
-	if small == nil {
-		small = &Trigger{Kind: full.Kind, Trimmed: true}
-		if full.Object != nil {
-			small.Object = &ObjectRef{APIVersion: key.apiVersion, Kind: key.name}
+	return int64(allocated(int(unsafe.Sizeof(Trigger{}))) + t.ownedBytes())
+}
+
+// settle works out what the event says, and counts the bytes of that if the request still waits.
+func (t *TypedTap[R]) settle(request R, e *watchEvent) {
+	size := e.describe().sizeAlone()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := t.waiting[request]
+	if w == nil {
+		return
+	}
+	for i := len(w.triggers) - 1; i >= 0; i-- {
+		if q := &w.triggers[i]; q.event == e && q.size == queuedBytes {
+			q.size += size
+			t.recorder.pendingBytes.Add(size)
+			return
 		}
-		t.trimmed[key] = small
 	}
-	return small
+}
+
+// trim returns an event that says no more than the kinds, shared by all requests.
+func (t *TypedTap[R]) trim(e *watchEvent) *watchEvent {
+	small := &Trigger{Kind: e.kind, Trimmed: true}
+	key := trimmedKey{kind: e.kind}
+	if full := e.trigger.Load(); full != nil && full.Object != nil {
+		small.Object = &ObjectRef{APIVersion: full.Object.APIVersion, Kind: full.Object.Kind}
+	} else if obj := e.objects.Load().newest(); obj != nil {
+		ref := t.kinds.of(obj, t.scheme)
+		small.Object = &ref
+	}
+	if small.Object != nil {
+		key.apiVersion, key.name = small.Object.APIVersion, small.Object.Kind
+	}
+	if known := t.trimmed[key]; known != nil {
+		return known
+	}
+	t.trimmed[key] = toldEvent(small)
+	return t.trimmed[key]
 }
 
 // fold merges a trigger into the last one of the same kind for the same object.
-func (w *waiting) fold(trigger *Trigger, maxFields int) bool {
+func (t *TypedTap[R]) fold(request R, q queued) {
+	trigger := q.event.describe()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if fits, _ := t.push(request, q); fits { // the others were taken meanwhile
+		return
+	}
+	w := t.waiting[request]
 	for i := len(w.triggers) - 1; i >= 0; i-- {
-		q := &w.triggers[i]
-		if q.trigger.Kind != trigger.Kind || !sameObject(q.trigger.Object, trigger.Object) {
+		mine := &w.triggers[i]
+		kept := mine.event.describe()
+		if kept.Kind != trigger.Kind || !sameObject(kept.Object, trigger.Object) {
 			continue
 		}
-		if !q.own {
-			merged := *q.trigger
-			merged.Changes = nil
-			for _, c := range q.trigger.Changes {
-				c.Fields = append([]string(nil), c.Fields...)
-				merged.Changes = append(merged.Changes, c)
-			}
-			q.trigger, q.own, q.count = &merged, true, 1
+		if !mine.own {
+			kept = kept.clone()
+			mine.event, mine.own, mine.count = toldEvent(kept), true, 1
 		}
-		q.count++
-		q.trigger.ResourceVersion = trigger.ResourceVersion
-		q.trigger.mergeChanges(trigger, maxFields)
-		return true
+		mine.count++
+		kept.ResourceVersion = trigger.ResourceVersion
+		kept.mergeChanges(trigger, t.recorder.config.MaxFields)
+		return
 	}
-	return false
+	w.dropped++
+}
+
+func (t *Trigger) clone() *Trigger {
+	c := *t
+	c.Changes = slices.Clone(t.Changes)
+	for i := range c.Changes {
+		c.Changes[i].Fields = slices.Clone(c.Changes[i].Fields)
+	}
+	return &c
 }
 
 func sameObject(a, b *ObjectRef) bool {
@@ -249,7 +299,7 @@ func (t *Trigger) mergeChanges(other *Trigger, maxFields int) {
 		mine := t.changeBy(c)
 		for _, f := range c.Fields {
 			switch {
-			case contains(mine.Fields, f):
+			case slices.Contains(mine.Fields, f):
 			case kept >= maxFields:
 				t.MoreFields++
 			default:
@@ -272,15 +322,6 @@ func (t *Trigger) changeBy(c Change) *Change {
 	return &t.Changes[len(t.Changes)-1]
 }
 
-func contains(list []string, s string) bool {
-	for _, have := range list {
-		if have == s {
-			return true
-		}
-	}
-	return false
-}
-
 // handOut takes what is written down for a request that now begins.
 func (t *TypedTap[R]) handOut(request R, priority int) *handout {
 	now := t.recorder.config.Now()
@@ -296,7 +337,7 @@ func (t *TypedTap[R]) handOut(request R, priority int) *handout {
 			last.carried = true
 			h.triggers = []queued{last}
 		} else {
-			h.triggers = []queued{{trigger: &Trigger{Kind: TriggerUnattributed}, at: now}}
+			h.triggers = []queued{{event: toldEvent(&Trigger{Kind: TriggerUnattributed}), at: now}}
 		}
 	}
 	t.remember(request, h.triggers[len(h.triggers)-1])

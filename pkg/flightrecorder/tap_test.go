@@ -616,7 +616,7 @@ func TestAnObjectThatCannotBeComparedCostsItsDetailsOnly(t *testing.T) {
 		u.Object["spec"] = map[string]any{"x": func() {}}
 		return u
 	}
-	trigger := tap.newEvent(TriggerUpdate, bad("1"), bad("2")).describe()
+	trigger := tap.newEvent(TriggerUpdate, objectPair{bad("1"), bad("2")}).describe()
 	if trigger.Kind != TriggerUpdate || trigger.Object.Name != "web" || rec.Stats().Faults != 1 {
 		t.Errorf("got %+v, %+v", trigger, rec.Stats())
 	}

@@ -92,9 +92,6 @@ func (r *Recorder) InjectTraceparent(ctx context.Context, obj metav1.Object) {
 
 // startRun opens the span of a reconcile.
 func (t *tracing) startRun(ctx context.Context, run *run, causes []trace.SpanContext) (context.Context, trace.Span) {
-	if t.tracer == nil {
-		return ctx, nil
-	}
 	record := run.record
 	var links []trace.Link
 	for i := range record.Triggers {

@@ -110,15 +110,6 @@ func (f *fleet) allPods() []corev1.Pod {
 	return list.Items
 }
 
-func (f *fleet) pod(name string) *corev1.Pod {
-	f.Helper()
-	pod := &corev1.Pod{}
-	if err := suite.Client.Get(f.Context(), client.ObjectKey{Namespace: f.ns, Name: name}, pod); err != nil {
-		f.Fatalf("get pod %s: %v", name, err)
-	}
-	return pod
-}
-
 // uids tell whether pods are the very pods they were.
 func (f *fleet) uids() map[types.UID]string {
 	f.Helper()
@@ -313,11 +304,16 @@ func (f *fleet) revisions() []kappsv1.ControllerRevision {
 // stays checks for a while that something is and remains so.
 func (f *fleet) stays(d time.Duration, check func() error) {
 	f.Helper()
-	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	end := time.Now().Add(d)
+	testkit.Eventually(f, "the time is over", func() error {
 		if err := check(); err != nil {
 			f.Fatal(err)
 		}
-	}
+		if left := time.Until(end); left > 0 {
+			return fmt.Errorf("%s to go", left)
+		}
+		return nil
+	})
 }
 
 // age waits until the clock has moved past the second in which the API keeps

@@ -179,7 +179,8 @@ func (r *requester) run(ctx context.Context, t *testing.T) {
 func TestRotationUnderLoad(t *testing.T) {
 	s := own(t, localkube.APIOnly())
 	options := webhookOptions(t)
-	options.Webhooks.CertLifetime = 24 * time.Second // a new one every 12 s, settled after 3 s
+	// A new one after 16 s, settled 4 s later; the rest is for slow machines.
+	options.Webhooks.CertLifetime = 32 * time.Second
 	serve(t, s, options)
 	startReplica(t, s, options.Webhooks.CertLifetime)
 	if err := s.Client.Create(t.Context(), testkit.MakePodManager("default", "web").Replicas(0).Obj()); err != nil {
