@@ -26,6 +26,8 @@ CONTROLLER_GEN := $(BIN)/controller-gen
 KUSTOMIZE := $(BIN)/kustomize
 GOLANGCI_LINT := $(BIN)/golangci-lint
 DLV := $(BIN)/dlv
+KUBEBUILDER := $(BIN)/kubebuilder
+CLIENT_GENS := $(addprefix $(BIN)/,applyconfiguration-gen client-gen informer-gen lister-gen)
 
 # The race detector needs a C compiler. Go sets CGO_ENABLED to 0 where there is none.
 RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
@@ -100,8 +102,9 @@ debug: $(DLV) ## Run the operator under delve, headless, on DEBUG_ADDR. ARGS are
 	@$(use-cluster); $(DLV) exec --headless --api-version=2 --accept-multiclient --listen=$(DEBUG_ADDR) $(BIN)/manager-debug -- --zap-encoder=console $(ARGS)
 
 .PHONY: generate
-generate: $(CONTROLLER_GEN) ## Generate the deep copies of the API types.
+generate: $(CONTROLLER_GEN) $(CLIENT_GENS) ## Generate the deep copies of the API types, and pkg/client.
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/...
+	hack/generate-clients
 
 # The CRDs are made beside their folder and move into it when they are whole, so
 # that a test that runs meanwhile never reads an untrimmed one.
@@ -181,5 +184,7 @@ endef
 
 $(eval $(call tool,controller-gen,tools,sigs.k8s.io/controller-tools/cmd/controller-gen))
 $(eval $(call tool,kustomize,tools,sigs.k8s.io/kustomize/kustomize/v5))
+$(eval $(call tool,kubebuilder,tools,sigs.k8s.io/kubebuilder/v4))
+$(foreach gen,$(notdir $(CLIENT_GENS)),$(eval $(call tool,$(gen),tools,k8s.io/code-generator/cmd/$(gen))))
 $(eval $(call tool,dlv,tools,github.com/go-delve/delve/cmd/dlv))
 $(eval $(call tool,golangci-lint,tools/lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint))

@@ -46,6 +46,7 @@ type PodManagerStatus struct {
 
 // PodManager keeps a fleet of Pods: so many of such an image. It is the older,
 // smaller API; v1 says more.
+// +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=podmanagers,singular=podmanager,shortName=pm,categories=all
 // +kubebuilder:subresource:status

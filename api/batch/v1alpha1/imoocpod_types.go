@@ -107,6 +107,9 @@ type ImoocPodStatus struct {
 }
 
 // ImoocPod keeps a number of busybox pods that run sleep 3600.
+// +genclient
+// +genclient:method=GetScale,verb=get,subresource=scale,result=k8s.io/api/autoscaling/v1.Scale
+// +genclient:method=UpdateScale,verb=update,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale
 // +kubebuilder:object:root=true
 // +kubebuilder:storageversion
 // +kubebuilder:resource:path=imoocpods,singular=imoocpod,categories=all

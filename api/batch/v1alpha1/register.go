@@ -28,6 +28,10 @@ const GroupName = "batch.tutorial.kubebuilder.io"
 // GroupVersion is the group and version of this package's types.
 var GroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
 
+// SchemeGroupVersion is GroupVersion under the name that generated clients
+// look for.
+var SchemeGroupVersion = GroupVersion
+
 var (
 	// SchemeBuilder collects what AddToScheme registers.
 	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)

@@ -159,6 +159,7 @@ type CollectorStatus struct {
 
 // Collector counts the events of pods and workloads and tells how many of them
 // each change triggered.
+// +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:storageversion
 // +kubebuilder:resource:path=collectors,singular=collector

@@ -64,6 +64,9 @@ type HelloWorldStatus struct {
 }
 
 // HelloWorld keeps a Deployment of nginx pods that has its name and its size.
+// +genclient
+// +genclient:method=GetScale,verb=get,subresource=scale,result=k8s.io/api/autoscaling/v1.Scale
+// +genclient:method=UpdateScale,verb=update,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale
 // +kubebuilder:object:root=true
 // +kubebuilder:storageversion
 // +kubebuilder:resource:path=helloworlds,singular=helloworld,categories=all
