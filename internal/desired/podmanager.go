@@ -58,6 +58,9 @@ func PodManager(pm *appsv1.PodManager) observe.Fleet {
 		GVK: PodManagerGVK, Namespace: pm.Namespace, Name: pm.Name, UID: pm.UID,
 		Labels: map[string]string{appsv1.LabelName: pm.Name, appsv1.LabelUID: string(pm.UID)},
 	}
+	if s, ok := pm.Labels[appsv1.LabelShard]; ok {
+		ref.Labels[appsv1.LabelShard] = s
+	}
 	return observe.Fleet{
 		Owner:     pm,
 		Ref:       ref,

@@ -90,6 +90,9 @@ func kindNames() []string {
 // chosenKinds are the controllers that the options ask for.
 func chosenKinds(o Options) []kind {
 	return slices.DeleteFunc(kinds(), func(k kind) bool {
+		if o.Shards.Count > 0 {
+			return k.gvk != podmanager.GVK
+		}
 		return len(o.Controllers) > 0 && !slices.Contains(o.Controllers, k.name)
 	})
 }
@@ -112,11 +115,13 @@ type wiring struct {
 	counts  *fleet.Metrics
 	// records is nil where nothing is recorded.
 	records *records
+	// mine tells which owners to work on; nil means all.
+	mine func(owner client.Object) bool
 }
 
 // addControllers adds the controllers that were chosen. Those whose CRD is not
 // installed wait behind a closed gate until it is.
-func addControllers(ctx context.Context, mgr ctrl.Manager, o Options, records *records) error {
+func addControllers(ctx context.Context, mgr ctrl.Manager, o Options, records *records, mine func(client.Object) bool) error {
 	err := observe.AddIndexes(ctx, mgr.GetFieldIndexer(), appsv1.LabelName, batchv1alpha1.LabelName)
 	if err != nil {
 		return fmt.Errorf("index the cache: %w", err)
@@ -125,7 +130,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o Options, records *r
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	w := &wiring{mgr: mgr, options: o, ledger: observe.NewLedger(clock.RealClock{}), counts: counts, records: records}
+	w := &wiring{mgr: mgr, options: o, ledger: observe.NewLedger(clock.RealClock{}), counts: counts, records: records, mine: mine}
 	doorman, err := newDoorman(mgr)
 	if err != nil {
 		return err
@@ -152,6 +157,7 @@ func addFleet(k fleet.Kind, gvk schema.GroupVersionKind, nameLabel string) func(
 			Recorder: w.mgr.GetEventRecorder(k.Name()),
 			Metrics:  w.counts,
 			Clock:    clock.RealClock{},
+			Mine:     w.mine,
 		})
 		tap, err := w.records.tap(w.mgr, k.Name(), gate, k.New())
 		if err != nil {

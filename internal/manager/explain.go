@@ -18,6 +18,7 @@ package manager
 
 import (
 	"fmt"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -36,8 +37,10 @@ const maxPayload = 1 << 20
 // hands out what the operator would use without it.
 type records struct {
 	recorder *flightrecorder.Recorder
-	taps     map[schema.GroupKind]*flightrecorder.Tap
-	gates    map[schema.GroupKind]*crdgate.Gate
+
+	mu    sync.Mutex
+	taps  map[schema.GroupKind]*flightrecorder.Tap
+	gates map[schema.GroupKind]*crdgate.Gate
 }
 
 func newRecords(o Options) (*records, error) {
@@ -62,6 +65,8 @@ func (r *records) tap(mgr ctrl.Manager, controller string, gate *crdgate.Gate, o
 	if err != nil {
 		return nil, err
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.taps[gate.GVK().GroupKind()], r.gates[gate.GVK().GroupKind()] = tap, gate
 	return tap, nil
 }

@@ -107,7 +107,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
-	if err := addControllers(ctx, mgr, o, records); err != nil {
+	if err := addWork(ctx, mgr, o, records); err != nil {
 		return nil, err
 	}
 	if webhooks != nil {
@@ -121,6 +121,15 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 		}
 	}
 	return mgr, addProbes(mgr, o)
+}
+
+// addWork adds the controllers: all of them, or those of the shards that this
+// replica will hold.
+func addWork(ctx context.Context, mgr ctrl.Manager, o Options, records *records) error {
+	if o.Shards.Count > 0 {
+		return addShards(mgr, o, records)
+	}
+	return addControllers(ctx, mgr, o, records, nil)
 }
 
 // cacheOptions keep the cache small: pods and nodes without what no planner

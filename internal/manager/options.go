@@ -49,6 +49,7 @@ type Options struct {
 	QPS                  float64
 	Burst                int
 
+	Shards   Shards
 	Webhooks Webhooks
 
 	// Record keeps, in memory, why every fleet was reconciled and what was
@@ -91,6 +92,7 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	fs.StringVar(&namespaces, "namespaces", "", "The namespaces to watch, separated by commas. Empty means all.")
 	fs.BoolVar(&o.Record, "record", true,
 		"Keep in memory, within 64 MiB, why every fleet was reconciled, what was decided and what was written.")
+	o.Shards.bindFlags(fs)
 	o.Explain.bindFlags(fs)
 	o.Webhooks.bindFlags(fs)
 	o.Zap.BindFlags(fs)
@@ -131,7 +133,7 @@ func (o *Options) validate() error {
 	if o.QPS > 0 && o.Burst < 1 {
 		errs = append(errs, fmt.Errorf("--kube-api-burst is %d: it must be at least 1", o.Burst))
 	}
-	errs = append(errs, checkControllers(o.Controllers), o.Webhooks.validate(), o.Explain.validate(o))
+	errs = append(errs, checkControllers(o.Controllers), o.Webhooks.validate(), o.Explain.validate(o), o.Shards.validate(o))
 	for _, name := range o.Namespaces {
 		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 			errs = append(errs, fmt.Errorf("--namespaces: %q is not a namespace name: %s", name, problems[0]))

@@ -35,6 +35,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -46,6 +47,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/controller/helloworld"
 	"github.com/mycompany/pod-operator/internal/controller/imoocpod"
 	"github.com/mycompany/pod-operator/internal/controller/podmanager"
+	"github.com/mycompany/pod-operator/internal/observe"
 	webhookapps "github.com/mycompany/pod-operator/internal/webhook/apps"
 	webhookappsv1 "github.com/mycompany/pod-operator/internal/webhook/apps/v1"
 	webhookappsv1alpha1 "github.com/mycompany/pod-operator/internal/webhook/apps/v1alpha1"
@@ -225,7 +227,11 @@ func addWebhooks(mgr ctrl.Manager, s *webhookServer, o Options) error {
 // take off. v1alpha1 is guarded in any case, because it is converted in any
 // case.
 func addAdmission(mgr ctrl.Manager, o Options) error {
-	inspector, err := preflight.New(mgr.GetConfig(), mgr.GetClient(), mgr.GetAPIReader(), clock.RealClock{})
+	reader := client.Reader(mgr.GetClient())
+	if o.Shards.Count > 0 { // no replica has a cache of everything
+		reader = observe.Indexed(mgr.GetAPIReader(), appsv1.LabelName)
+	}
+	inspector, err := preflight.New(mgr.GetConfig(), reader, mgr.GetAPIReader(), clock.RealClock{})
 	if err != nil {
 		return err
 	}
@@ -236,7 +242,7 @@ func addAdmission(mgr ctrl.Manager, o Options) error {
 		switch k.gvk {
 		case podmanager.GVK:
 			scale.Kinds[appsv1.Resource("podmanagers")] = webhookappsv1.Scale(inspector)
-			errs = append(errs, webhookappsv1.SetupWithManager(mgr, inspector, scope))
+			errs = append(errs, webhookappsv1.SetupWithManager(mgr, inspector, scope, o.Shards.Count))
 		case imoocpod.GVK:
 			scale.Kinds[batchv1alpha1.Resource("imoocpods")] = webhookbatchv1alpha1.Scale(inspector)
 			errs = append(errs, webhookbatchv1alpha1.SetupWithManager(mgr, inspector, scope))

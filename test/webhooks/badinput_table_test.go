@@ -192,7 +192,7 @@ func badInputs() map[string]badInput {
 		// Reserved labels, and fields that contradict each other.
 		"a reserved label": {
 			gvk: podManager, spec: `{image: nginx, template: {metadata: {labels: {podmanager: mine}}}}`,
-			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.template: Invalid value: the labels podmanager, podmanager-uid, apps.mycompany.com/revision, apps.mycompany.com/slot, apps.mycompany.com/delete and apps.mycompany.com/wanted are set by the operator: leave them out of template.metadata.labels`,
+			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.template: Invalid value: the labels podmanager, podmanager-uid, apps.mycompany.com/revision, apps.mycompany.com/slot, apps.mycompany.com/delete, apps.mycompany.com/wanted and apps.mycompany.com/shard are set by the operator: leave them out of template.metadata.labels`,
 		},
 		"image without a container app": {
 			gvk: podManager, spec: `{image: nginx, template: {spec: {containers: [{name: web, image: nginx}]}}}`,

@@ -69,7 +69,7 @@ type PodManagerSpec struct {
 	Image string `json:"image,omitempty"`
 
 	// Template is the pod to make: metadata and spec as in a Deployment. The labels podmanager, podmanager-uid and those under apps.mycompany.com are reserved for the operator.
-	// +kubebuilder:validation:XValidation:rule="!has(self.metadata) || !has(self.metadata.labels) || !['podmanager', 'podmanager-uid', 'apps.mycompany.com/revision', 'apps.mycompany.com/slot', 'apps.mycompany.com/delete', 'apps.mycompany.com/wanted'].exists(l, l in self.metadata.labels)",message="the labels podmanager, podmanager-uid, apps.mycompany.com/revision, apps.mycompany.com/slot, apps.mycompany.com/delete and apps.mycompany.com/wanted are set by the operator: leave them out of template.metadata.labels"
+	// +kubebuilder:validation:XValidation:rule="!has(self.metadata) || !has(self.metadata.labels) || !['podmanager', 'podmanager-uid', 'apps.mycompany.com/revision', 'apps.mycompany.com/slot', 'apps.mycompany.com/delete', 'apps.mycompany.com/wanted', 'apps.mycompany.com/shard'].exists(l, l in self.metadata.labels)",message="the labels podmanager, podmanager-uid, apps.mycompany.com/revision, apps.mycompany.com/slot, apps.mycompany.com/delete, apps.mycompany.com/wanted and apps.mycompany.com/shard are set by the operator: leave them out of template.metadata.labels"
 	// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.restartPolicy) || self.spec.restartPolicy == 'Always'",message="restartPolicy must be Always: a PodManager keeps its pods running"
 	// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.activeDeadlineSeconds)",message="activeDeadlineSeconds ends pods that a PodManager has to keep running: leave it out"
 	// +optional

@@ -45,6 +45,10 @@ const (
 	// would do to it. It tells whoever holds the pod that it is time.
 	LabelWanted = "apps.mycompany.com/wanted"
 
+	// LabelShard is on PodManagers, and on their pods, revisions and volume
+	// claims, where the operator runs with shards: which of them they are in.
+	LabelShard = "apps.mycompany.com/shard"
+
 	// AnnotationPin on a PodManager keeps its pods on a stored revision,
 	// given by name or number, whatever the template says.
 	AnnotationPin = "apps.mycompany.com/pin-revision"
@@ -82,7 +86,7 @@ const (
 
 // ReservedLabels are the labels that a template must not set.
 func ReservedLabels() []string {
-	return []string{LabelName, LabelUID, LabelRevision, LabelSlot, LabelDelete, LabelWanted}
+	return []string{LabelName, LabelUID, LabelRevision, LabelSlot, LabelDelete, LabelWanted, LabelShard}
 }
 
 // Condition types of a PodManager.

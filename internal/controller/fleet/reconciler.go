@@ -80,6 +80,7 @@ type Reconciler struct {
 	recorder recorder.EventRecorder
 	metrics  *Metrics
 	clock    clock.PassiveClock
+	mine     func(client.Object) bool
 }
 
 // Parts is what a Reconciler is made of.
@@ -92,6 +93,9 @@ type Parts struct {
 	Recorder recorder.EventRecorder
 	Metrics  *Metrics
 	Clock    clock.PassiveClock
+	// Mine tells whether an owner is this reconciler's to work on; nil means
+	// that all are.
+	Mine func(owner client.Object) bool
 }
 
 // New makes the Reconciler of a kind.
@@ -104,6 +108,7 @@ func New(kind Kind, p Parts) *Reconciler {
 		recorder: p.Recorder,
 		metrics:  p.Metrics,
 		clock:    p.Clock,
+		mine:     p.Mine,
 	}
 	r.status = newStatusWriter(p.Client, p.Ledger, kind, r.send)
 	return r
@@ -116,6 +121,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.cache.Get(ctx, req.NamespacedName, owner); err != nil {
 		r.metrics.forget(r.kind.Name(), req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if r.mine != nil && !r.mine(owner) {
+		return ctrl.Result{}, nil
 	}
 	fleet := r.kind.Fleet(owner)
 	fleet.Status = r.status.memory(owner)
@@ -141,7 +149,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: soonest(decision.NextLook, later, retryRefused(outcomes))}, nil
+	return ctrl.Result{RequeueAfter: soonest(decision.NextLook, later, retry(outcomes))}, nil
 }
 
 // target is what apply needs to know of a fleet.
@@ -201,8 +209,9 @@ func (r *Reconciler) log(ctx context.Context, outcomes []plan.Outcome) {
 				"reason", o.Action.Why.Reason, "rule", o.Action.Why.Rule, "why", o.Action.Why.Message)
 		case plan.Refused:
 			logger.Info("Refused", "verb", o.Action.Verb, "pod", o.Action.Pod, "cause", o.Cause, "message", o.Message)
-		case plan.Failed, plan.Skipped:
-			// A failure is returned as an error and logged there.
+		case plan.Failed, plan.Skipped, plan.Outdated:
+			// A failure is returned as an error and logged there; what came
+			// too late is tried again.
 		}
 	}
 }
@@ -237,17 +246,21 @@ const (
 // soonRefusals are causes that change often and by themselves.
 var soonRefusals = []string{appsv1.ReasonQuotaExceeded, appsv1.BlockedByDisruptionBudget}
 
-func retryRefused(outcomes []plan.Outcome) time.Duration {
+// retry is when to try again what did not work, without an event that says so.
+// An outdated write waits for the cache, as a stale look does.
+func retry(outcomes []plan.Outcome) time.Duration {
+	var wait time.Duration
 	for i := range outcomes {
-		if outcomes[i].Result != plan.Refused {
-			continue
+		switch o := &outcomes[i]; {
+		case o.Result == plan.Outdated:
+			return staleRetry
+		case o.Result == plan.Refused && slices.Contains(soonRefusals, o.Cause):
+			wait = soonest(wait, retryQuota)
+		case o.Result == plan.Refused:
+			wait = soonest(wait, retryRefusal)
 		}
-		if slices.Contains(soonRefusals, outcomes[i].Cause) {
-			return retryQuota
-		}
-		return retryRefusal
 	}
-	return 0
+	return wait
 }
 
 // soonest is the smallest wait that is set.

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package metapatch is a mutating webhook that changes an object's finalizers
-// and annotations and nothing else.
+// Package metapatch is a mutating webhook that changes an object's finalizers,
+// labels and annotations and nothing else.
 //
 // A webhook that decodes an object into its Go type and encodes it again
 // rewrites what it never meant to touch: 1000m becomes 1, and fields of a newer
@@ -64,6 +64,9 @@ func (edit Edit) Handle(_ context.Context, req admission.Request) admission.Resp
 	var patches []jsonpatch.Operation
 	if !slices.Equal(before.Finalizers, object.Finalizers) {
 		patches = append(patches, replace("finalizers", object.Finalizers, len(object.Finalizers)))
+	}
+	if !maps.Equal(before.Labels, object.Labels) {
+		patches = append(patches, replace("labels", object.Labels, len(object.Labels)))
 	}
 	if !maps.Equal(before.Annotations, object.Annotations) {
 		patches = append(patches, replace("annotations", object.Annotations, len(object.Annotations)))

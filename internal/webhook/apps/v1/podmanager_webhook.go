@@ -41,6 +41,7 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/api/apps/v1alpha1"
 	"github.com/mycompany/pod-operator/internal/controller/podmanager"
+	"github.com/mycompany/pod-operator/internal/shard"
 	"github.com/mycompany/pod-operator/internal/webhook/metapatch"
 	"github.com/mycompany/pod-operator/internal/webhook/preflight"
 )
@@ -48,10 +49,13 @@ import (
 // DefaultPath is where the mutating webhook is.
 const DefaultPath = "/mutate-apps-mycompany-com-v1-podmanager"
 
-// SetupWithManager registers the webhooks.
-func SetupWithManager(mgr ctrl.Manager, inspector *preflight.Inspector, scope preflight.Scope) error {
+// SetupWithManager registers the webhooks. Shards is how many there are, or 0.
+func SetupWithManager(mgr ctrl.Manager, inspector *preflight.Inspector, scope preflight.Scope, shards int) error {
 	prepare := func(metadata, old *metav1.ObjectMeta) error {
 		prepare(scope, metadata, old)
+		if shards > 0 && scope.Has(metadata.Namespace) {
+			keepShard(shards, metadata, old)
+		}
 		return nil
 	}
 	mgr.GetWebhookServer().Register(DefaultPath, &admission.Webhook{Handler: metapatch.Edit(prepare)})
@@ -123,6 +127,25 @@ func prepare(scope preflight.Scope, metadata, old *metav1.ObjectMeta) {
 		metadata.Finalizers = append(metadata.Finalizers, appsv1.Finalizer)
 	}
 	delete(metadata.Annotations, v1alpha1.AnnotationKept)
+}
+
+// keepShard gives a new object the label of its shard, and keeps an edit from
+// changing it. An old object without the label is left without it: it gets it
+// after its pods, or whoever works on that shard would not see them.
+func keepShard(shards int, metadata, old *metav1.ObjectMeta) {
+	want := strconv.Itoa(shard.Of(metadata.Namespace, metadata.Name, shards))
+	if metadata.Labels[appsv1.LabelShard] == want {
+		return
+	}
+	if old != nil {
+		kept, has := old.Labels[appsv1.LabelShard]
+		if !has {
+			delete(metadata.Labels, appsv1.LabelShard)
+			return
+		}
+		want = kept
+	}
+	metav1.SetMetaDataLabel(metadata, appsv1.LabelShard, want)
 }
 
 var imageField = regexp.MustCompile(`^spec\.containers\[([0-9]+)\]\.image$`)

@@ -82,3 +82,32 @@ func TestTheFinalizerIsForWatchedNamespaces(t *testing.T) {
 		})
 	}
 }
+
+func TestKeepShard(t *testing.T) {
+	label := func(value string) map[string]string { return map[string]string{appsv1.LabelShard: value} }
+	const right = "27" // of default/web, among 32
+	tests := map[string]struct {
+		has  map[string]string
+		old  *metav1.ObjectMeta
+		want map[string]string
+	}{
+		"a new object":                              {want: label(right)},
+		"a new object that brings a wrong one":      {has: label("3"), want: label(right)},
+		"an edit that takes it off":                 {old: &metav1.ObjectMeta{Labels: label(right)}, want: label(right)},
+		"an edit that changes it":                   {has: label("3"), old: &metav1.ObjectMeta{Labels: label(right)}, want: label(right)},
+		"an edit that puts it right":                {has: label(right), old: &metav1.ObjectMeta{Labels: label("3")}, want: label(right)},
+		"an edit of an old object without":          {old: &metav1.ObjectMeta{}},
+		"an edit that gives an old object any":      {has: label("3"), old: &metav1.ObjectMeta{}, want: map[string]string{}},
+		"an edit that gives an old object its own":  {has: label(right), old: &metav1.ObjectMeta{}, want: label(right)},
+		"an edit while the number of shards shifts": {old: &metav1.ObjectMeta{Labels: label("3")}, want: label("3")},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			metadata := &metav1.ObjectMeta{Namespace: "default", Name: "web", Labels: tt.has}
+			keepShard(32, metadata, tt.old)
+			if diff := cmp.Diff(tt.want, metadata.Labels); diff != "" {
+				t.Errorf("labels (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
