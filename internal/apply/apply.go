@@ -21,9 +21,10 @@ limitations under the License.
 // Actions run in the order of their verbs. Deletes of one pass run side by
 // side. Creates start slowly, in batches of 1, 2, 4 and so on, each twice the
 // last as long as all went well: a template that the API server refuses costs
-// one request and not a thousand. Every delete carries the pod's UID and every
-// patch the UID too; what depends on the very state that was read carries the
-// resourceVersion. Before the first adoption the owner is read live, because
+// one request and not a thousand. Every delete carries the pod's UID; every
+// patch carries the UID and the resourceVersion, so that it never reaches a pod
+// that was asked to go meanwhile. One that comes too late is tried again at the
+// next look. Before the first adoption the owner is read live, because
 // the cache may not know yet that it is being deleted.
 package apply
 
@@ -31,6 +32,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -87,7 +89,7 @@ func New(writer client.Client, live client.Reader, ledger Ledger, clock clock.Pa
 // and is worth trying again; what was refused for good is in the outcomes
 // only.
 func (a *Applier) Apply(ctx context.Context, target Target, actions []plan.Action) ([]plan.Outcome, error) {
-	run := &run{Applier: a, target: target}
+	run := &run{Applier: a, target: target, versions: map[types.UID]string{}}
 	outcomes := make([]plan.Outcome, 0, len(actions))
 	failed := false
 	for start := 0; start < len(actions); {
@@ -139,6 +141,9 @@ type run struct {
 	target Target
 	// err is the first failure that is worth trying again.
 	err error
+	// versions are those of the pods that this run has changed.
+	mu       sync.Mutex
+	versions map[types.UID]string
 	// ownerChecked: the owner was read live and may adopt.
 	ownerChecked bool
 }

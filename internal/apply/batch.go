@@ -104,6 +104,8 @@ func outcome(action plan.Action, err error) plan.Outcome {
 		o.Result, o.Cause = plan.Refused, appsv1.BlockedByDisruptionBudget
 	case action.Verb == plan.ResizePod && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)):
 		o.Result, o.Cause = plan.Refused, appsv1.WhyResizeInfeasible
+	case apierrors.IsConflict(err) && patches(action.Verb):
+		o.Result = plan.Outdated
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonNamespaceTerminating
 	case action.Verb != plan.CreatePod && action.Verb != plan.CreateClaim:
@@ -112,8 +114,23 @@ func outcome(action plan.Action, err error) plan.Outcome {
 		// moment later it says yes or no.
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonQuotaExceeded
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), noWebhook(err):
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonPodsRefused
 	}
 	return o
+}
+
+// noWebhook: an admission webhook that has to be asked does not answer. That is
+// no passing trouble of the API server, and its name is what the user needs.
+func noWebhook(err error) bool {
+	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
+}
+
+// patches are the verbs that change a pod in place.
+func patches(verb plan.Verb) bool {
+	switch verb {
+	case plan.OpenGate, plan.ShutGate, plan.ResizePod, plan.UpdatePod, plan.TellHolder:
+		return true
+	}
+	return false
 }

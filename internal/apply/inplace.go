@@ -38,9 +38,10 @@ import (
 )
 
 // podPatch is a strategic merge patch of a pod: containers and conditions are
-// merged by name and type. The UID makes it fail on a successor of the pod
-// that was meant. It sets whole values and never depends on the old ones, so
-// it needs no resourceVersion and does not lose to the kubelet's own writes.
+// merged by name and type. The UID makes it fail on a successor of the pod that
+// was meant, and the resourceVersion on a pod that was changed since, above all
+// on one that was asked to go: a patch that meets a pod in the moment of its
+// end makes the API server delete by name, and its successor has that name.
 type podPatch struct {
 	Metadata patchMeta    `json:"metadata"`
 	Spec     *patchSpec   `json:"spec,omitempty"`
@@ -48,9 +49,10 @@ type podPatch struct {
 }
 
 type patchMeta struct {
-	UID         types.UID          `json:"uid"`
-	Labels      map[string]*string `json:"labels,omitempty"`
-	Annotations map[string]*string `json:"annotations,omitempty"`
+	UID             types.UID          `json:"uid"`
+	ResourceVersion string             `json:"resourceVersion,omitempty"`
+	Labels          map[string]*string `json:"labels,omitempty"`
+	Annotations     map[string]*string `json:"annotations,omitempty"`
 }
 
 type patchSpec struct {
@@ -70,7 +72,7 @@ type patchStatus struct {
 
 // send patches a pod, or one of its subresources.
 func (r *run) send(ctx context.Context, action plan.Action, subresource string, body podPatch) error {
-	body.Metadata.UID = action.UID
+	body.Metadata.UID, body.Metadata.ResourceVersion = action.UID, r.version(action)
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return fmt.Errorf("encode the patch of pod %s: %w", action.Pod, err)
@@ -85,8 +87,26 @@ func (r *run) send(ctx context.Context, action plan.Action, subresource string, 
 	if err != nil {
 		return fmt.Errorf("%s %s/%s: %w", action.Verb, r.target.Ref.Namespace, action.Pod, err)
 	}
+	r.wrote(pod)
 	r.ledger.Wrote(r.target.Ref.UID, pod)
 	return nil
+}
+
+// version is the version of the pod that an action is right for: the one that
+// was read, or the one that an earlier action of this run left.
+func (r *run) version(action plan.Action) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if version, ok := r.versions[action.UID]; ok {
+		return version
+	}
+	return action.ResourceVersion
+}
+
+func (r *run) wrote(pod *corev1.Pod) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.versions[pod.UID] = pod.ResourceVersion
 }
 
 // setGate writes the condition that our readiness gate asks for.

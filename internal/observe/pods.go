@@ -119,17 +119,16 @@ func describePod(desired *plan.Desired, pod *corev1.Pod, membership plan.Members
 		Node:            pod.Spec.NodeName,
 		DeleteRequested: pod.Labels[appsv1.LabelDelete] == "true",
 	}
-	if hold, ok := pod.Labels[appsv1.LabelHoldDelete]; ok {
-		p.HoldDelete = &hold
-	}
-	if hold, ok := pod.Labels[appsv1.LabelHoldUpdate]; ok {
-		p.HoldUpdate = &hold
-	}
+	p.HoldDelete = holder(pod, appsv1.LabelHoldDelete)
+	p.HoldUpdate = holder(pod, appsv1.LabelHoldUpdate)
 	p.Wanted = pod.Labels[appsv1.LabelWanted]
 	p.Surge = pod.Annotations[appsv1.AnnotationSurge] == "true"
 	if pod.DeletionTimestamp != nil {
 		grace := time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
 		p.DeletedAt = pod.DeletionTimestamp.Add(-grace)
+		if len(pod.Finalizers) > 0 {
+			p.KeptBy = pod.Finalizers[0]
+		}
 	}
 	describeConditions(&p, pod)
 	describeContainers(&p, pod)
@@ -141,6 +140,18 @@ func describePod(desired *plan.Desired, pod *corev1.Pod, membership plan.Members
 		p.FailedAt = endedAt(pod)
 	}
 	return p
+}
+
+// holder says who holds a pod: a label tells it by its value, a finalizer of
+// the same name by being there.
+func holder(pod *corev1.Pod, name string) *string {
+	if value, ok := pod.Labels[name]; ok {
+		return &value
+	}
+	if slices.Contains(pod.Finalizers, name) {
+		return &name
+	}
+	return nil
 }
 
 func describeConditions(p *plan.Pod, pod *corev1.Pod) {

@@ -95,7 +95,7 @@ func TestDescribePod(t *testing.T) {
 		Name: "web-3", UID: "uid", ResourceVersion: "7", Membership: plan.Member, Slot: 3, Revision: "web-abc", Created: time.Unix(1, 0),
 		Phase: corev1.PodFailed, Reason: "Evicted", Ready: true, ReadySince: time.Unix(5, 0), FailedAt: time.Unix(7, 0),
 		Restarts: 7, Waiting: "CrashLoopBackOff", Terminating: true, DeletedAt: time.Unix(10, 0), Node: "n", DeletionCost: -5,
-		DeleteRequested: true, HoldDelete: ptr.To("backup"), HoldUpdate: ptr.To(""), Wanted: "delete", Surge: true,
+		DeleteRequested: true, HoldDelete: ptr.To("backup"), HoldUpdate: ptr.To(""), Wanted: "delete", KeptBy: "example.com/hold", Surge: true,
 		Gate: plan.GateShut, Resize: plan.ResizeInfeasible, ResizeSince: time.Unix(7, 0),
 		Containers: []plan.ContainerMark{
 			{Name: "app", ContainerID: "new", ImageID: "sha-new", Image: "app:2"},
@@ -255,5 +255,23 @@ func TestAnEditedNoteIsNoNote(t *testing.T) {
 	pod.Annotations[appsv1.AnnotationInPlace] = "{"
 	if got := describePod(ordinals(), pod, plan.Member); got.Changing {
 		t.Error("the pod waits for a change that nobody wrote down")
+	}
+}
+
+// A hold is a label, or a finalizer of the same name; what keeps a pod that was
+// asked to go is named.
+func TestWhoHoldsAPod(t *testing.T) {
+	finalizers := metav1.ObjectMeta{Finalizers: []string{"example.com/other", appsv1.LabelHoldUpdate}}
+	got := describePod(ordinals(), &corev1.Pod{ObjectMeta: finalizers}, plan.Member)
+	if got.HoldDelete != nil || got.HoldUpdate == nil || *got.HoldUpdate != appsv1.LabelHoldUpdate || got.KeptBy != "" {
+		t.Errorf("with a finalizer it is held from delete by %v, from update by %v, kept by %q", got.HoldDelete, got.HoldUpdate, got.KeptBy)
+	}
+	finalizers.DeletionTimestamp = ptr.To(metav1.Now())
+	if got := describePod(ordinals(), &corev1.Pod{ObjectMeta: finalizers}, plan.Member); got.KeptBy != "example.com/other" {
+		t.Errorf("a terminating pod is kept by %q", got.KeptBy)
+	}
+	both := metav1.ObjectMeta{Finalizers: []string{appsv1.LabelHoldDelete}, Labels: map[string]string{appsv1.LabelHoldDelete: "backup"}}
+	if got := describePod(ordinals(), &corev1.Pod{ObjectMeta: both}, plan.Member); got.HoldDelete == nil || *got.HoldDelete != "backup" {
+		t.Errorf("the label's value says more than the finalizer: %v", got.HoldDelete)
 	}
 }

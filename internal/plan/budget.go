@@ -21,6 +21,8 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
@@ -149,7 +151,9 @@ func (s *scene) moveOne(p *stalePod) bool {
 		s.takeOutOfService(p)
 		return true
 	}
-	action := Action{Verb: ResizePod, Pod: p.Name, UID: p.UID, Slot: p.Slot, From: p.Revision, Revision: p.goal}
+	action := Action{
+		Verb: ResizePod, Pod: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, Slot: p.Slot, From: p.Revision, Revision: p.goal,
+	}
 	if len(p.change.Resize) > 0 {
 		s.act(action, p.reason, p.because, numbers)
 	}
@@ -172,8 +176,9 @@ func (s *scene) takeOutOfService(p *stalePod) {
 		})
 		return
 	}
-	s.act(Action{Verb: ShutGate, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision},
-		appsv1.WhyOutOfService, p.because, nil)
+	s.act(Action{
+		Verb: ShutGate, Pod: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, Slot: p.Slot, Revision: p.Revision,
+	}, appsv1.WhyOutOfService, p.because, nil)
 }
 
 func (s *scene) recreate(p *stalePod, numbers map[string]int64) bool {
@@ -186,14 +191,17 @@ func (s *scene) recreate(p *stalePod, numbers map[string]int64) bool {
 
 // openGates puts pods in service that carry our gate and are not about to
 // change: new ones, those whose change is done, and those whose change was
-// called off or is held.
+// called off or is held. A new one has time until it runs: before that the
+// scheduler and the kubelet write to it, too.
 func openGates(s *scene) bool {
 	for _, p := range s.staying() {
-		if p.Gate != GateUnset && p.Gate != GateShut || p.Changing || s.changing[p.Name] || p.Membership == Orphan {
+		if p.Gate != GateUnset && p.Gate != GateShut || p.Changing || s.changing[p.Name] || p.Membership == Orphan ||
+			p.Phase != corev1.PodRunning {
 			continue
 		}
-		s.act(Action{Verb: OpenGate, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision},
-			appsv1.WhyInService, "nothing is to be changed in place", nil)
+		s.act(Action{
+			Verb: OpenGate, Pod: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, Slot: p.Slot, Revision: p.Revision,
+		}, appsv1.WhyInService, "nothing is to be changed in place", nil)
 	}
 	return false
 }

@@ -172,6 +172,9 @@ func TestGatesOpenUnlessAChangeIsAboutToHappen(t *testing.T) {
 			given: aFleet(1, unset(ordinal(0).unready())),
 			want:  []string{"OpenGate web-0 InService"},
 		},
+		"one that does not run yet has time": {
+			given: aFleet(1, unset(ordinal(0).pending())),
+		},
 		"an old one that serves is taken out of service first": {
 			given: inPlace(aFleet(1, func() podBuilder { b := old; b.p.Gate = GateOpen; return b }())),
 			want:  []string{"ShutGate web-0 OutOfService"},

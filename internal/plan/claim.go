@@ -22,6 +22,9 @@ import appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 // out of the fleet on purpose, to look at them.
 func release(s *scene) bool {
 	for _, p := range s.drifted {
+		if !s.room(ReleasePod, p) {
+			break
+		}
 		s.act(Action{Verb: ReleasePod, Pod: p.Name, UID: p.UID, Slot: p.Slot, ResourceVersion: p.ResourceVersion},
 			appsv1.WhyLabelsEdited, "the pod's labels no longer match "+s.desired.Selector, nil)
 	}
@@ -32,7 +35,7 @@ func release(s *scene) bool {
 func adopt(s *scene) bool {
 	for _, bucket := range [][]*Pod{s.live, s.failed, s.lost} {
 		for _, p := range bucket {
-			if p.Membership != Orphan {
+			if p.Membership != Orphan || !s.room(AdoptPod, p) {
 				continue
 			}
 			s.act(Action{

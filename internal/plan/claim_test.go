@@ -111,6 +111,20 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// An orphan above replicas is taken in to be deleted, and at no time counted.
+func TestAnOrphanAboveReplicasIsNeverCounted(t *testing.T) {
+	m := newModel(aFleet(1, ordinal(0), ordinal(3).orphan()))
+	for range 3 {
+		m.step(time.Second)
+		if n := m.status.CurrentReplicas; n != 1 {
+			t.Errorf("the status counts %d live pods, want 1", n)
+		}
+	}
+	if len(m.pods) != 1 {
+		t.Errorf("%d pods are left, want 1", len(m.pods))
+	}
+}
+
 // What is claimed or let go may have changed since it was read, so the writes
 // hold only for the very pod that was seen.
 func TestClaimsCarryPreconditions(t *testing.T) {

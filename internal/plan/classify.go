@@ -136,6 +136,12 @@ func (s *scene) adopts(p *Pod) bool {
 	return s.desired.Deletion == DeletionNone && (!s.ordinal() || p.Slot != NoSlot)
 }
 
+// excess: an orphan beyond the ordinals that are asked for. It is taken in only
+// to be deleted as a member, and never counts as one of the fleet's live pods.
+func (s *scene) excess(p *Pod) bool {
+	return p.Membership == Orphan && s.ordinal() && !s.inBase(p.Slot)
+}
+
 func (s *scene) ordinal() bool { return s.desired.Identity == appsv1.IdentityOrdinal }
 
 // act appends an action with its why.
@@ -187,7 +193,11 @@ func (s *scene) staying() []*Pod {
 func (s *scene) conclude() Decision {
 	d := &s.decision
 	d.Live = make([]LivePod, 0, len(s.live))
+	s.listKept()
 	for _, p := range s.live {
+		if s.excess(p) {
+			continue
+		}
 		d.Live = append(d.Live, LivePod{
 			Name: p.Name, Ready: p.Ready, Updated: p.Revision == d.UpdateRevision, Available: s.available(p),
 		})

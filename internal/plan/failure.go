@@ -185,9 +185,17 @@ func (s *scene) blockOnBackoff(p *Pod, retry time.Time) {
 	s.onBackoff++
 	s.block(Blocked{
 		Verb: CreatePod, Pod: p.Name, Slot: p.Slot, By: appsv1.BlockedByBackoff, Until: retry,
-		Message: fmt.Sprintf("pods of revision %s failed %s in a row",
-			p.Revision, count(int(s.decision.Failures.Count), "time")),
+		Message: fmt.Sprintf("pods of revision %s failed %s in a row, the last: %s",
+			p.Revision, count(int(s.decision.Failures.Count), "time"), lastWords(p)),
 	})
+}
+
+// lastWords are a failed pod's name and reason.
+func lastWords(p *Pod) string {
+	if p.Reason == "" {
+		return p.Name
+	}
+	return p.Name + ", " + p.Reason
 }
 
 // failedWhy names only the pod's reason: its message is the program's own

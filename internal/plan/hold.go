@@ -18,6 +18,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -30,8 +31,8 @@ const (
 	wantUpdate = "update"
 )
 
-// held tells whether an outside controller keeps us from doing something to a
-// pod. If so the holder is told, by a label on the pod, that it is time, and
+// held tells whether an outside controller, by a label or a finalizer, keeps us
+// from doing something to a pod. If so the holder is told, by a label on the pod, that it is time, and
 // the status lists the pod with how long it has been held.
 func (s *scene) held(p *Pod, want string) bool {
 	holder := p.HoldDelete
@@ -46,7 +47,7 @@ func (s *scene) held(p *Pod, want string) bool {
 	}
 	s.wanted[p.Name] = true
 	if p.Wanted != want {
-		s.tellHolder(p, want, "the pod is held by label, and its holder is told what is wanted")
+		s.tellHolder(p, want, "the pod is held, and its holder is told what is wanted")
 	}
 	since := metav1.NewTime(s.now)
 	for _, h := range s.observed.Status.Held {
@@ -54,23 +55,39 @@ func (s *scene) held(p *Pod, want string) bool {
 			since = h.Since
 		}
 	}
-	if len(s.decision.Held) < appsv1.MaxStatusPods {
-		s.decision.Held = append(s.decision.Held, appsv1.HeldPod{Pod: p.Name, From: want, By: *holder, Since: since})
-	}
+	s.list(appsv1.HeldPod{Pod: p.Name, From: want, By: *holder, Since: since})
 	verb := DeletePod
 	if want == wantUpdate {
 		verb = UpdatePod
 	}
 	s.block(Blocked{
 		Verb: verb, Pod: p.Name, Slot: p.Slot, By: appsv1.BlockedByHold, Count: 1,
-		Message: "the pod is held back by its label hold.apps.mycompany.com/" + want,
+		Message: "the pod is held back by its label or finalizer hold.apps.mycompany.com/" + want,
 	})
 	return true
 }
 
 func (s *scene) tellHolder(p *Pod, want, message string) {
-	s.act(Action{Verb: TellHolder, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision, Wanted: want},
-		appsv1.WhyHeld, message, nil)
+	s.act(Action{
+		Verb: TellHolder, Pod: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, Slot: p.Slot, Revision: p.Revision, Wanted: want,
+	}, appsv1.WhyHeld, message, nil)
+}
+
+func (s *scene) list(h appsv1.HeldPod) {
+	if len(s.decision.Held) < appsv1.MaxStatusPods {
+		s.decision.Held = append(s.decision.Held, h)
+	}
+}
+
+// listKept lists the pods that were asked to go and that somebody's finalizer
+// keeps: with ordinals their successors wait for whoever that is.
+func (s *scene) listKept() {
+	for _, p := range s.terminating {
+		if p.KeptBy != "" {
+			s.list(appsv1.HeldPod{Pod: p.Name, From: wantDelete, By: p.KeptBy, Since: metav1.NewTime(p.DeletedAt)})
+		}
+	}
+	slices.SortFunc(s.decision.Held, func(a, b appsv1.HeldPod) int { return strings.Compare(a.Pod, b.Pod) })
 }
 
 // releaseHolders tells the holders of pods that may stay after all.
@@ -80,11 +97,5 @@ func releaseHolders(s *scene) bool {
 			s.tellHolder(p, "", "nothing is wanted of the pod any more")
 		}
 	}
-	slices.SortFunc(s.decision.Held, func(a, b appsv1.HeldPod) int {
-		if a.Pod < b.Pod {
-			return -1
-		}
-		return 1
-	})
 	return false
 }

@@ -93,6 +93,15 @@ func TestHeldPods(t *testing.T) {
 			want:    []string{"DeletePod web-0 PodFailed"},
 			blocked: []string{"CreatePod web-0 Terminating"},
 		},
+		"one that somebody's finalizer keeps from its end is listed since it was asked to go": {
+			given: func() fleet {
+				kept := ordinal(0).terminating()
+				kept.p.KeptBy, kept.p.DeletedAt = "example.com/backup", ago(time.Hour)
+				return aFleet(1, kept)
+			}(),
+			blocked: []string{"CreatePod web-0 Terminating"},
+			held:    []appsv1.HeldPod{{Pod: "web-0", From: "delete", By: "example.com/backup", Since: metav1.NewTime(ago(time.Hour))}},
+		},
 		"a user's label is a wish like any other": {
 			given:   aFleet(1, ordinal(0).requested().holdDelete()),
 			want:    []string{"TellHolder web-0 Held"},

@@ -19,8 +19,8 @@ package plan
 import "time"
 
 const (
-	// maxPodsPerPass bounds how many pods one pass creates, deletes and lets
-	// go. A mistyped replicas can be taken back before the rest follows.
+	// maxPodsPerPass bounds how many pods one pass creates, deletes, takes in
+	// and lets go. A mistyped replicas can be taken back before the rest follows.
 	maxPodsPerPass = 500
 	// safetyLook is how long a fleet that is not at its goal goes without a
 	// look: nothing waits for an event that may have been missed.

@@ -127,7 +127,7 @@ func checkAllowed(t *rapid.T, f fleet, d Decision) {
 			t.Errorf("%s is deleted by force, and its node is there", a.Pod)
 		case p.Terminating && !a.Force:
 			t.Errorf("%s of %s, which terminates", a.Verb, a.Pod)
-		case (a.Verb == AdoptPod || a.Verb == ReleasePod || a.Verb == OrphanPod) && a.ResourceVersion != p.ResourceVersion:
+		case a.Verb != DeletePod && a.Verb != EvictPod && a.ResourceVersion != p.ResourceVersion:
 			t.Errorf("%s of %s without precondition", a.Verb, a.Pod)
 		case p.HoldDelete != nil && !a.Force && !p.dead() && (a.Verb == DeletePod || a.Verb == EvictPod):
 			t.Errorf("%s of %s, which is held", a.Verb, a.Pod)

@@ -42,6 +42,12 @@ type criterion struct {
 	compare func(a, b *victim) int
 }
 
+// What can be said of a victim's place.
+const (
+	inCrowdedZone = "its zone has more pods of this owner"
+	onCrowdedNode = "its node has more pods of this owner"
+)
+
 // victimOrder is the design's list, top to bottom.
 var victimOrder = []criterion{
 	{"its deletion was asked for by label", func(a, b *victim) int { return first(a.pod.DeleteRequested, b.pod.DeleteRequested) }},
@@ -50,8 +56,8 @@ var victimOrder = []criterion{
 	{"it is not ready", func(a, b *victim) int { return first(!a.pod.Ready, !b.pod.Ready) }},
 	{"it is on an old revision", func(a, b *victim) int { return first(a.stale, b.stale) }},
 	{"its deletion cost is lower", func(a, b *victim) int { return cmp.Compare(a.pod.DeletionCost, b.pod.DeletionCost) }},
-	{"its zone has more pods of this owner", func(a, b *victim) int { return cmp.Compare(b.zoneRank, a.zoneRank) }},
-	{"its node has more pods of this owner", func(a, b *victim) int { return cmp.Compare(b.nodeRank, a.nodeRank) }},
+	{inCrowdedZone, func(a, b *victim) int { return cmp.Compare(b.zoneRank, a.zoneRank) }},
+	{onCrowdedNode, func(a, b *victim) int { return cmp.Compare(b.nodeRank, a.nodeRank) }},
 	{"it became ready more recently", func(a, b *victim) int { return b.pod.ReadySince.Compare(a.pod.ReadySince) }},
 	{"it restarted more often", func(a, b *victim) int { return cmp.Compare(b.pod.Restarts, a.pod.Restarts) }},
 	{"it is newer", func(a, b *victim) int { return b.pod.Created.Compare(a.pod.Created) }},
@@ -81,7 +87,6 @@ func rankVictims(pods []*Pod, update string) []*victim {
 	slices.SortFunc(victims, order)
 	number(victims, func(v *victim) (string, *int) { return v.pod.Zone, &v.zoneRank })
 	slices.SortFunc(victims, order)
-	explain(victims)
 	return victims
 }
 
@@ -98,24 +103,73 @@ func number(victims []*victim, place func(*victim) (string, *int)) {
 	}
 }
 
-// explain names what set each victim apart from the pod that stays longest
-// after it: the last of the order.
-func explain(victims []*victim) {
-	if len(victims) == 0 {
+// explain names what set each victim apart from those that stay: the first
+// criterion that tells it from the pod that stays longest. Zone and node are
+// named only where they are the reason: where one that stays is in a zone, or
+// on a node, with fewer of the owner's pods.
+func explain(victims, staying []*victim) {
+	if len(staying) == 0 {
+		for _, v := range victims {
+			v.because = "all pods go"
+		}
 		return
 	}
-	last := victims[len(victims)-1]
-	for i := range victims {
-		for j := range victimOrder {
-			if victimOrder[j].compare(victims[i], last) != 0 {
-				victims[i].because = victimOrder[j].because
+	last := staying[len(staying)-1]
+	zones := leastCrowded(staying, func(v *victim) (string, int) { return v.pod.Zone, v.zoneRank })
+	nodes := leastCrowded(staying, func(v *victim) (string, int) { return v.pod.Node, v.nodeRank })
+	for _, v := range victims {
+		for i := range victimOrder {
+			c := &victimOrder[i]
+			sets := c.compare(v, last) < 0
+			switch c.because {
+			case inCrowdedZone:
+				sets = zones.fewerThan(v.pod.Zone, v.zoneRank)
+			case onCrowdedNode:
+				sets = nodes.fewerThan(v.pod.Node, v.nodeRank)
+			}
+			if sets {
+				v.because = c.because
 				break
 			}
 		}
-		if victims[i].because == "" {
-			victims[i].because = "all pods go"
+		if v.because == "" {
+			v.because = "another one is kept for the rollout"
 		}
 	}
+}
+
+// crowd is how many pods stay in a place, less one.
+type crowd struct {
+	place string
+	rank  int
+}
+
+// crowds are the two places with the fewest pods that stay: a victim is
+// compared with the first of them that is not its own.
+type crowds []crowd
+
+func leastCrowded(staying []*victim, place func(*victim) (string, int)) crowds {
+	top := map[string]int{}
+	for _, v := range staying {
+		if name, rank := place(v); name != "" {
+			top[name] = max(top[name], rank)
+		}
+	}
+	var list crowds
+	for name, rank := range top {
+		list = append(list, crowd{name, rank})
+	}
+	slices.SortFunc(list, func(a, b crowd) int { return cmp.Or(a.rank-b.rank, strings.Compare(a.place, b.place)) })
+	return list[:min(len(list), 2)]
+}
+
+func (c crowds) fewerThan(place string, rank int) bool {
+	for _, other := range c {
+		if place != "" && other.place != place {
+			return rank > other.rank
+		}
+	}
+	return false
 }
 
 func first(a, b bool) int {

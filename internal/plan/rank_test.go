@@ -95,6 +95,13 @@ func TestWhatSetsTheVictimApart(t *testing.T) {
 		"negative cost":      {[]podBuilder{same, aPod("b").cost(-1)}, "b: its deletion cost is lower"},
 		"crowded zone":       {[]podBuilder{aPod("a").zone("x").on("1"), aPod("b").zone("y").on("2"), aPod("c").zone("x").on("3")}, "c: its zone has more pods of this owner"},
 		"crowded node":       {[]podBuilder{aPod("a").on("x"), aPod("b").on("y"), aPod("c").on("x")}, "c: its node has more pods of this owner"},
+		"a node of one zone": {[]podBuilder{aPod("a").zone("z").on("x"), aPod("b").zone("z").on("y"), aPod("c").zone("z").on("x")}, "c: its node has more pods of this owner"},
+		"a node of equal zones": {
+			[]podBuilder{
+				aPod("a").zone("z").on("z1"), aPod("b").zone("z").on("z2"), aPod("c").zone("y").on("y1"), aPod("d").zone("y").on("y1"),
+			}, "d: its node has more pods of this owner",
+		},
+		"one place for all":  {[]podBuilder{aPod("a").zone("z"), aPod("b").zone("z").restarts(1)}, "b: it restarted more often"},
 		"ready recently":     {[]podBuilder{aPod("a").readyFor(2 * time.Hour).on("x"), aPod("b").on("y")}, "b: it became ready more recently"},
 		"restarts":           {[]podBuilder{aPod("a").on("x"), aPod("b").restarts(1).on("y")}, "b: it restarted more often"},
 		"newer":              {[]podBuilder{aPod("a").on("x"), aPod("b").created(time.Hour).on("y")}, "b: it is newer"},
@@ -181,10 +188,14 @@ func TestRankingIsTheSameInAnyOrder(t *testing.T) {
 				pointers[i] = &pods[i]
 			}
 			var names []string
-			for _, v := range rankVictims(pointers, newRev) {
+			victims := rankVictims(pointers, newRev)
+			for n := range victims {
+				explain(victims[:n], victims[n:])
+			}
+			for i, v := range victims {
 				names = append(names, v.pod.Name)
-				if v.because == "" {
-					t.Errorf("%s is ranked without a because", v.pod.Name)
+				if i < len(victims)-1 && v.because == "" {
+					t.Errorf("%s is given up without a because", v.pod.Name)
 				}
 			}
 			return names

@@ -41,6 +41,9 @@ const (
 	Refused Result = "Refused"
 	// Failed: it did not work this time.
 	Failed Result = "Failed"
+	// Outdated: the pod has changed since it was read, so the action may no
+	// longer be right; the next look decides anew.
+	Outdated Result = "Outdated"
 	// Skipped: an earlier action failed, so this one was not tried.
 	Skipped Result = "Skipped"
 )

@@ -73,9 +73,20 @@ func scaleDown(s *scene) bool {
 // give up, as long as the budget needs it.
 func (s *scene) victims(members []*Pod, surplus int) []*victim {
 	ranked := rankVictims(members, s.decision.UpdateRevision)
-	if s.decision.Rollout == nil {
-		return ranked[:surplus]
+	chosen := ranked[:surplus]
+	if s.decision.Rollout != nil {
+		chosen = s.sparing(ranked, surplus)
 	}
+	goes := make(map[*victim]bool, len(chosen))
+	for _, v := range chosen {
+		goes[v] = true
+	}
+	explain(chosen, slices.DeleteFunc(slices.Clone(ranked), func(v *victim) bool { return goes[v] }))
+	return chosen
+}
+
+// sparing chooses victims and spares the available pods that the budget needs.
+func (s *scene) sparing(ranked []*victim, surplus int) []*victim {
 	spare := s.newBudget(1).available
 	needed := func(v *victim) bool {
 		if !s.available(v.pod) {

@@ -323,6 +323,8 @@ func TestOnePassTouchesABoundedNumberOfPods(t *testing.T) {
 		"failed pods of ordinals":        {aFleet(600, many(func(i int) podBuilder { return ordinal(i).failed(0) })...), DeletePod},
 		"corpses of random names":        {aFleet(0, many(func(i int) podBuilder { return random(i).failed(0) })...).random().keeping(0), DeletePod},
 		"users' requests":                {aFleet(600, many(func(i int) podBuilder { return ordinal(i).requested() })...), DeletePod},
+		"orphans that are taken in":      {aFleet(600, many(func(i int) podBuilder { return ordinal(i).orphan() })...), AdoptPod},
+		"pods whose labels were edited":  {aFleet(0, many(func(i int) podBuilder { return ordinal(i).drifted() })...), ReleasePod},
 		"the pods of an owner that goes": {aFleet(600, many(ordinal)...).deleting(DeletionDelete), DeletePod},
 		"the pods it lets go":            {aFleet(600, many(ordinal)...).deleting(DeletionOrphan), OrphanPod},
 	} {

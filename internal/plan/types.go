@@ -204,12 +204,14 @@ type Pod struct {
 	// Surge: a rollout made the pod to stand in for others.
 	Surge bool `json:"surge,omitempty"`
 
-	// HoldDelete and HoldUpdate say who holds the pod back from what.
-	// Nil means that nobody does.
+	// HoldDelete and HoldUpdate say who holds the pod back from what: the
+	// value of the label, or the finalizer. Nil means that nobody does.
 	HoldDelete *string `json:"holdDelete,omitempty"`
 	HoldUpdate *string `json:"holdUpdate,omitempty"`
 	// Wanted is what whoever holds the pod was told we want.
 	Wanted string `json:"wanted,omitempty"`
+	// KeptBy is the finalizer that keeps a terminating pod.
+	KeptBy string `json:"keptBy,omitempty"`
 
 	Node         string    `json:"node,omitempty"`
 	Zone         string    `json:"zone,omitempty"`

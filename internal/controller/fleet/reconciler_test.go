@@ -271,3 +271,25 @@ func TestMetricsAreShared(t *testing.T) {
 		t.Errorf("the first sees %v skips", n)
 	}
 }
+
+// What did not work is tried again at a time that fits its cause, without an
+// event that says so.
+func TestWhenToTryAgain(t *testing.T) {
+	refused := func(cause string) plan.Outcome { return plan.Outcome{Result: plan.Refused, Cause: cause} }
+	for name, test := range map[string]struct {
+		outcomes []plan.Outcome
+		want     time.Duration
+	}{
+		"all is done":                   {[]plan.Outcome{{Result: plan.Done}, {Result: plan.Skipped}}, 0},
+		"refused":                       {[]plan.Outcome{refused(appsv1.ReasonPodsRefused)}, retryRefusal},
+		"a quota":                       {[]plan.Outcome{refused(appsv1.ReasonPodsRefused), refused(appsv1.ReasonQuotaExceeded)}, retryQuota},
+		"a budget":                      {[]plan.Outcome{refused(appsv1.BlockedByDisruptionBudget)}, retryQuota},
+		"the pod had changed meanwhile": {[]plan.Outcome{refused(appsv1.ReasonPodsRefused), {Result: plan.Outdated}}, staleRetry},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := retry(test.outcomes); got != test.want {
+				t.Errorf("in %s, want %s", got, test.want)
+			}
+		})
+	}
+}

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -42,6 +43,14 @@ import (
 	"github.com/mycompany/pod-operator/internal/controller/crdgate"
 	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/pkg/flightrecorder"
+)
+
+// How long a reconcile that failed waits: twice as long each time, and never
+// longer than a fleet goes without a look. What made it fail may be gone by
+// then, and nothing tells.
+const (
+	firstRetry = 5 * time.Millisecond
+	lastRetry  = 30 * time.Second
 )
 
 // Watched says how the pods of a kind lead back to their owner.
@@ -85,25 +94,58 @@ func (w Watched) reconciler(r reconcile.Reconciler) reconcile.Reconciler {
 // its generation and finalizers alone (our own status writes above all), pod
 // updates that touch nothing the planner reads, and every heartbeat of a node.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, ledger *observe.Ledger, w Watched) error {
-	if err := r.watchEnds(ctx, mgr, ledger, w); err != nil {
+	ears := r.Ears(w.Gate.Client(mgr.GetClient()), ledger, w)
+	if err := watchEnds(ctx, mgr, ears); err != nil {
 		return err
 	}
-	owners := ownerFinder{reader: w.Gate.Client(mgr.GetClient()), kind: r.kind, watched: w}
 	return builder.ControllerManagedBy(mgr).
 		Named(r.kind.Name()).
-		WatchesRawSource(w.Gate.Kind(w.hear(&handler.EnqueueRequestForObject{}), r.ownerChanged(ledger))).
-		Watches(&corev1.Pod{}, w.hear(owners.handlePods()), builder.WithPredicates(podChanged())).
-		Watches(&corev1.Node{}, w.hear(handler.EnqueueRequestsFromMapFunc(owners.ofNode)), builder.WithPredicates(nodeLost())).
+		WatchesRawSource(w.Gate.Kind(w.hear(ears.Owners), ears.OwnerChanged)).
+		Watches(&corev1.Pod{}, w.hear(ears.Pods), builder.WithPredicates(ears.PodChanged)).
+		Watches(&corev1.Node{}, w.hear(ears.Nodes), builder.WithPredicates(ears.NodeLost)).
 		WithOptions(w.controllerOptions(controller.Options{
 			MaxConcurrentReconciles: w.Workers,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 			LogConstructor:          w.Gate.LogConstructor(mgr.GetLogger(), r.kind.Name()),
 		})).
 		Complete(w.reconciler(r))
 }
 
-// watchEnds tells the ledger of pods whose end the cache showed, so that nobody
-// waits for their beginning.
-func (r *Reconciler) watchEnds(ctx context.Context, mgr ctrl.Manager, ledger *observe.Ledger, w Watched) error {
+// Ears are how a reconciler hears of the cluster: which events pass, and whom
+// they wake. They are apart from the manager so that a simulation of the
+// cluster is heard in the same way.
+type Ears struct {
+	Owners       handler.EventHandler
+	OwnerChanged predicate.Predicate
+	Pods         handler.EventHandler
+	PodChanged   predicate.Predicate
+	Nodes        handler.EventHandler
+	NodeLost     predicate.Predicate
+	// PodGone is told of every pod that the cache saw go.
+	PodGone func(pod client.Object)
+}
+
+// Ears makes the reconciler's ears. reader finds the owners of pods.
+func (r *Reconciler) Ears(reader client.Reader, ledger *observe.Ledger, w Watched) Ears {
+	owners := ownerFinder{reader: reader, kind: r.kind, watched: w}
+	return Ears{
+		Owners:       &handler.EnqueueRequestForObject{},
+		OwnerChanged: r.ownerChanged(ledger),
+		Pods:         owners.handlePods(),
+		PodChanged:   podChanged(),
+		Nodes:        handler.EnqueueRequestsFromMapFunc(owners.ofNode),
+		NodeLost:     nodeLost(),
+		// Nobody has to wait for the beginning of what the cache saw end.
+		PodGone: func(pod client.Object) {
+			if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == w.GVK.Kind {
+				ledger.Saw(ref.UID, pod.GetUID())
+			}
+		},
+	}
+}
+
+// watchEnds listens for pods that go, also where no owner is woken.
+func watchEnds(ctx context.Context, mgr ctrl.Manager, ears Ears) error {
 	informer, err := mgr.GetCache().GetInformer(ctx, &corev1.Pod{})
 	if err != nil {
 		return fmt.Errorf("watch pods: %w", err)
@@ -112,12 +154,8 @@ func (r *Reconciler) watchEnds(ctx context.Context, mgr ctrl.Manager, ledger *ob
 		if last, ok := raw.(cache.DeletedFinalStateUnknown); ok {
 			raw = last.Obj
 		}
-		pod, ok := raw.(client.Object)
-		if !ok {
-			return
-		}
-		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == w.GVK.Kind {
-			ledger.Saw(ref.UID, pod.GetUID())
+		if pod, ok := raw.(client.Object); ok {
+			ears.PodGone(pod)
 		}
 	}})
 	return err
@@ -161,6 +199,7 @@ func podChanged() predicate.Predicate {
 		return before.UID != after.UID ||
 			before.Status.Phase != after.Status.Phase ||
 			before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
+			!slices.Equal(before.Finalizers, after.Finalizers) ||
 			!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
 			!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) ||
 			observe.Followed(before) != observe.Followed(after) ||

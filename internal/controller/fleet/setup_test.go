@@ -44,10 +44,10 @@ func TestPodChanged(t *testing.T) {
 		"its deletion cost":          {func(p *corev1.Pod) { p.Annotations = map[string]string{corev1.PodDeletionCost: "1"} }, false},
 		"its node":                   {func(p *corev1.Pod) { p.Spec.NodeName = "n" }, false},
 		"its address":                {func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }, false},
-		"its finalizers":             {func(p *corev1.Pod) { p.Finalizers = []string{"example.com/hold"} }, false},
 		"a condition of no interest": {func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }, false},
 		"a heartbeat of readiness":   {func(p *corev1.Pod) { p.Status.Conditions[1].LastProbeTime = now }, false},
 
+		"its finalizers": {func(p *corev1.Pod) { p.Finalizers = []string{"example.com/hold"} }, true},
 		"its phase":      {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
 		"its readiness":  {func(p *corev1.Pod) { p.Status.Conditions[1].Status = corev1.ConditionFalse }, true},
 		"ready since":    {func(p *corev1.Pod) { p.Status.Conditions[1].LastTransitionTime = now }, true},
