@@ -31,7 +31,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/mycompany/pod-operator/internal/cli/kube"
-	"github.com/mycompany/pod-operator/internal/cli/plan"
 	"github.com/mycompany/pod-operator/internal/cli/root"
 )
 
@@ -41,12 +40,8 @@ func main() {
 	defer stop()
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	err := root.New(kube.NewSession(streams)).ExecuteContext(ctx)
-	switch {
-	case err == nil:
-		return
-	case errors.Is(err, plan.ErrDisruptive):
-		os.Exit(2)
+	if err != nil && !errors.Is(err, kube.ErrNo) {
+		fmt.Fprintln(os.Stderr, "error:", err)
 	}
-	fmt.Fprintln(os.Stderr, "error:", err)
-	os.Exit(1)
+	os.Exit(kube.ExitCode(err))
 }

@@ -112,13 +112,7 @@ func fleetOf(pm *appsv1.PodManager) Fleet {
 	if pm.Spec.Replicas != nil {
 		f.Desired = *pm.Spec.Replicas
 	}
-	for _, kind := range []string{appsv1.ConditionStalled, appsv1.ConditionReconciling, appsv1.ConditionReady} {
-		for _, c := range st.Conditions {
-			if c.Type == kind && f.State == "" {
-				f.State, f.Reason, f.Message = c.Type, c.Reason, c.Message
-			}
-		}
-	}
+	f.State, f.Reason, f.Message = view.State(pm)
 	return f
 }
 

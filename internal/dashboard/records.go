@@ -39,28 +39,6 @@ const (
 	streamBeat = 15 * time.Second
 )
 
-// Entry is a record with the words for it.
-type Entry struct {
-	*flightrecorder.Record
-	// Payload takes the place of the record's: without what was observed.
-	Payload *flight.Flight `json:"payload,omitempty"`
-	// Summary tells what was done, Causes why it was looked at.
-	Summary string   `json:"summary"`
-	Causes  []string `json:"causes"`
-}
-
-func entryOf(record *flightrecorder.Record, whole bool) (Entry, error) {
-	f, err := flight.Of(record)
-	if err != nil {
-		return Entry{}, err
-	}
-	e := Entry{Record: record, Payload: f, Summary: flight.Summary(record, f), Causes: flight.Causes(record)}
-	if f != nil && !whole {
-		f.Observed, f.Decision.Live = nil, nil
-	}
-	return e, nil
-}
-
 // readQuery reads object=NAMESPACE/NAME, kind=, pod=NAMESPACE/NAME, before=,
 // limit= and writes=true.
 func readQuery(values url.Values) (flightrecorder.Query, error) {
@@ -140,12 +118,12 @@ func (s *Server) listRecords(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	entries := []Entry{}
+	entries := []flight.Entry{}
 	for _, record := range s.Recorder.Query(q) {
 		if !may(record) {
 			continue
 		}
-		e, err := entryOf(record, false)
+		e, err := flight.NewEntry(record, false)
 		if err != nil {
 			refuse(w, http.StatusInternalServerError, err.Error())
 			return
@@ -163,7 +141,7 @@ func (s *Server) showRecord(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "There is no such record, it had to make room for newer ones, or you may not see its object.")
 		return
 	}
-	e, err := entryOf(record, true)
+	e, err := flight.NewEntry(record, true)
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, err.Error())
 		return
@@ -225,7 +203,7 @@ type stream struct {
 }
 
 func (s *stream) send(record *flightrecorder.Record) {
-	e, err := entryOf(record, false)
+	e, err := flight.NewEntry(record, false)
 	if err != nil {
 		s.err = err
 		return

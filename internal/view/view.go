@@ -161,6 +161,20 @@ func Bar(done, total, width int) string {
 	return strings.Repeat("#", full) + strings.Repeat("-", width-full)
 }
 
+// State is the condition that says most of a PodManager: what stalls it, what
+// is under way, or whether it is ready. An object that nobody has looked at yet
+// is new.
+func State(pm *appsv1.PodManager) (state, reason, message string) {
+	for _, kind := range []string{appsv1.ConditionStalled, appsv1.ConditionReconciling, appsv1.ConditionReady} {
+		for _, c := range pm.Status.Conditions {
+			if c.Type == kind {
+				return c.Type, c.Reason, c.Message
+			}
+		}
+	}
+	return "new", "", "nobody has looked at it yet"
+}
+
 // History tells the last decisions, newest first, as sentences.
 func History(entries []appsv1.Decision) []string {
 	entries = slices.Clone(entries)

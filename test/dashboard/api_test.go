@@ -31,13 +31,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mycompany/pod-operator/internal/dashboard"
+	"github.com/mycompany/pod-operator/internal/flight"
 	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/testkit"
 	"github.com/mycompany/pod-operator/pkg/flightrecorder"
 )
 
 type records struct {
-	Items []dashboard.Entry `json:"items"`
+	Items []flight.Entry `json:"items"`
 }
 
 func TestWhoMayAskForWhat(t *testing.T) {
@@ -212,7 +213,7 @@ func TestTheStreamTellsOfAScaleAsItHappens(t *testing.T) {
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 4<<20)
 	for lines.Scan() {
-		var e dashboard.Entry
+		var e flight.Entry
 		data, ok := strings.CutPrefix(lines.Text(), "data: ")
 		if !ok {
 			continue
@@ -256,7 +257,7 @@ func TestNoSecretOfATemplateIsRecordedAndEveryDecisionCanBeMadeAgain(t *testing.
 		if strings.Contains(string(body), canary) {
 			t.Errorf("record %s holds a secret: %s", short.ID, body)
 		}
-		var e dashboard.Entry
+		var e flight.Entry
 		if err := json.Unmarshal(body, &e); err != nil {
 			t.Fatal(err)
 		}

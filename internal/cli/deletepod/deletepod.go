@@ -36,8 +36,8 @@ func New(s *kube.Session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete-pod POD",
 		Short: "Ask for one pod to go: first in a scale-down, replaced otherwise",
-		Args:  cobra.ExactArgs(1),
-		RunE:  func(cmd *cobra.Command, args []string) error { return run(cmd, s, args[0]) },
+		Args:  cobra.ExactArgs(1), ValidArgsFunction: s.CompletePod,
+		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd, s, args[0]) },
 	}
 }
 

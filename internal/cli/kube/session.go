@@ -20,13 +20,17 @@ limitations under the License.
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
+	"golang.org/x/term"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -69,7 +73,7 @@ func (s *Session) Client() (client.Client, error) {
 		return nil, err
 	}
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), appsv1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), appsv1.AddToScheme(scheme)); err != nil {
 		return nil, fmt.Errorf("build the scheme: %w", err)
 	}
 	c, err := client.New(config, client.Options{Scheme: scheme})
@@ -101,6 +105,25 @@ func (s *Session) Get(ctx context.Context, c client.Client, name string) (*appsv
 	return pm, nil
 }
 
+// List reads all PodManagers of the namespace, or of all namespaces, sorted.
+func (s *Session) List(ctx context.Context, c client.Client, everywhere bool) ([]appsv1.PodManager, error) {
+	namespace, err := s.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	if everywhere {
+		namespace = ""
+	}
+	var list appsv1.PodManagerList
+	if err := c.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("list the PodManagers: %w", err)
+	}
+	slices.SortFunc(list.Items, func(a, b appsv1.PodManager) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return list.Items, nil
+}
+
 // Observe sees a PodManager's fleet, live, as the controller would.
 func Observe(ctx context.Context, c client.Client, pm *appsv1.PodManager) (observe.Fleet, observe.Seen, error) {
 	fleet := desired.PodManager(pm)
@@ -110,13 +133,9 @@ func Observe(ctx context.Context, c client.Client, pm *appsv1.PodManager) (obser
 }
 
 // Terminal tells whether a stream is a person's screen.
-func Terminal(w io.Writer) bool {
+func Terminal(w any) bool {
 	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Age is a duration as kubectl prints it.

@@ -46,13 +46,13 @@ import (
 )
 
 // ErrDisruptive says that pods would be recreated or deleted: exit code 2.
-var ErrDisruptive = errors.New("pods would be recreated or deleted")
+var ErrDisruptive = fmt.Errorf("pods would be recreated or deleted: %w", kube.ErrNo)
 
 type options struct {
 	file     string
 	image    string
 	replicas int32
-	output   string
+	output   kube.Output
 }
 
 // New makes the verb.
@@ -64,7 +64,7 @@ func New(s *kube.Session) *cobra.Command {
 		Long: "Show, pod by pod, what a change would do: change it in place, recreate, create or delete it, or hold it\n" +
 			"back and by what. Nothing is changed. The exit code is 2 when pods would be recreated or deleted.",
 		Example: "  kubectl podmanager plan -f web.yaml\n  kubectl podmanager plan web --set-image nginx:1.28",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: s.CompleteName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.run(cmd, s, args)
 		},
@@ -72,7 +72,7 @@ func New(s *kube.Session) *cobra.Command {
 	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "The file with the changed PodManager, or - for standard input.")
 	cmd.Flags().StringVar(&o.image, "set-image", "", "The image that would be set.")
 	cmd.Flags().Int32Var(&o.replicas, "replicas", 0, "The number of replicas that would be set.")
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", "json prints the plan as JSON.")
+	o.output.Bind(cmd)
 	return cmd
 }
 
@@ -80,8 +80,8 @@ func (o *options) run(cmd *cobra.Command, s *kube.Session, args []string) error 
 	if (o.file == "") == (len(args) == 0) {
 		return errors.New("give a file with -f, or the name of a PodManager")
 	}
-	if o.output != "" && o.output != "json" {
-		return fmt.Errorf("-o %s is not known: leave it out, or say json", o.output)
+	if err := o.output.Check(); err != nil {
+		return err
 	}
 	c, err := s.Client()
 	if err != nil {
@@ -95,7 +95,7 @@ func (o *options) run(cmd *cobra.Command, s *kube.Session, args []string) error 
 	if err != nil {
 		return err
 	}
-	if err := o.print(s.Out, changed, preview); err != nil {
+	if err := o.print(s.Out, s.Paint(), changed, preview); err != nil {
 		return err
 	}
 	if preview.Disruptive {
@@ -213,22 +213,20 @@ func dryRun(ctx context.Context, c client.Client, live *appsv1.PodManager, patch
 	return changed, nil
 }
 
-func (o *options) print(out io.Writer, pm *appsv1.PodManager, p view.Preview) error {
-	if o.output == "json" {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(p)
+func (o *options) print(out io.Writer, paint kube.Paint, pm *appsv1.PodManager, p view.Preview) error {
+	if o.output.Structured() {
+		return o.output.Print(out, p)
 	}
 	fmt.Fprintf(out, "Plan for PodManager %s/%s\n\n", pm.Namespace, pm.Name)
 	if len(p.Steps) > 0 {
 		w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-		fmt.Fprintln(w, "POD\tACTION\tREASON\tWHY")
+		fmt.Fprintf(w, "POD\t%s\tREASON\tWHY\n", paint.Plain("ACTION"))
 		for _, step := range p.Steps {
 			pod := step.Pod
 			if step.Count > 1 {
 				pod = fmt.Sprintf("%s and %d more", step.Pod, step.Count-1)
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", pod, step.What, step.Reason, step.Why)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", pod, actionColour(paint, step.What), step.Reason, step.Why)
 		}
 		if err := w.Flush(); err != nil {
 			return err
@@ -240,4 +238,14 @@ func (o *options) print(out io.Writer, pm *appsv1.PodManager, p view.Preview) er
 	}
 	_, err := fmt.Fprintln(out, p.Summary)
 	return err
+}
+
+func actionColour(paint kube.Paint, what string) string {
+	switch what {
+	case view.Recreate, view.Delete:
+		return paint.Bad(what)
+	case view.Held:
+		return paint.Warn(what)
+	}
+	return paint.Good(what)
 }

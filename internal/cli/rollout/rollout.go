@@ -45,7 +45,7 @@ func New(s *kube.Session) *cobra.Command {
 	cmd := &cobra.Command{Use: "rollout", Short: "Follow, pause, restart or undo a rollout"}
 	verb := func(use, short string, run func(ctx context.Context, c client.Client, pm *appsv1.PodManager) error) *cobra.Command {
 		return &cobra.Command{
-			Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1),
+			Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: s.CompleteName,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				c, err := s.Client()
 				if err != nil {
@@ -62,6 +62,7 @@ func New(s *kube.Session) *cobra.Command {
 	r := runner{s}
 	undo := verb("undo", "Stay on an earlier revision", nil)
 	to := undo.Flags().String("to-revision", "", "The revision's number or name; empty means the one before.")
+	_ = undo.RegisterFlagCompletionFunc("to-revision", s.CompleteRevision)
 	unpin := undo.Flags().Bool("clear", false, "Follow the template again.")
 	undo.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := s.Client()

@@ -21,11 +21,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mycompany/pod-operator/internal/cli/deletepod"
+	"github.com/mycompany/pod-operator/internal/cli/doctor"
+	"github.com/mycompany/pod-operator/internal/cli/events"
+	"github.com/mycompany/pod-operator/internal/cli/explain"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
 	"github.com/mycompany/pod-operator/internal/cli/plan"
+	"github.com/mycompany/pod-operator/internal/cli/reconcile"
+	"github.com/mycompany/pod-operator/internal/cli/replay"
 	"github.com/mycompany/pod-operator/internal/cli/rollout"
 	"github.com/mycompany/pod-operator/internal/cli/status"
+	"github.com/mycompany/pod-operator/internal/cli/top"
 	"github.com/mycompany/pod-operator/internal/cli/why"
+	"github.com/mycompany/pod-operator/internal/cli/whynot"
 )
 
 // New makes the whole command.
@@ -33,6 +40,9 @@ func New(s *kube.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kubectl-podmanager",
 		Short: "See what PodManagers do to pods, before and after",
+		Long: "See what PodManagers do to pods, before and after.\n\n" +
+			"Exit codes: 0 is well; 1 is an error, which is printed; 2 is an answer to stop at: plan found pods that would be\n" +
+			"recreated or deleted, doctor found something to do, replay found a decision that is another now.",
 		Annotations: map[string]string{
 			cobra.CommandDisplayNameAnnotation: "kubectl podmanager",
 		},
@@ -43,6 +53,12 @@ func New(s *kube.Session) *cobra.Command {
 	cmd.SetOut(s.Out)
 	cmd.SetErr(s.ErrOut)
 	cmd.SetIn(s.In)
-	cmd.AddCommand(status.New(s), plan.New(s), why.New(s), rollout.New(s), deletepod.New(s))
+	operator := &explain.Options{}
+	operator.Bind(cmd.PersistentFlags())
+	s.CompleteFlags(cmd)
+	cmd.AddCommand(
+		status.New(s), plan.New(s), why.New(s, operator), whynot.New(s), events.New(s, operator), rollout.New(s),
+		deletepod.New(s), reconcile.New(s, operator), top.New(s, operator), doctor.New(s, operator), replay.New(s, operator),
+	)
 	return cmd
 }

@@ -19,15 +19,19 @@ limitations under the License.
 package status
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
@@ -39,27 +43,72 @@ import (
 // refresh is how often --watch looks again.
 const refresh = time.Second
 
+type options struct {
+	watch, everywhere bool
+	output            kube.Output
+}
+
 // New makes the verb.
 func New(s *kube.Session) *cobra.Command {
-	var watch bool
+	o := &options{}
 	cmd := &cobra.Command{
-		Use:   "status NAME",
+		Use:   "status [NAME]",
 		Short: "Show a PodManager with its revisions and pods, and what it waits for",
-		Args:  cobra.ExactArgs(1),
+		Long: "Show a PodManager with its revisions and pods, what it waits for, and how far a rollout is. Without a name, show\n" +
+			"all of the namespace, or with -A of all namespaces, a line each.",
+		Example: "  kubectl podmanager status web --watch\n  kubectl podmanager status -A",
+		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: s.CompleteName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return run(cmd, s, args[0], watch)
+			switch {
+			case len(args) == 1 && o.everywhere:
+				return errors.New("a name is looked for in one namespace: leave the name or -A out")
+			case len(args) == 1:
+				return o.one(cmd, s, args[0])
+			case o.watch:
+				return errors.New("--watch follows one PodManager: give its name, or use top")
+			}
+			return o.all(cmd, s)
 		},
 	}
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "Go on until the PodManager is at its goal.")
+	o.output.Bind(cmd)
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "Go on until the PodManager is at its goal.")
+	cmd.Flags().BoolVarP(&o.everywhere, "all-namespaces", "A", false, "The PodManagers of all namespaces.")
 	return cmd
 }
 
-func run(cmd *cobra.Command, s *kube.Session, name string, watch bool) error {
+// all prints a line for each PodManager.
+func (o *options) all(cmd *cobra.Command, s *kube.Session) error {
+	if err := o.output.Check(); err != nil {
+		return err
+	}
 	c, err := s.Client()
 	if err != nil {
 		return err
 	}
-	wipe := watch && kube.Terminal(s.Out)
+	managers, err := s.List(cmd.Context(), c, o.everywhere)
+	if err != nil {
+		return err
+	}
+	if o.output.Structured() {
+		summaries := make([]summary, len(managers))
+		for i := range managers {
+			summaries[i] = summarize(&managers[i])
+		}
+		return o.output.Print(s.Out, map[string]any{"items": summaries})
+	}
+	return PrintAll(s.Out, s.Paint(), managers)
+}
+
+// one prints the tree of one, once or until it is at its goal.
+func (o *options) one(cmd *cobra.Command, s *kube.Session, name string) error {
+	if err := o.output.Check(); err != nil {
+		return err
+	}
+	c, err := s.Client()
+	if err != nil {
+		return err
+	}
+	wipe := o.watch && kube.Terminal(s.Out)
 	for {
 		pm, err := s.Get(cmd.Context(), c, name)
 		if err != nil {
@@ -74,11 +123,13 @@ func run(cmd *cobra.Command, s *kube.Session, name string, watch bool) error {
 		if wipe {
 			fmt.Fprint(s.Out, "\033[H\033[2J")
 		}
-		if err := Print(s.Out, pm, seen, decision, now); err != nil {
-			return err
+		if o.output.Structured() {
+			err = o.output.Print(s.Out, detailOf(pm, seen, decision, now))
+		} else {
+			err = Print(s.Out, s.Paint(), pm, seen, decision, now)
 		}
-		if !watch || settled(pm) {
-			return nil
+		if err != nil || !o.watch || settled(pm) {
+			return err
 		}
 		select {
 		case <-cmd.Context().Done():
@@ -95,44 +146,57 @@ func settled(pm *appsv1.PodManager) bool {
 	return !slices.ContainsFunc(pm.Status.Conditions, func(c metav1.Condition) bool { return c.Type == appsv1.ConditionReconciling })
 }
 
+// PrintAll prints a line for each PodManager.
+func PrintAll(out io.Writer, paint kube.Paint, managers []appsv1.PodManager) error {
+	if len(managers) == 0 {
+		_, err := fmt.Fprintln(out, "There is no PodManager.")
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	fmt.Fprintf(w, "NAMESPACE\tNAME\tDESIRED\tREADY\tUPDATED\tAVAILABLE\t%s\tMESSAGE\n", paint.Plain("STATE"))
+	for i := range managers {
+		m := summarize(&managers[i])
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", m.Namespace, m.Name, m.Desired, m.Ready, m.Updated, m.Available,
+			stateColour(paint, m.State, m.State), m.Message)
+	}
+	return w.Flush()
+}
+
 // Print prints the tree.
-func Print(out io.Writer, pm *appsv1.PodManager, seen observe.Seen, decision plan.Decision, now time.Time) error {
-	fmt.Fprintf(out, "PodManager %s/%s   %s\n", pm.Namespace, pm.Name, state(pm))
-	st := pm.Status
-	desired := 0
-	if pm.Spec.Replicas != nil {
-		desired = int(*pm.Spec.Replicas)
+func Print(out io.Writer, paint kube.Paint, pm *appsv1.PodManager, seen observe.Seen, decision plan.Decision, now time.Time) error {
+	m := summarize(pm)
+	said := m.State
+	if m.Reason != "" {
+		said += ": " + m.Reason
 	}
+	fmt.Fprintf(out, "PodManager %s/%s   %s\n", pm.Namespace, pm.Name, stateColour(paint, m.State, said+": "+m.Message))
 	fmt.Fprintf(out, "  desired %d   live %d   ready %d   up to date %d   available %d   terminating %d\n",
-		desired, st.CurrentReplicas, st.ReadyReplicas, st.UpdatedReplicas, st.AvailableReplicas, st.TerminatingReplicas)
+		m.Desired, m.Live, m.Ready, m.Updated, m.Available, m.Terminating)
+	st := pm.Status
 	if st.CurrentRevision != st.UpdateRevision && st.CurrentRevision != "" {
-		fmt.Fprintf(out, "  rollout [%s] %d of %d\n", view.Bar(int(st.UpdatedReplicas), desired, 30), st.UpdatedReplicas, desired)
+		fmt.Fprintf(out, "  rollout [%s] %d of %d\n", view.Bar(int(m.Updated), int(m.Desired), 30), m.Updated, m.Desired)
 	}
-	if err := printRevisions(out, st, seen.Observed, now); err != nil {
+	if err := printRevisions(out, paint, st, seen.Observed, now); err != nil {
 		return err
 	}
 	for _, b := range decision.Blocked {
-		pods := b.Pod
-		if b.Count > 1 {
-			pods = fmt.Sprintf("%s and %d more", b.Pod, b.Count-1)
-		}
-		fmt.Fprintf(out, "  held back by %s: %s\n", b.By, strings.TrimSpace(pods+" "+b.Message))
+		hold := view.NewHold(b, pm.Name, now)
+		fmt.Fprintf(out, "  %s is held back by %s: %s\n", hold.What, paint.Warn(hold.By), hold.Why)
 	}
 	return nil
 }
 
-func state(pm *appsv1.PodManager) string {
-	for _, kind := range []string{appsv1.ConditionStalled, appsv1.ConditionReconciling, appsv1.ConditionReady} {
-		for _, c := range pm.Status.Conditions {
-			if c.Type == kind {
-				return fmt.Sprintf("%s: %s: %s", c.Type, c.Reason, c.Message)
-			}
-		}
+func stateColour(paint kube.Paint, state, text string) string {
+	switch state {
+	case appsv1.ConditionStalled:
+		return paint.Bad(text)
+	case appsv1.ConditionReady:
+		return paint.Good(text)
 	}
-	return "not looked at yet"
+	return paint.Busy(text)
 }
 
-func printRevisions(out io.Writer, st appsv1.PodManagerStatus, observed plan.Observed, now time.Time) error {
+func printRevisions(out io.Writer, paint kube.Paint, st appsv1.PodManagerStatus, observed plan.Observed, now time.Time) error {
 	byRevision := map[string][]plan.Pod{}
 	for _, p := range observed.Pods {
 		byRevision[p.Revision] = append(byRevision[p.Revision], p)
@@ -146,10 +210,10 @@ func printRevisions(out io.Writer, st appsv1.PodManagerStatus, observed plan.Obs
 		if len(pods) == 0 && r.Name != st.UpdateRevision {
 			continue
 		}
-		printPods(w, fmt.Sprintf("revision %d %s%s", r.Number, r.Name, role(st, r.Name)), pods, now)
+		printPods(w, paint, fmt.Sprintf("revision %d %s%s", r.Number, r.Name, role(st, r.Name)), pods, now)
 	}
-	for name, pods := range byRevision {
-		printPods(w, "revision "+name+" (not stored)", pods, now)
+	for _, name := range slices.Sorted(maps.Keys(byRevision)) {
+		printPods(w, paint, "revision "+name+" (not stored)", byRevision[name], now)
 	}
 	return w.Flush()
 }
@@ -166,7 +230,7 @@ func role(st appsv1.PodManagerStatus, name string) string {
 	return ""
 }
 
-func printPods(w io.Writer, title string, pods []plan.Pod, now time.Time) {
+func printPods(w io.Writer, paint kube.Paint, title string, pods []plan.Pod, now time.Time) {
 	fmt.Fprintf(w, "  %s\n", title)
 	slices.SortFunc(pods, func(a, b plan.Pod) int {
 		if a.Slot != b.Slot {
@@ -179,8 +243,21 @@ func printPods(w io.Writer, title string, pods []plan.Pod, now time.Time) {
 		if i == len(pods)-1 {
 			branch = "└─"
 		}
-		fmt.Fprintf(w, "  %s %s\t%s\t%s\trestarts %d\tnode %s\n", branch, p.Name, podState(p), kube.Age(p.Created, now), p.Restarts, orDash(p.Node))
+		fmt.Fprintf(w, "  %s %s\t%s\t%s\trestarts %d\tnode %s\n", branch, p.Name, podColour(paint, p), kube.Age(p.Created, now), p.Restarts, orDash(p.Node))
 	}
+}
+
+func podColour(paint kube.Paint, p plan.Pod) string {
+	text := podState(p)
+	switch {
+	case p.Terminating:
+		return paint.Soft(text)
+	case p.Waiting != "" || p.Phase == corev1.PodFailed:
+		return paint.Bad(text)
+	case p.Changing || !p.Ready:
+		return paint.Busy(text)
+	}
+	return paint.Good(text)
 }
 
 func podState(p plan.Pod) string {
@@ -202,4 +279,57 @@ func orDash(s string) string {
 		return "-"
 	}
 	return s
+}
+
+// summary is a PodManager in numbers, for programs and for a line.
+type summary struct {
+	Namespace   string `json:"namespace"`
+	Name        string `json:"name"`
+	Desired     int32  `json:"desired"`
+	Live        int32  `json:"live"`
+	Ready       int32  `json:"ready"`
+	Updated     int32  `json:"updated"`
+	Available   int32  `json:"available"`
+	Terminating int32  `json:"terminating"`
+	State       string `json:"state"`
+	Reason      string `json:"reason,omitempty"`
+	Message     string `json:"message,omitempty"`
+}
+
+func summarize(pm *appsv1.PodManager) summary {
+	st := &pm.Status
+	m := summary{
+		Namespace: pm.Namespace, Name: pm.Name, Desired: ptr.Deref(pm.Spec.Replicas, 0), Live: st.CurrentReplicas, Ready: st.ReadyReplicas,
+		Updated: st.UpdatedReplicas, Available: st.AvailableReplicas, Terminating: st.TerminatingReplicas,
+	}
+	m.State, m.Reason, m.Message = view.State(pm)
+	return m
+}
+
+// detail is all that the tree shows, for programs.
+type detail struct {
+	summary
+	Revisions []plan.Revision `json:"revisions"`
+	Pods      []pod           `json:"pods"`
+	Held      []view.Hold     `json:"held"`
+}
+
+type pod struct {
+	Name     string    `json:"name"`
+	Revision string    `json:"revision,omitempty"`
+	State    string    `json:"state"`
+	Node     string    `json:"node,omitempty"`
+	Restarts int       `json:"restarts"`
+	Created  time.Time `json:"created"`
+}
+
+func detailOf(pm *appsv1.PodManager, seen observe.Seen, decision plan.Decision, now time.Time) detail {
+	d := detail{summary: summarize(pm), Revisions: seen.Observed.Revisions, Pods: []pod{}, Held: []view.Hold{}}
+	for _, p := range seen.Observed.Pods {
+		d.Pods = append(d.Pods, pod{Name: p.Name, Revision: p.Revision, State: podState(p), Node: p.Node, Restarts: p.Restarts, Created: p.Created})
+	}
+	for _, b := range decision.Blocked {
+		d.Held = append(d.Held, view.NewHold(b, pm.Name, now))
+	}
+	return d
 }

@@ -15,15 +15,16 @@ limitations under the License.
 */
 
 // Package why is "kubectl podmanager why": the story of a PodManager or of one
-// pod, newest first, from whatever knows it: the object's own history and its
-// events. It works for pods that are gone.
+// pod, newest first, from whatever knows it: the operator's recorder, the
+// object's own history and its events. It works for pods that are gone, and
+// after a restart of the operator, which the recorder does not survive.
 package why
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -32,28 +33,43 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/cli/explain"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
-	"github.com/mycompany/pod-operator/internal/view"
 )
 
+type options struct {
+	explain *explain.Options
+	output  kube.Output
+	all     bool
+	limit   int
+}
+
 // New makes the verb.
-func New(s *kube.Session) *cobra.Command {
-	return &cobra.Command{
-		Use:     "why (NAME | pod/POD)",
-		Short:   "Tell why pods were touched, newest first",
-		Example: "  kubectl podmanager why web\n  kubectl podmanager why pod/web-2",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), s, args[0]) },
+func New(s *kube.Session, e *explain.Options) *cobra.Command {
+	o := &options{explain: e}
+	cmd := &cobra.Command{
+		Use:   "why (NAME | pod/POD)",
+		Short: "Tell why pods were touched, newest first",
+		Long: "Tell who changed what, which events came in, which rule decided and what was done, newest first. The operator's\n" +
+			"recorder knows most; what it has forgotten, the PodManager's history and its events still tell.",
+		Example:           "  kubectl podmanager why web\n  kubectl podmanager why pod/web-2",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: s.CompleteNameOrPod,
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args[0]) },
 	}
+	o.output.Bind(cmd)
+	cmd.Flags().BoolVar(&o.all, "all", false, "Tell of reconciles that found nothing to do, too.")
+	cmd.Flags().IntVar(&o.limit, "limit", 20, "How many moments to tell at most.")
+	return cmd
 }
 
-// moment is one line of the story.
-type moment struct {
-	at   time.Time
-	text string
-}
-
-func run(ctx context.Context, s *kube.Session, what string) error {
+func (o *options) run(ctx context.Context, s *kube.Session, what string) error {
+	if err := o.output.Check(); err != nil {
+		return err
+	}
+	if o.limit < 1 {
+		return fmt.Errorf("--limit is %d: it must be at least 1", o.limit)
+	}
 	c, err := s.Client()
 	if err != nil {
 		return err
@@ -62,91 +78,105 @@ func run(ctx context.Context, s *kube.Session, what string) error {
 	if err != nil {
 		return err
 	}
-	pod, isPod := strings.CutPrefix(what, "pod/")
-	story, err := tell(ctx, c, namespace, what, pod, isPod)
+	subject := subjectOf(namespace, what)
+	found, err := collect(ctx, c, subject)
 	if err != nil {
 		return err
 	}
-	return Print(s.Out, what, story, time.Now())
+	if found.records, err = o.ask(ctx, s, subject); err != nil && !errors.Is(err, explain.ErrOff) {
+		fmt.Fprintf(s.ErrOut, "The operator's recorder could not be asked: %v.\nThis is what the history and the events tell:\n", err)
+	}
+	story := tell(subject, found, o.all)
+	if len(story) > o.limit {
+		story = story[:o.limit]
+	}
+	if o.output.Structured() {
+		return o.output.Print(s.Out, map[string]any{"items": story})
+	}
+	return Print(s.Out, s.Paint(), what, story, time.Now())
 }
 
-// tell collects the story of a PodManager, or what the stories of all
-// PodManagers in the namespace say of one pod: whose the pod was, nobody can
-// ask it when it is gone.
-func tell(ctx context.Context, c client.Client, namespace, name, pod string, isPod bool) ([]moment, error) {
-	var managers appsv1.PodManagerList
-	if isPod {
-		if err := c.List(ctx, &managers, client.InNamespace(namespace)); err != nil {
-			return nil, fmt.Errorf("list the PodManagers of %s: %w", namespace, err)
-		}
-	} else {
-		pm := appsv1.PodManager{}
-		if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &pm); err != nil {
-			return nil, fmt.Errorf("read PodManager %s/%s: %w", namespace, name, err)
-		}
-		managers.Items = append(managers.Items, pm)
-	}
-	var story []moment
-	for i := range managers.Items {
-		for _, entry := range managers.Items[i].Status.History {
-			if !isPod || slices.Contains(entry.Pods, pod) {
-				story = append(story, moment{entry.Time.Time, view.Sentence(entry)})
-			}
-		}
-	}
-	told, err := fromEvents(ctx, c, namespace, name, pod, isPod)
+// recordsAsked is how many records are asked for; the recorder keeps 64 of an
+// object.
+const recordsAsked = 500
+
+func (o *options) ask(ctx context.Context, s *kube.Session, about subject) (records, error) {
+	operator, err := o.explain.Connect(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range told {
-		// What the history tells as well, it tells better.
-		if !slices.ContainsFunc(story, func(known moment) bool { return strings.HasPrefix(m.text, sentence(known.text)) }) {
-			story = append(story, m)
+	defer operator.Close()
+	query := explain.Query{Object: about.namespace + "/" + about.name, Limit: recordsAsked}
+	if about.pod != "" {
+		query = explain.Query{Pod: about.namespace + "/" + about.pod, Limit: recordsAsked}
+	}
+	return operator.Records(ctx, query)
+}
+
+// subject is whom the story is about.
+type subject struct {
+	namespace, name string
+	// pod is set for the story of a pod; then name is not.
+	pod string
+}
+
+func subjectOf(namespace, what string) subject {
+	for _, prefix := range []string{"pod/", "pods/", "po/"} {
+		if pod, ok := strings.CutPrefix(what, prefix); ok {
+			return subject{namespace: namespace, pod: pod}
 		}
 	}
-	slices.SortStableFunc(story, func(a, b moment) int { return b.at.Compare(a.at) })
-	return slices.CompactFunc(story, func(a, b moment) bool { return a.text == b.text }), nil
+	for _, prefix := range []string{"podmanager/", "podmanagers/", "pm/", "podmanager.apps.mycompany.com/"} {
+		what = strings.TrimPrefix(what, prefix)
+	}
+	return subject{namespace: namespace, name: what}
 }
 
-// sentence is a line of the history without the rule it names.
-func sentence(line string) string {
-	text, _, _ := strings.Cut(line, " [")
-	return text
-}
-
-func fromEvents(ctx context.Context, c client.Client, namespace, name, pod string, isPod bool) ([]moment, error) {
+// collect reads what the API server knows: the history of a PodManager, or,
+// for a pod, of all PodManagers in the namespace, because whose it was nobody
+// can ask a pod that is gone; and the events.
+func collect(ctx context.Context, c client.Client, about subject) (sources, error) {
+	var found sources
+	if about.pod != "" {
+		var managers appsv1.PodManagerList
+		if err := c.List(ctx, &managers, client.InNamespace(about.namespace)); err != nil {
+			return found, fmt.Errorf("list the PodManagers of %s: %w", about.namespace, err)
+		}
+		for i := range managers.Items {
+			found.history = append(found.history, managers.Items[i].Status.History...)
+		}
+	} else {
+		pm := appsv1.PodManager{}
+		if err := c.Get(ctx, client.ObjectKey{Namespace: about.namespace, Name: about.name}, &pm); err != nil {
+			return found, fmt.Errorf("read PodManager %s/%s: %w", about.namespace, about.name, err)
+		}
+		found.history = pm.Status.History
+	}
 	var events eventsv1.EventList
-	if err := c.List(ctx, &events, client.InNamespace(namespace)); err != nil {
-		return nil, fmt.Errorf("list the events of %s: %w", namespace, err)
+	if err := c.List(ctx, &events, client.InNamespace(about.namespace)); err != nil {
+		return found, fmt.Errorf("list the events of %s: %w", about.namespace, err)
 	}
-	var story []moment
-	for i := range events.Items {
-		e := &events.Items[i]
-		about := e.Regarding.Kind == "PodManager" && e.Regarding.Name == name
-		if isPod {
-			about = e.Regarding.Kind == "Pod" && e.Regarding.Name == pod || e.Related != nil && e.Related.Name == pod
-		}
-		if !about {
-			continue
-		}
-		at := e.EventTime.Time
-		if at.IsZero() {
-			at = e.CreationTimestamp.Time
-		}
-		story = append(story, moment{at, fmt.Sprintf("%s (event %s of %s %s)", e.Note, e.Reason, e.Regarding.Kind, e.Regarding.Name)})
-	}
-	return story, nil
+	found.events = events.Items
+	return found, nil
 }
 
 // Print prints the story.
-func Print(out io.Writer, what string, story []moment, now time.Time) error {
+func Print(out io.Writer, paint kube.Paint, what string, story []moment, now time.Time) error {
 	if len(story) == 0 {
 		_, err := fmt.Fprintf(out, "Nobody knows of anything that happened to %s.\n", what)
 		return err
 	}
 	for _, m := range story {
-		if _, err := fmt.Fprintf(out, "%s ago  %s\n", kube.Age(m.at, now), m.text); err != nil {
+		text := m.Text
+		if m.Bad {
+			text = paint.Bad(text)
+		}
+		age := fmt.Sprintf("%-9s", kube.Age(m.Time, now)+" ago")
+		if _, err := fmt.Fprintf(out, "%s %s\n", paint.Soft(age), text); err != nil {
 			return err
+		}
+		for _, d := range m.details() {
+			fmt.Fprintf(out, "            %s %s\n", paint.Soft(fmt.Sprintf("%-8s", d.word)), d.text)
 		}
 	}
 	return nil

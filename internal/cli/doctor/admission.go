@@ -1,0 +1,243 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+const (
+	podManagers   = "podmanagers.apps.mycompany.com"
+	configuration = "pod-operator-admission"
+	installAdvice = "kubectl apply -f dist/install.yaml, which make build-installer writes"
+)
+
+// otherKinds work without each other, so that one that is missing is no fault.
+func otherKinds() []string {
+	return []string{"imoocpods.batch.tutorial.kubebuilder.io", "helloworlds.test.jiaozi.com", "collectors.collector.ip.mycompany.com"}
+}
+
+// definitions looks at the CRDs.
+func (c *checkup) definitions(ctx context.Context) []Finding {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	err := c.client.Get(ctx, client.ObjectKey{Name: podManagers}, crd)
+	switch {
+	case apierrors.IsForbidden(err):
+		return []Finding{note("CRDs", "you may not read them, so nobody looked at their versions")}
+	case apierrors.IsNotFound(err):
+		return []Finding{todo("CRDs", podManagers+" is not installed", installAdvice)}
+	case err != nil:
+		return []Finding{todo("CRDs", err.Error(), "try again")}
+	}
+	findings := crdFindings(crd, c.now())
+	for _, name := range otherKinds() {
+		switch err := c.client.Get(ctx, client.ObjectKey{Name: name}, &apiextensionsv1.CustomResourceDefinition{}); {
+		case apierrors.IsNotFound(err):
+			findings = append(findings, note("CRDs", "%s is not installed; its controller waits until it is", name))
+		case err == nil:
+			findings = append(findings, ok("CRDs", "%s is installed", name))
+		}
+	}
+	return findings
+}
+
+// crdFindings judges the CRD of the PodManagers.
+func crdFindings(crd *apiextensionsv1.CustomResourceDefinition, now time.Time) []Finding {
+	established := slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
+	})
+	if !established {
+		return []Finding{todo("CRDs", crd.Name+" is not established", "kubectl describe crd "+crd.Name+" says why")}
+	}
+	served := map[string]bool{}
+	storage := ""
+	for _, v := range crd.Spec.Versions {
+		served[v.Name] = v.Served
+		if v.Storage {
+			storage = v.Name
+		}
+	}
+	var findings []Finding
+	if !served["v1"] || storage != "v1" {
+		findings = append(findings, todo("versions", crd.Name+" does not serve and store v1", installAdvice))
+	} else {
+		findings = append(findings, ok("CRDs", "%s is served as %s, stored as %s", crd.Name, strings.Join(servedNames(crd), " and "), storage))
+	}
+	if old := slices.DeleteFunc(slices.Clone(crd.Status.StoredVersions), func(v string) bool { return v == storage }); len(old) > 0 {
+		findings = append(findings, note("versions", "objects may still be stored as %s; docs/versions.md tells how to write them anew", strings.Join(old, ", ")))
+	}
+	if served["v1alpha1"] && crd.Spec.Conversion != nil && crd.Spec.Conversion.Webhook != nil && crd.Spec.Conversion.Webhook.ClientConfig != nil {
+		findings = append(findings, bundleFinding("conversion", crd.Spec.Conversion.Webhook.ClientConfig.CABundle, now))
+	}
+	return findings
+}
+
+func servedNames(crd *apiextensionsv1.CustomResourceDefinition) []string {
+	var names []string
+	for _, v := range crd.Spec.Versions {
+		if v.Served {
+			names = append(names, v.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// webhooks looks at the configurations: the certificates they trust and whether
+// somebody answers.
+func (c *checkup) webhooks(ctx context.Context) []Finding {
+	var findings []Finding
+	var configs []admissionv1.WebhookClientConfig
+	mutating := &admissionv1.MutatingWebhookConfiguration{}
+	validating := &admissionv1.ValidatingWebhookConfiguration{}
+	for _, object := range []client.Object{mutating, validating} {
+		kind := strings.TrimPrefix(fmt.Sprintf("%T", object), "*v1.")
+		err := c.client.Get(ctx, client.ObjectKey{Name: configuration}, object)
+		switch {
+		case apierrors.IsForbidden(err):
+			return []Finding{note("webhooks", "you may not read the configurations, so nobody looked at them")}
+		case apierrors.IsNotFound(err):
+			findings = append(findings, note("webhooks", "there is no %s %s: objects are checked by their schemas only", kind, configuration))
+		case err != nil:
+			findings = append(findings, todo("webhooks", err.Error(), "try again"))
+		}
+	}
+	for i := range mutating.Webhooks {
+		configs = append(configs, mutating.Webhooks[i].ClientConfig)
+	}
+	for i := range validating.Webhooks {
+		configs = append(configs, validating.Webhooks[i].ClientConfig)
+	}
+	if len(configs) == 0 {
+		return findings
+	}
+	worst := bundleFinding("webhooks", configs[0].CABundle, c.now())
+	services := map[client.ObjectKey]bool{}
+	for i := range configs {
+		if f := bundleFinding("webhooks", configs[i].CABundle, c.now()); f.Level == ToDo {
+			worst = f
+		}
+		if s := configs[i].Service; s != nil {
+			services[client.ObjectKey{Namespace: s.Namespace, Name: s.Name}] = true
+		}
+	}
+	findings = append(findings, worst)
+	for service := range services {
+		findings = append(findings, c.answers(ctx, service))
+	}
+	return findings
+}
+
+// answers tells whether a ready pod stands behind a Service.
+func (c *checkup) answers(ctx context.Context, service client.ObjectKey) Finding {
+	var slices discoveryv1.EndpointSliceList
+	err := c.client.List(ctx, &slices, client.InNamespace(service.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: service.Name})
+	if err != nil {
+		return note("webhooks", "you may not see whether a pod answers for Service %s", service)
+	}
+	ready := 0
+	for i := range slices.Items {
+		for _, endpoint := range slices.Items[i].Endpoints {
+			if ptr.Deref(endpoint.Conditions.Ready, true) {
+				ready++
+			}
+		}
+	}
+	if ready == 0 {
+		return todo("webhooks", fmt.Sprintf("no pod answers for Service %s", service), "kubectl -n "+service.Namespace+" get pods: the operator has to run")
+	}
+	return ok("webhooks", "Service %s has %d ready", service, ready)
+}
+
+// soonLeft is how much of a certificate's life may be left before somebody
+// should wonder why it was not renewed: the operator does so at half.
+const soonLeft = 10
+
+// bundleFinding judges the certificates of a bundle by the one that lasts
+// longest: the others are of replicas that are gone.
+func bundleFinding(about string, bundle []byte, now time.Time) Finding {
+	var best *x509.Certificate
+	for rest := bundle; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if found, err := x509.ParseCertificate(block.Bytes); err == nil && (best == nil || found.NotAfter.After(best.NotAfter)) {
+			best = found
+		}
+	}
+	restart := "restart the operator: it makes a new certificate and has the API server trust it"
+	if best == nil {
+		return todo(about, "the API server trusts no certificate yet", "start the operator, which puts its own in place")
+	}
+	life, left := best.NotAfter.Sub(best.NotBefore), best.NotAfter.Sub(now)
+	switch {
+	case left <= 0:
+		return todo(about, "the certificate expired "+duration.HumanDuration(-left)+" ago", restart)
+	case best.NotBefore.After(now):
+		return todo(about, "the certificate is valid only in "+duration.HumanDuration(best.NotBefore.Sub(now)), "look at the clocks")
+	case left < life/soonLeft:
+		return todo(about, "the certificate expires in "+duration.HumanDuration(left)+" and was not renewed", restart)
+	}
+	return ok(about, "the certificate is valid for %s", duration.HumanDuration(left))
+}
+
+// trial has the API server try a PodManager: schema, policies and webhooks, all
+// that a real one passes. Nothing is stored.
+func (c *checkup) trial(ctx context.Context) []Finding {
+	pm := &appsv1.PodManager{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.user, GenerateName: "doctor-"},
+		Spec:       appsv1.PodManagerSpec{Replicas: ptr.To[int32](1), Image: "registry.k8s.io/pause:3.10"},
+	}
+	err := c.client.Create(ctx, pm, client.DryRunAll)
+	switch {
+	case err == nil:
+		return []Finding{ok("trial", "a PodManager in namespace %s would be accepted", c.user)}
+	case apierrors.IsForbidden(err):
+		return []Finding{note("trial", "you may not create a PodManager in namespace %s: %v", c.user, cause(err))}
+	case apierrors.IsNotFound(err):
+		return []Finding{note("trial", "none was made: %v", cause(err))}
+	}
+	return []Finding{todo("trial", fmt.Sprintf("a PodManager in namespace %s would be refused: %v", c.user, cause(err)), "read the message; if it names a webhook, the operator has to run")}
+}
+
+// cause is the API server's own message.
+func cause(err error) string {
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+		return cmp.Or(status.Status().Message, err.Error())
+	}
+	return err.Error()
+}

@@ -1,0 +1,178 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package doctor is "kubectl podmanager doctor": it looks at all that has to be
+// in place for the operator to work and for this person to use it. Every line
+// says that something is well, or what to do about it. A line is a note where
+// nothing has to be done, but somebody may wonder.
+//
+// Whatever this person may not look at is a note, not a fault.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mycompany/pod-operator/internal/cli/explain"
+	"github.com/mycompany/pod-operator/internal/cli/kube"
+	"github.com/mycompany/pod-operator/internal/view"
+)
+
+// Level says how much a finding matters.
+type Level string
+
+// The levels.
+const (
+	OK   Level = "ok"
+	Note Level = "note"
+	// ToDo is something that somebody has to do.
+	ToDo Level = "to do"
+)
+
+// Finding is a line.
+type Finding struct {
+	Level Level  `json:"level"`
+	About string `json:"about"`
+	Text  string `json:"text"`
+	// Advice is what to do.
+	Advice string `json:"advice,omitempty"`
+}
+
+func ok(about, format string, args ...any) Finding {
+	return Finding{Level: OK, About: about, Text: fmt.Sprintf(format, args...)}
+}
+
+func note(about, format string, args ...any) Finding {
+	return Finding{Level: Note, About: about, Text: fmt.Sprintf(format, args...)}
+}
+
+func todo(about, text, advice string) Finding {
+	return Finding{Level: ToDo, About: about, Text: text, Advice: advice}
+}
+
+// checkup is one visit.
+type checkup struct {
+	client  client.Client
+	config  *rest.Config
+	http    *http.Client
+	session *kube.Session
+	explain *explain.Options
+	// user is the namespace of the user, operator that of the operator.
+	user, operator string
+	now            func() time.Time
+}
+
+// New makes the verb.
+func New(s *kube.Session, e *explain.Options) *cobra.Command {
+	output := kube.Output{}
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the installation, line by line: ok, or what to do",
+		Long: "Check the CRDs and their versions, the webhooks and their certificates, the operator, your rights and its, the\n" +
+			"clocks. The exit code is 2 when there is something to do.",
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), s, e, &output) },
+	}
+	output.Bind(cmd)
+	return cmd
+}
+
+func run(ctx context.Context, s *kube.Session, e *explain.Options, output *kube.Output) error {
+	if err := output.Check(); err != nil {
+		return err
+	}
+	config, err := s.Config()
+	if err != nil {
+		return err
+	}
+	c := &checkup{config: config, session: s, explain: e, operator: e.Namespace, now: time.Now}
+	if c.client, err = s.Client(); err != nil {
+		return err
+	}
+	if c.user, err = s.Namespace(); err != nil {
+		return err
+	}
+	if c.http, err = rest.HTTPClientFor(config); err != nil {
+		return err
+	}
+	findings := c.examine(ctx)
+	if output.Structured() {
+		err = output.Print(s.Out, map[string]any{"items": findings})
+	} else {
+		err = Print(s.Out, s.Paint(), findings)
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range findings {
+		if f.Level == ToDo {
+			return kube.ErrNo
+		}
+	}
+	return nil
+}
+
+// examine looks at one thing after the other. Without an API server there is
+// nothing else to look at.
+func (c *checkup) examine(ctx context.Context) []Finding {
+	findings, reached := c.server(ctx)
+	if !reached {
+		return findings
+	}
+	for _, look := range []func(context.Context) []Finding{
+		c.definitions, c.webhooks, c.trial, c.deployment, c.work, c.myRights, c.itsRights, c.recorder,
+	} {
+		findings = append(findings, look(ctx)...)
+	}
+	return findings
+}
+
+// Print prints the findings, and what there is to do in all.
+func Print(out io.Writer, paint kube.Paint, findings []Finding) error {
+	n := 0
+	for _, f := range findings {
+		level := fmt.Sprintf("%-6s", f.Level)
+		switch f.Level {
+		case OK:
+			level = paint.Good(level)
+		case Note:
+			level = paint.Soft(level)
+		case ToDo:
+			n++
+			level = paint.Bad(level)
+		}
+		if _, err := fmt.Fprintf(out, "%s %-12s %s\n", level, f.About, f.Text); err != nil {
+			return err
+		}
+		if f.Advice != "" {
+			fmt.Fprintf(out, "%-6s %-12s %s\n", "", "", paint.Strong("-> "+f.Advice))
+		}
+	}
+	last := "All is well."
+	if n > 0 {
+		last = view.Count(n, "thing") + " to do."
+	}
+	_, err := fmt.Fprintln(out, "\n"+last)
+	return err
+}

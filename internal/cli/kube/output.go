@@ -1,0 +1,103 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kube
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+)
+
+// Paint colours words for a terminal. All colours are equally long, so that a
+// column in which every cell has one stays straight.
+type Paint struct{ on bool }
+
+// NewPaint makes a Paint that colours, or one that leaves words as they are.
+func NewPaint(on bool) Paint { return Paint{on: on} }
+
+// Paint colours only where somebody looks at a terminal, and not where NO_COLOR
+// asks for none.
+func (s *Session) Paint() Paint {
+	return NewPaint(Terminal(s.Out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
+}
+
+func (p Paint) colour(code, text string) string {
+	if !p.on {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// Good is for what is as it should be.
+func (p Paint) Good(text string) string { return p.colour("32", text) }
+
+// Busy is for what is under way.
+func (p Paint) Busy(text string) string { return p.colour("36", text) }
+
+// Warn is for what needs a look.
+func (p Paint) Warn(text string) string { return p.colour("33", text) }
+
+// Bad is for what is broken or goes away.
+func (p Paint) Bad(text string) string { return p.colour("31", text) }
+
+// Soft is for what matters less.
+func (p Paint) Soft(text string) string { return p.colour("90", text) }
+
+// Strong is for titles.
+func (p Paint) Strong(text string) string { return p.colour("01", text) }
+
+// Plain keeps a cell in a coloured column straight.
+func (p Paint) Plain(text string) string { return p.colour("39", text) }
+
+// Output is the flag -o.
+type Output struct{ format string }
+
+// Bind adds the flag.
+func (o *Output) Bind(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json or yaml, for programs.")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// Check tells of a format that nobody knows, before anything is asked.
+func (o *Output) Check() error {
+	switch o.format {
+	case "", "json", "yaml":
+		return nil
+	}
+	return fmt.Errorf("-o %s is not known: leave it out, or say json or yaml", o.format)
+}
+
+// Structured tells whether a program reads the output.
+func (o *Output) Structured() bool { return o.format != "" }
+
+// Print prints a value for programs.
+func (o *Output) Print(out io.Writer, value any) error {
+	if o.format == "yaml" {
+		raw, err := yaml.Marshal(value)
+		if err == nil {
+			_, err = out.Write(raw)
+		}
+		return err
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}

@@ -1,0 +1,98 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
+)
+
+// Hold is something that should happen and does not.
+type Hold struct {
+	// What is what should happen.
+	What string `json:"what,omitempty"`
+	// By is what holds it back, a documented reason, and Why a sentence.
+	By  string `json:"by"`
+	Why string `json:"why"`
+	// Until is how long the wait lasts, where it ends by itself.
+	Until string `json:"until,omitempty"`
+	// Advice is what to do about it.
+	Advice string `json:"advice,omitempty"`
+}
+
+// intents are the verbs as nouns.
+var intents = map[plan.Verb]string{
+	plan.CreatePod: "the creation", plan.DeletePod: "the deletion", plan.EvictPod: "the eviction", plan.UpdatePod: "the update",
+	plan.ResizePod: "the resize", plan.AdoptPod: "the adoption", plan.RemoveFinalizer: "the end of the PodManager",
+}
+
+// NewHold puts a blocker of a PodManager in words.
+func NewHold(b plan.Blocked, name string, now time.Time) Hold {
+	hold := Hold{What: intents[b.Verb], By: b.By, Why: b.Message, Advice: Advice(b.By, name)}
+	if hold.What == "" {
+		hold.What = string(b.Verb)
+	}
+	switch {
+	case b.Pod != "" && b.Count > 1:
+		hold.What += fmt.Sprintf(" of %s and %d more", b.Pod, b.Count-1)
+	case b.Pod != "":
+		hold.What += " of " + b.Pod
+	case b.Count > 0:
+		hold.What += " of " + Count(b.Count, "pod")
+	}
+	if b.Until.After(now) {
+		hold.Until = duration.HumanDuration(b.Until.Sub(now))
+	}
+	return hold
+}
+
+// Advice is what somebody can do about a blocker or a stall; empty where only
+// time helps.
+func Advice(by, name string) string {
+	switch by {
+	case appsv1.BlockedByPause:
+		return "kubectl podmanager rollout resume " + name
+	case appsv1.BlockedByPartition:
+		return "lower spec.update.partition when the updated pods have proved themselves"
+	case appsv1.BlockedByOnDelete:
+		return "kubectl podmanager delete-pod POD, one by one"
+	case appsv1.BlockedByDeadline:
+		return "repair the template, or go back: kubectl podmanager rollout undo " + name
+	case appsv1.BlockedByBudget:
+		return "wait until the pods that were changed are available, or raise spec.update.maxUnavailable"
+	case appsv1.BlockedByBackoff, appsv1.ReasonPodsFailing:
+		return "look at why the pods fail: kubectl logs, kubectl describe pod"
+	case appsv1.BlockedByName:
+		return "delete the pod that has the name, or label it podmanager=" + name + " to have it adopted"
+	case appsv1.BlockedByHold:
+		return "whoever put the hold label on the pod has to take it off"
+	case appsv1.BlockedByDisruptionBudget:
+		return "kubectl get pdb: a budget allows no disruption now"
+	case appsv1.BlockedByPin:
+		return "kubectl podmanager rollout undo " + name + " --to-revision=N, or --clear"
+	case appsv1.ReasonQuotaExceeded:
+		return "kubectl describe quota: raise it, or ask for less"
+	case appsv1.ReasonPodsRefused:
+		return "repair what the message names in spec.template"
+	}
+	return ""
+}
