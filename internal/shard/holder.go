@@ -129,8 +129,7 @@ func (h *Holder) Run(ctx context.Context) error {
 		h.balance(ctx)
 		select {
 		case <-ctx.Done():
-			member.stop()
-			h.stopAll()
+			h.stopAllBut()
 			h.wg.Wait()
 			return h.leave(ctx)
 		case <-h.kick:
@@ -246,7 +245,7 @@ func (h *Holder) balance(ctx context.Context) {
 		if len(l.elders) > 0 {
 			h.Log.V(1).Info("Waiting for operators with another number of shards to go", "leases", l.elders)
 		}
-		h.stopShards()
+		h.stopAllBut(h.memberLease(h.Identity))
 		return
 	}
 	if l.members[0] == h.Identity {
@@ -262,7 +261,7 @@ func (h *Holder) balance(ctx context.Context) {
 		if l.live[h.Guard] {
 			h.Log.V(1).Info("Waiting for an operator without shards to go", "lease", h.Guard, "holder", holder(guard))
 		}
-		h.stopShards()
+		h.stopAllBut(h.memberLease(h.Identity), h.Guard)
 		return
 	}
 	for s, member := range Assign(l.members, h.Shards) {
@@ -334,17 +333,12 @@ func (h *Holder) task(lease string) *task {
 	return h.tasks[lease]
 }
 
-func (h *Holder) stopShards() {
-	h.stopTasks(func(t *task) bool { return t.lease != h.memberLease(h.Identity) })
-}
-
-func (h *Holder) stopAll() { h.stopTasks(func(*task) bool { return true }) }
-
-func (h *Holder) stopTasks(which func(*task) bool) {
+// stopAllBut stops every task but those under the given Leases.
+func (h *Holder) stopAllBut(leases ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, t := range h.tasks {
-		if which(t) {
+	for lease, t := range h.tasks {
+		if !slices.Contains(leases, lease) {
 			t.stop()
 		}
 	}

@@ -1,0 +1,131 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package shards tests operators that are all active at once, on the real API
+// server: real processes of the real binary, each with a login of its own, so
+// that the audit log tells who did what.
+package shards
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/mycompany/pod-operator/internal/localkube"
+	"github.com/mycompany/pod-operator/internal/testkit"
+)
+
+var (
+	suite *testkit.Suite
+	// binary is the operator.
+	binary string
+)
+
+// group is whose members have the operator's rights.
+const group = "operators"
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "shards")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	binary = filepath.Join(dir, "manager")
+	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/manager")
+	build.Dir = testkit.Root()
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build the operator: %v\n%s", err, out)
+		return 1
+	}
+	suite, err = testkit.NewSuite(ctx, localkube.Options{
+		Audit: localkube.AuditOptions{Level: localkube.AuditMetadata},
+		Nodes: localkube.NodeOptions{Count: 3},
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = suite.Cluster.Stop() }()
+	if err := grant(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// grant gives the group what config/rbac and config/shards give the operator's
+// ServiceAccount, and not more.
+func grant(ctx context.Context) error {
+	subject := rbacv1.Subject{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: group}
+	var objects []client.Object
+	raw, err := os.ReadFile(filepath.Join(testkit.Root(), "config", "shards", "role.yaml"))
+	if err != nil {
+		return err
+	}
+	for _, doc := range splitYAML(raw) {
+		var kind metav1.TypeMeta
+		if err := yaml.Unmarshal(doc, &kind); err != nil {
+			return err
+		}
+		var obj client.Object
+		switch kind.Kind {
+		case "Role":
+			obj = &rbacv1.Role{}
+		case "ClusterRole":
+			obj = &rbacv1.ClusterRole{}
+		default:
+			continue // bindings are made below
+		}
+		if err := yaml.UnmarshalStrict(doc, obj); err != nil {
+			return err
+		}
+		objects = append(objects, obj)
+	}
+	for _, name := range []string{"pod-operator-manager-role", "pod-operator-shards-claims-role"} {
+		objects = append(objects, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "test-" + name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+			Subjects:   []rbacv1.Subject{subject},
+		})
+	}
+	objects = append(objects, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "test-shards", Namespace: testkit.OperatorNamespace},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "pod-operator-shards-role"},
+		Subjects:   []rbacv1.Subject{subject},
+	}, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "test-leader", Namespace: testkit.OperatorNamespace},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "pod-operator-leader-election-role"},
+		Subjects:   []rbacv1.Subject{subject},
+	})
+	for _, obj := range objects {
+		if err := suite.Client.Create(ctx, obj); err != nil {
+			return fmt.Errorf("create %T %s: %w", obj, obj.GetName(), err)
+		}
+	}
+	return nil
+}

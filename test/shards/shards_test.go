@@ -1,0 +1,175 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package shards
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/localkube"
+	"github.com/mycompany/pod-operator/internal/shard"
+	"github.com/mycompany/pod-operator/internal/testkit"
+)
+
+func total(writes map[string]map[string]int, verb string) int {
+	n := 0
+	for _, of := range writes {
+		n += of[verb]
+	}
+	return n
+}
+
+// Operators share the work, take over from one that was killed in the middle
+// of it, and hand over when others come and go. Nothing is made twice.
+func TestOperatorsShareTheWork(t *testing.T) {
+	const count = 8
+	first, second := startSharded(t, count), startSharded(t, count)
+	shared(t, count, 2)
+
+	mark := auditMark(t)
+	f := makeFleets(t, 4, 6, 2)
+	f.ready(2)
+	f.labelled(count)
+	writes := f.podWrites(mark)
+	if writes[first.user]["create"] == 0 || writes[second.user]["create"] == 0 || total(writes, "create") != 48 {
+		t.Errorf("48 pods were to be made by both: %v", writes)
+	}
+
+	before := f.allPods()
+	mark = auditMark(t)
+	f.scale(5)
+	first.Kill()
+	f.ready(5)
+	shared(t, count, 1)
+	writes = f.podWrites(mark)
+	if n := total(writes, "create"); n != 72 || total(writes, "delete") != 0 {
+		t.Errorf("72 pods were to be made and none deleted: %v", writes)
+	}
+	for uid, pod := range before {
+		if _, ok := f.allPods()[uid]; !ok {
+			t.Errorf("pod %s/%s was replaced", pod.Namespace, pod.Name)
+		}
+	}
+
+	third := startSharded(t, count)
+	fourth := startSharded(t, count)
+	f.scale(3)
+	shared(t, count, 3)
+	f.ready(3)
+	if !second.Stop(testkit.Patience) {
+		t.Error("an operator had to be killed")
+	}
+	f.scale(4)
+	shared(t, count, 2)
+	f.ready(4)
+	_, _ = third, fourth
+}
+
+func auditMark(t *testing.T) localkube.AuditMark {
+	t.Helper()
+	mark, err := suite.Cluster.AuditMark()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mark
+}
+
+// What one leader made is taken over by operators with shards, then by
+// operators with more of them, then by a leader again: no pod is replaced.
+func TestChangingToShardsAndBackReplacesNothing(t *testing.T) {
+	leader := start(t, "--leader-elect", "--controllers=podmanager")
+	f := makeFleets(t, 2, 4, 3)
+	f.ready(3)
+	pods := f.allPods()
+
+	// It waits for the leader to go.
+	sharded := startSharded(t, 4)
+	leader.Stop(testkit.Patience)
+	shared(t, 4, 1)
+	f.labelled(4)
+	f.same(pods)
+	f.scale(4)
+	f.ready(4)
+	f.labelled(4)
+	pods = f.allPods()
+
+	// It waits for those with another number to go.
+	more := startSharded(t, 16)
+	sharded.Stop(testkit.Patience)
+	shared(t, 16, 1)
+	f.labelled(16)
+	f.same(pods)
+	f.scale(5)
+	f.ready(5)
+	pods = f.allPods()
+
+	start(t, "--leader-elect", "--controllers=podmanager")
+	more.Stop(testkit.Patience)
+	f.scale(6)
+	f.ready(6)
+	for uid, pod := range pods {
+		if _, ok := f.allPods()[uid]; !ok {
+			t.Errorf("pod %s/%s was replaced", pod.Namespace, pod.Name)
+		}
+	}
+}
+
+// Labels that were edited are put right, and what they are on stays.
+func TestEditedLabelsArePutRight(t *testing.T) {
+	const count = 4
+	startSharded(t, count)
+	shared(t, count, 1)
+	f := makeFleets(t, 1, 2, 3)
+	f.ready(3)
+	f.labelled(count)
+	ns := f.namespaces[0]
+	wrong := strconv.Itoa((shard.Of(ns, "web-0", count) + 1) % count)
+	tests := map[string]struct {
+		obj   client.Object
+		label string
+	}{
+		"a pod in another shard":       {obj: podNamed(ns, "web-0-1"), label: `"` + wrong + `"`},
+		"a pod in none":                {obj: podNamed(ns, "web-0-1"), label: `null`},
+		"a pod with nonsense":          {obj: podNamed(ns, "web-0-1"), label: `"nonsense"`},
+		"an owner in another shard":    {obj: testkit.MakePodManager(ns, "web-0").Obj(), label: `"` + wrong + `"`},
+		"an owner in none of them all": {obj: testkit.MakePodManager(ns, "web-0").Obj(), label: `null`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			pods := f.allPods()
+			patch := fmt.Sprintf(`{"metadata":{"labels":{%q:%s}}}`, appsv1.LabelShard, tt.label)
+			if err := suite.Client.Patch(t.Context(), tt.obj, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+				t.Fatal(err)
+			}
+			f.labelled(count)
+			f.ready(3)
+			f.same(pods)
+		})
+	}
+}
+
+func podNamed(ns, name string) *corev1.Pod {
+	pod := &corev1.Pod{}
+	pod.Namespace, pod.Name = ns, name
+	return pod
+}
