@@ -51,6 +51,10 @@ type Ledger interface {
 	Wrote(owner types.UID, obj client.Object)
 	TookAway(owner types.UID, obj client.Object)
 	WroteOwner(owner client.Object)
+	// Trusts tells whether the owner, as the cache has it, was confirmed by
+	// the API server; Trust notes that it was.
+	Trusts(owner types.UID) bool
+	Trust(owner types.UID)
 }
 
 // Target is whose actions are carried out, and how its objects look.
@@ -90,6 +94,9 @@ func New(writer client.Client, live client.Reader, ledger Ledger, clock clock.Pa
 // only.
 func (a *Applier) Apply(ctx context.Context, target Target, actions []plan.Action) ([]plan.Outcome, error) {
 	run := &run{Applier: a, target: target, versions: map[types.UID]string{}}
+	if err := run.trustOwner(ctx, actions); err != nil {
+		return skip(actions), err
+	}
 	outcomes := make([]plan.Outcome, 0, len(actions))
 	failed := false
 	for start := 0; start < len(actions); {
@@ -200,6 +207,47 @@ func (r *run) one(ctx context.Context, action plan.Action) (types.UID, error) {
 	return "", fmt.Errorf("unknown verb %q", action.Verb)
 }
 
+// trustOwner asks the API server, once in the life of a process, whether the
+// owner is what the cache says, before anything is done on its word. A process
+// that just started may have been told an older state than its predecessor
+// acted on, and would take down what that one made.
+func (r *run) trustOwner(ctx context.Context, actions []plan.Action) error {
+	uid := r.target.Ref.UID
+	if len(actions) == 0 || r.ledger.Trusts(uid) || provesItself(actions) {
+		return nil
+	}
+	fresh, err := r.readOwner(ctx)
+	if err != nil {
+		return err
+	}
+	if have := r.target.Owner.GetGeneration(); fresh.GetGeneration() != have {
+		return fmt.Errorf("%s: the cache is behind with generation %d, the API server has %d",
+			client.ObjectKeyFromObject(fresh), have, fresh.GetGeneration())
+	}
+	r.ledger.Trust(uid)
+	return nil
+}
+
+// provesItself: the finalizer is added under the resourceVersion that was read,
+// and everything after it is skipped where that fails.
+func provesItself(actions []plan.Action) bool {
+	return actions[0].Verb == plan.AddFinalizer &&
+		!slices.ContainsFunc(actions, func(a plan.Action) bool { return !dependent(a.Verb) })
+}
+
+// readOwner reads the owner live.
+func (r *run) readOwner(ctx context.Context) (client.Object, error) {
+	fresh := r.target.Owner.DeepCopyObject().(client.Object)
+	key := client.ObjectKeyFromObject(r.target.Owner)
+	if err := r.live.Get(ctx, key, fresh); err != nil {
+		return nil, fmt.Errorf("read %s live: %w", key, err)
+	}
+	if fresh.GetUID() != r.target.Ref.UID {
+		return nil, fmt.Errorf("%s was deleted and made again: uid is %s, not %s", key, fresh.GetUID(), r.target.Ref.UID)
+	}
+	return fresh, nil
+}
+
 // checkOwner asks the API server whether the owner still exists under this UID
 // and is not being deleted. The cache may be behind, and a pod adopted by an
 // owner that is gone would be garbage collected.
@@ -207,16 +255,12 @@ func (r *run) checkOwner(ctx context.Context) error {
 	if r.ownerChecked {
 		return nil
 	}
-	fresh := r.target.Owner.DeepCopyObject().(client.Object)
-	key := client.ObjectKeyFromObject(r.target.Owner)
-	if err := r.live.Get(ctx, key, fresh); err != nil {
-		return fmt.Errorf("read %s live before adopting: %w", key, err)
-	}
-	if fresh.GetUID() != r.target.Ref.UID {
-		return fmt.Errorf("%s was deleted and made again: uid is %s, not %s", key, fresh.GetUID(), r.target.Ref.UID)
+	fresh, err := r.readOwner(ctx)
+	if err != nil {
+		return err
 	}
 	if fresh.GetDeletionTimestamp() != nil {
-		return fmt.Errorf("%s is being deleted and adopts no more pods", key)
+		return fmt.Errorf("%s is being deleted and adopts no more pods", client.ObjectKeyFromObject(fresh))
 	}
 	r.ownerChecked = true
 	return nil
@@ -241,6 +285,7 @@ func (r *run) setFinalizer(ctx context.Context, action plan.Action) error {
 		return fmt.Errorf("%s of %s: %w", action.Verb, client.ObjectKeyFromObject(owner), err)
 	}
 	r.ledger.WroteOwner(owner)
+	r.ledger.Trust(owner.GetUID())
 	return nil
 }
 

@@ -97,7 +97,7 @@ func TestAdoptionAsksTheAPIServer(t *testing.T) {
 		want string
 	}{
 		"it is there":       {owner(), ""},
-		"it is gone":        {nil, "read ns/web live before adopting"},
+		"it is gone":        {nil, "read ns/web live: "},
 		"it is another one": {reborn, "ns/web was deleted and made again"},
 		"it is going":       {leaving, "ns/web is being deleted and adopts no more pods"},
 	} {
@@ -126,6 +126,40 @@ func TestAdoptionAsksTheAPIServer(t *testing.T) {
 	}
 }
 
+// TestANewProcessAsksTheAPIServer before it acts on what it was told of an
+// owner: the first list may come from an API server that is behind.
+func TestANewProcessAsksTheAPIServer(t *testing.T) {
+	newer := owner()
+	newer.Generation = 2
+	for name, test := range map[string]struct {
+		live *appsv1.PodManager
+		want string
+	}{
+		"the owner is as the cache says": {owner(), ""},
+		"the owner was edited since":     {newer, "the cache is behind with generation 0, the API server has 2"},
+		"the owner is gone":              {nil, "read ns/web live: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := []client.Object{pod("web-0", controlledBy(me))}
+			if test.live != nil {
+				objects = append(objects, test.live)
+			}
+			w := newWorld(t, objects...)
+			w.ledger.doubts = true
+			outcomes, err := w.apply(t, plan.Action{Verb: plan.DeletePod, Pod: "web-0", UID: "uid-web-0"})
+			if test.want == "" {
+				if err != nil || outcomes[0].Result != plan.Done || w.ledger.list[0] != "trusts the owner" {
+					t.Errorf("%v, %v, %v", results(outcomes), err, w.ledger.list)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), test.want) || outcomes[0].Result != plan.Skipped || w.asked("delete") > 0 {
+				t.Errorf("%v, %v after %d deletes", results(outcomes), err, w.asked("delete"))
+			}
+		})
+	}
+}
+
 // TestFinalizer: the list is changed under the version that was read, and other
 // finalizers stay.
 func TestFinalizer(t *testing.T) {
@@ -137,7 +171,7 @@ func TestFinalizer(t *testing.T) {
 	if diff := cmp.Diff(want, w.patches["web"]); diff != "" {
 		t.Errorf("the patch (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"wrote owner web"}, w.ledger.list); diff != "" {
+	if diff := cmp.Diff([]string{"wrote owner web", "trusts the owner"}, w.ledger.list); diff != "" {
 		t.Errorf("the ledger (-want +got):\n%s", diff)
 	}
 }

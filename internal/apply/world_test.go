@@ -60,6 +60,8 @@ type world struct {
 type notes struct {
 	mu   sync.Mutex
 	list []string
+	// doubts: nobody has confirmed the owner yet.
+	doubts bool
 }
 
 func (n *notes) add(what string) {
@@ -71,6 +73,9 @@ func (n *notes) add(what string) {
 func (n *notes) Wrote(_ types.UID, obj client.Object)    { n.add("wrote " + obj.GetName()) }
 func (n *notes) TookAway(_ types.UID, obj client.Object) { n.add("took away " + obj.GetName()) }
 func (n *notes) WroteOwner(obj client.Object)            { n.add("wrote owner " + obj.GetName()) }
+
+func (n *notes) Trusts(types.UID) bool { return !n.doubts }
+func (n *notes) Trust(types.UID)       { n.add("trusts the owner") }
 
 func newWorld(t *testing.T, objects ...client.Object) *world {
 	t.Helper()

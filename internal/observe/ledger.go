@@ -43,20 +43,21 @@ type StaleError struct {
 }
 
 type overdue struct {
-	uid  types.UID
-	gone bool
-	obj  client.Object
+	owner, uid types.UID
+	gone       bool
+	obj        client.Object
 }
 
 // moot tells whether a write that is overdue will never show in the cache,
 // given what the API server says of its target: what was created is gone
-// again, or what was taken away is back.
+// again or is no longer the owner's, or what was taken away is back.
 func (o overdue) moot(found bool) bool {
 	there := found && o.obj.GetUID() == o.uid
 	if o.gone {
 		return there && o.obj.GetDeletionTimestamp() == nil
 	}
-	return !there
+	controller := metav1.GetControllerOfNoCopy(o.obj)
+	return !there || controller == nil || controller.UID != o.owner
 }
 
 func (e *StaleError) Error() string {
@@ -77,6 +78,8 @@ type page struct {
 	// owner is the resourceVersion of our last write of the owner itself.
 	owner  string
 	writes map[types.UID]write
+	// trusted: the API server confirmed the owner as the cache has it.
+	trusted bool
 }
 
 // write is one object that we wrote.
@@ -120,6 +123,24 @@ func (l *Ledger) WroteOwner(owner client.Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.page(owner.GetUID()).owner = owner.GetResourceVersion()
+}
+
+// Trusts tells whether the cache's view of the owner is at least as new as this
+// process. The first list of a process may come from an API server that is
+// behind, and what a predecessor did on a newer state must not be undone.
+func (l *Ledger) Trusts(owner types.UID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.owners[owner]
+	return p != nil && p.trusted
+}
+
+// Trust notes that the API server confirmed the owner as the cache has it. The
+// cache only gets newer, so once is enough.
+func (l *Ledger) Trust(owner types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.page(owner).trusted = true
 }
 
 // Saw notes that the cache showed an object's end, so nobody has to wait for
@@ -172,12 +193,12 @@ func (l *Ledger) check(owner client.Object, pods []*corev1.Pod, revisions []*kap
 	for _, revision := range revisions {
 		cached[revision.UID] = revision
 	}
-	return p.crossOut(cached, l.clock.Now())
+	return p.crossOut(owner.GetUID(), cached, l.clock.Now())
 }
 
 // crossOut drops the writes that the cache shows. It stops at the first that
 // is missing, unless some are overdue.
-func (p *page) crossOut(cached map[types.UID]client.Object, now time.Time) error {
+func (p *page) crossOut(owner types.UID, cached map[types.UID]client.Object, now time.Time) error {
 	var stale *StaleError
 	for uid, w := range p.writes {
 		if w.shown(cached[uid]) {
@@ -192,7 +213,7 @@ func (p *page) crossOut(cached map[types.UID]client.Object, now time.Time) error
 		}
 		w.at = now // asked once, then again after the same patience
 		p.writes[uid] = w
-		stale.overdue = append(stale.overdue, overdue{uid: uid, gone: w.gone, obj: w.object()})
+		stale.overdue = append(stale.overdue, overdue{owner: owner, uid: uid, gone: w.gone, obj: w.object()})
 	}
 	if stale == nil {
 		return nil

@@ -27,6 +27,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -203,7 +204,12 @@ func TestOverdueWritesAreLookedUpLive(t *testing.T) {
 		},
 		"a created pod is there, and the cache is behind": {
 			wrote: func(l *Ledger) { l.Wrote(me, pod("a", "10")) },
-			live:  pod("a", "10"),
+			live:  owned(pod("a", "10")),
+		},
+		"a created pod was let go by somebody else": {
+			wrote: func(l *Ledger) { l.Wrote(me, pod("a", "10")) },
+			live:  pod("a", "11"),
+			fresh: true,
 		},
 		"a deleted pod is gone, and the cache is behind": {
 			wrote:  func(l *Ledger) { l.TookAway(me, pod("a", "")) },
@@ -266,4 +272,10 @@ func TestALiveLookThatFailsIsAnError(t *testing.T) {
 	if !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// owned makes the owner the pod's controller.
+func owned(pod *corev1.Pod) *corev1.Pod {
+	pod.OwnerReferences = []metav1.OwnerReference{{Kind: "PodManager", Name: "web", UID: me, Controller: ptr.To(true)}}
+	return pod
 }

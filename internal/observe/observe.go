@@ -278,7 +278,9 @@ func compareRevisions(seen *Seen, f Fleet) error {
 			return err
 		}
 		names[r.Name] = true
-		seen.Observed.Revisions = append(seen.Observed.Revisions, plan.Revision{Name: r.Name, Number: r.Revision, Equal: equal})
+		seen.Observed.Revisions = append(seen.Observed.Revisions, plan.Revision{
+			Name: r.Name, Number: r.Revision, Equal: equal, Loose: metav1.GetControllerOfNoCopy(r) == nil,
+		})
 	}
 	for salt := 0; ; salt++ {
 		seen.Observed.NewRevision = podrender.RevisionName(f.Ref.Name, seen.Encoded, salt)

@@ -162,15 +162,16 @@ func watchEnds(ctx context.Context, mgr ctrl.Manager, ears Ears) error {
 }
 
 // ownerChanged passes a new or edited spec, a deletion, a changed list of
-// finalizers (somebody may have taken ours off), and the annotations that ask
-// for something. An owner that is gone is forgotten on the way.
+// finalizers (somebody may have taken ours off), the annotations that ask for
+// something, and a status that is not the one we wrote: a predecessor's last
+// write may arrive late, and would stand for ever. An owner that is gone is forgotten on the way.
 func (r *Reconciler) ownerChanged(ledger *observe.Ledger) predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
 				!equality.Semantic.DeepEqual(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers()) ||
 				e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() ||
-				asks(e.ObjectOld) != asks(e.ObjectNew)
+				asks(e.ObjectOld) != asks(e.ObjectNew) || r.status.foreign(e.ObjectOld, e.ObjectNew)
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			ledger.Forget(e.Object.GetUID())

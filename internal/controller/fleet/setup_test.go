@@ -94,7 +94,10 @@ func TestOwnerChanged(t *testing.T) {
 		change func(*appsv1.PodManager)
 		want   bool
 	}{
-		"its status":       {func(pm *appsv1.PodManager) { pm.Status.ReadyReplicas = 3; pm.ResourceVersion = "2" }, false},
+		"its status": {func(pm *appsv1.PodManager) { pm.Status.ReadyReplicas = 3; pm.ResourceVersion = "2" }, false},
+		"somebody else's word in its status": {
+			func(pm *appsv1.PodManager) { pm.Status.ReadyReplicas = 3; pm.ResourceVersion = "3" }, true,
+		},
 		"a label":          {func(pm *appsv1.PodManager) { pm.Labels = map[string]string{"a": "b"} }, false},
 		"an annotation":    {func(pm *appsv1.PodManager) { pm.Annotations = map[string]string{"a": "b"} }, false},
 		"its spec":         {func(pm *appsv1.PodManager) { pm.Generation++ }, true},
@@ -107,6 +110,7 @@ func TestOwnerChanged(t *testing.T) {
 			after := before.DeepCopy()
 			test.change(after)
 			r, parts := newReconciler(t)
+			r.status.draft(before.UID).version = "2"
 			if got := r.ownerChanged(parts.Ledger).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != test.want {
 				t.Errorf("a change of it passes: %t, want %t", got, test.want)
 			}

@@ -68,6 +68,8 @@ type draft struct {
 	status *appsv1.PodManagerStatus
 	last   time.Time
 	window time.Duration
+	// version is the owner's resourceVersion after our last write.
+	version string
 
 	// events wait to be sent, with the deeds they tell of.
 	events []plan.Event
@@ -85,6 +87,18 @@ func (w *statusWriter) memory(owner client.Object) appsv1.PodManagerStatus {
 		return *d.status
 	}
 	return w.kind.Status(owner)
+}
+
+// foreign tells whether somebody else changed the status. A write of ours whose
+// answer is still on its way counts as foreign, which costs one look.
+func (w *statusWriter) foreign(before, after client.Object) bool {
+	if equality.Semantic.DeepEqual(w.kind.Status(before), w.kind.Status(after)) {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	d := w.drafts[after.GetUID()]
+	return d == nil || d.version != after.GetResourceVersion()
 }
 
 // write tells what was reported, or returns for how long it waits.
@@ -121,6 +135,9 @@ func (w *statusWriter) writeStatus(ctx context.Context, owner client.Object, d *
 			w.kind.Name(), client.ObjectKeyFromObject(owner), err))
 	}
 	w.ledger.WroteOwner(after)
+	w.mu.Lock()
+	d.version = after.GetResourceVersion()
+	w.mu.Unlock()
 	d.pace(now, progress)
 	return 0, nil
 }
