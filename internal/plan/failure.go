@@ -89,13 +89,16 @@ func (s *scene) countFailures() {
 	if record != nil && record.Revision != update {
 		record = nil
 	}
-	var last time.Time
-	for _, p := range s.failed {
-		if p.Revision == update && p.FailedAt.After(last) {
-			last = p.FailedAt
+	last, least := s.lastFailure(update)
+	switch {
+	case last.IsZero() || record != nil && last.Before(record.LastTime.Time):
+		return
+	case record != nil && last.Equal(record.LastTime.Time):
+		if retry := last.Add(least); record.RetryTime.Time.Before(retry) {
+			patient := *record
+			patient.RetryTime = metav1.NewTime(retry)
+			s.decision.Failures = &patient
 		}
-	}
-	if last.IsZero() || record != nil && !last.After(record.LastTime.Time) {
 		return
 	}
 	failures := int32(1)
@@ -106,8 +109,27 @@ func (s *scene) countFailures() {
 		Revision:  update,
 		Count:     failures,
 		LastTime:  metav1.NewTime(last),
-		RetryTime: metav1.NewTime(last.Add(s.backoff(failures))),
+		RetryTime: metav1.NewTime(last.Add(max(least, s.backoff(failures)))),
 	}
+}
+
+// lastFailure is when a pod of a revision failed last, and how long its
+// successor waits at least. Times are whole seconds: where a pod failed in the
+// second in which it was made, a successor made in the same second could not be
+// told from it, and successors would follow each other as fast as they fail.
+func (s *scene) lastFailure(revision string) (last time.Time, least time.Duration) {
+	for _, p := range s.failed {
+		if p.Revision != revision || p.FailedAt.Before(last) {
+			continue
+		}
+		if p.FailedAt.After(last) {
+			last, least = p.FailedAt, 0
+		}
+		if p.FailedAt.Sub(p.Created) < time.Second {
+			least = time.Second
+		}
+	}
+	return last, least
 }
 
 func (s *scene) backoff(failures int32) time.Duration {

@@ -113,6 +113,19 @@ func TestFailedPodsOfAnOrdinalFleetAreReplacedUnderTheirName(t *testing.T) {
 			want:    []string{"DeletePod web-0 PodFinished"},
 			blocked: []string{"CreatePod web-0 Terminating"},
 		},
+		"one that failed as soon as it was made waits a second: its successor has to be told from it": {
+			given:   aFleet(1, ordinal(0).created(500*time.Millisecond).failed(500*time.Millisecond)),
+			blocked: []string{"CreatePod web-0 Backoff"},
+		},
+		"so does a successor that failed in the same second": {
+			given:   aFleet(1, ordinal(0).created(500*time.Millisecond).failed(500*time.Millisecond)).failures(1, 500*time.Millisecond, 0),
+			blocked: []string{"CreatePod web-0 Backoff"},
+		},
+		"and no longer": {
+			given:   aFleet(1, ordinal(0).created(time.Second).failed(time.Second)).failures(1, time.Second, 0),
+			want:    []string{"DeletePod web-0 PodFailed"},
+			blocked: []string{"CreatePod web-0 Terminating"},
+		},
 		"the second failure waits": {
 			given:   aFleet(1, ordinal(0).failed(time.Second)).failures(1, time.Minute, 0),
 			blocked: []string{"CreatePod web-0 Backoff"},

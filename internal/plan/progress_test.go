@@ -275,6 +275,20 @@ func TestOthersStopTheClock(t *testing.T) {
 	}
 }
 
+// The pass that stores the revision and is refused waits as well: the deadline
+// may come before the next try.
+func TestStoringARevisionIsNoProgress(t *testing.T) {
+	f := aFleet(1, ordinal(0).revision(oldRev)).changing(Change{Recreate: "x"})
+	f.desired.Update.UseEviction = true
+	d := f.plan()
+	stored := Outcome{Action: Action{Verb: CreateRevision}, Result: Done}
+	refused := Outcome{Action: d.Actions[0], Result: Refused, Cause: appsv1.BlockedByDisruptionBudget}
+	got := Report(f.desired, f.observed, d, []Outcome{stored, refused}, noon()).Status.Rollout
+	if got == nil || !got.Waits {
+		t.Errorf("the record is %+v, want one that waits", got)
+	}
+}
+
 // Without pods no revision has proved itself, and none has failed.
 func TestAFleetWithoutPodsProvesNothing(t *testing.T) {
 	f := aFleet(0).rollingOut().progress(0, time.Hour)

@@ -313,11 +313,20 @@ func (r *reporter) waitsForOthers() bool {
 		switch o := &r.outcomes[i]; {
 		case o.Action.Verb == EvictPod && o.Result == Refused:
 			waits = true
-		case o.Action.Verb != TellHolder && o.Result == Done:
+		case movesPods(o.Action.Verb) && o.Result == Done:
 			return false
 		}
 	}
 	return waits && r.counts.Available >= r.desired.Replicas
+}
+
+// movesPods: that a revision was stored or a holder was told moves nobody.
+func movesPods(verb Verb) bool {
+	switch verb {
+	case OpenGate, ShutGate, ResizePod, UpdatePod, EvictPod, DeletePod, CreatePod, AdoptPod, ReleasePod, OrphanPod:
+		return true
+	}
+	return false
 }
 
 // tellRollback tells, once, that a revision was taken back.

@@ -35,6 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/localkube"
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
@@ -286,6 +287,49 @@ func (f *fleet) events(kind, reason string) []eventsv1.Event {
 	}
 	return slices.DeleteFunc(list.Items, func(e eventsv1.Event) bool {
 		return e.Regarding.Kind != "PodManager" || e.Type != kind || e.Reason != reason
+	})
+}
+
+// expectWarnings: so many times was something warned of, told in one event or
+// in many.
+func (f *fleet) expectWarnings(want int) {
+	f.Helper()
+	testkit.Eventually(f, fmt.Sprintf("%d warnings are told", want), func() error {
+		n := 0
+		for _, e := range f.events(corev1.EventTypeWarning, appsv1.ReasonFailed) {
+			if n++; e.Series != nil {
+				n += int(e.Series.Count) - 1
+			}
+		}
+		if n != want {
+			return fmt.Errorf("there are %d", n)
+		}
+		return nil
+	})
+}
+
+// requests counts what the operator asked the API server for in the fleet's
+// namespace.
+func (f *fleet) requests(verb, resource, subresource string) int {
+	f.Helper()
+	n := 0
+	for _, e := range f.audit(0) {
+		if e.Verb == verb && e.ObjectRef.Resource == resource && e.ObjectRef.Subresource == subresource {
+			n++
+		}
+	}
+	return n
+}
+
+// audit is what the operator asked for in the fleet's namespace since a mark.
+func (f *fleet) audit(since localkube.AuditMark) []localkube.AuditEvent {
+	f.Helper()
+	events, err := suite.Cluster.AuditEvents(since)
+	if err != nil {
+		f.Fatalf("read the audit log: %v", err)
+	}
+	return slices.DeleteFunc(events, func(e localkube.AuditEvent) bool {
+		return e.User.Username != testkit.OperatorUser || e.ObjectRef.Namespace != f.ns
 	})
 }
 
