@@ -86,6 +86,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 		NewClient:                     records.newClient(),
 		Metrics:                       metricsOptions(o),
 		HealthProbeBindAddress:        o.ProbeAddress,
+		PprofBindAddress:              o.ProfileAddress,
 		LeaderElection:                o.LeaderElection,
 		LeaderElectionID:              leaderElectionID,
 		LeaderElectionNamespace:       o.LeaderElectionNamespace,

@@ -37,6 +37,8 @@ type Options struct {
 	SecureMetrics  bool
 	MetricsCertDir string
 	ProbeAddress   string
+	// ProfileAddress serves net/http/pprof, to anybody who reaches it.
+	ProfileAddress string
 	EnableHTTP2    bool
 
 	LeaderElection          bool
@@ -77,6 +79,8 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 		"A folder with tls.crt and tls.key for the metrics endpoint. Empty makes a self-signed certificate.")
 	fs.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081",
 		"The address of /healthz and /readyz. 0 turns them off.")
+	fs.StringVar(&o.ProfileAddress, "pprof-bind-address", "0",
+		"The address of /debug/pprof, for example 127.0.0.1:6060. It asks nobody who they are. 0 turns it off.")
 	fs.BoolVar(&o.EnableHTTP2, "enable-http2", false, "Allow HTTP/2 on the metrics endpoint and the webhook server.")
 	fs.BoolVar(&o.LeaderElection, "leader-elect", false,
 		"Let one of several replicas lead. Without it only one may run.")
