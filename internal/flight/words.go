@@ -174,6 +174,9 @@ func by(t *flightrecorder.Trigger) string {
 		part := ""
 		if c.Manager != "" {
 			part = " by " + c.Manager
+			if c.Inferred {
+				part = " probably by " + c.Manager
+			}
 		}
 		if len(c.Fields) > 0 {
 			part += ": " + list(c.Fields)

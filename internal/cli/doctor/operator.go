@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/view"
 )
 
 const (
@@ -126,7 +127,7 @@ func workFindings(managers []appsv1.PodManager, now time.Time) []Finding {
 	if len(waiting) > 0 {
 		findings = append(findings, todo("work", "nobody has looked at the latest spec of "+strings.Join(waiting, ", "), "start the operator; if it runs, read its log"))
 	} else {
-		findings = append(findings, ok("work", "%d PodManagers, and the operator has seen the latest spec of each", len(managers)))
+		findings = append(findings, ok("work", "the operator has seen the latest spec of %s", view.Count(len(managers), "PodManager")))
 	}
 	if len(stalled) > 0 {
 		findings = append(findings, todo("work", "stalled: "+strings.Join(stalled, ", "), "kubectl podmanager why-not NAME says what to do"))
@@ -189,6 +190,12 @@ func (c *checkup) myRights(ctx context.Context) []Finding {
 			"have the ClusterRoles view and pod-operator-podmanager-viewer-role bound to you there"))
 	default:
 		findings = append(findings, ok("your rights", "in namespace %s you may read all that the verbs read", c.user))
+	}
+	nodes := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: right{"get", "", "nodes", ""}.attributes(""),
+	}}
+	if err := c.client.Create(ctx, nodes); err == nil && !nodes.Status.Allowed {
+		findings = append(findings, note("your rights", "you may not get nodes, so a pod's node that is gone looks to status and plan as if it were there"))
 	}
 	if missing, err = lacking(change, ask); err == nil && len(missing) > 0 {
 		findings = append(findings, note("your rights", "you may not %s, so rollout, delete-pod and reconcile are not for you", strings.Join(missing, ", ")))

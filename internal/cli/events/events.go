@@ -140,7 +140,7 @@ func printChange(out io.Writer, paint kube.Paint, c *flight.Change, now time.Tim
 	fmt.Fprintf(out, "            events      %d: %s\n", c.Count(), strings.Join(kinds, ", "))
 	others := ""
 	if c.Others > 0 {
-		others = fmt.Sprintf(", %d of the reasons for them no event", c.Others)
+		others = fmt.Sprintf(" (%d times nothing had happened: a second look, a retry)", c.Others)
 	}
 	fmt.Fprintf(out, "            reconciles  %d%s\n", c.Reconciles, others)
 	fmt.Fprintf(out, "            writes      %d\n", c.Writes)

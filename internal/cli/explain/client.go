@@ -25,6 +25,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -164,7 +165,11 @@ func (c *Client) ask(ctx context.Context, method, path string, query url.Values)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("ask the operator: %w", err)
+		// Its URL tells more of us than of the fault.
+		if inner := (*url.Error)(nil); errors.As(err, &inner) {
+			err = inner.Err
+		}
+		return nil, fmt.Errorf("it does not answer at %s: %w", c.base, err)
 	}
 	if response.StatusCode < 300 {
 		return response.Body, nil

@@ -30,7 +30,9 @@ import (
 	"time"
 
 	"golang.org/x/term"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -80,8 +82,12 @@ func (s *Session) Client() (client.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	return c, nil
+	// It is what "why" calls whoever used the plugin.
+	return client.WithFieldOwner(c, fieldOwner), nil
 }
+
+// fieldOwner is the field manager of what the plugin writes.
+const fieldOwner = "kubectl-podmanager"
 
 // Namespace is the namespace that the flags or the kubeconfig name.
 func (s *Session) Namespace() (string, error) {
@@ -124,9 +130,24 @@ func (s *Session) List(ctx context.Context, c client.Client, everywhere bool) ([
 	return list.Items, nil
 }
 
+// nodesAside reads for people who may not read nodes, as most who work in one
+// namespace: to them every node is one that is there.
+type nodesAside struct{ client.Client }
+
+// Get implements client.Reader.
+func (r nodesAside) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	err := r.Client.Get(ctx, key, obj, opts...)
+	if _, isNode := obj.(*corev1.Node); isNode && apierrors.IsForbidden(err) {
+		obj.SetName(key.Name)
+		return nil
+	}
+	return err
+}
+
 // Observe sees a PodManager's fleet, live, as the controller would.
 func Observe(ctx context.Context, c client.Client, pm *appsv1.PodManager) (observe.Fleet, observe.Seen, error) {
 	fleet := desired.PodManager(pm)
+	c = nodesAside{c}
 	reader := observe.Indexed(c, appsv1.LabelName)
 	seen, err := observe.New(reader, c, observe.NewLedger(clock.RealClock{})).Observe(ctx, fleet)
 	return fleet, seen, err

@@ -69,7 +69,7 @@ func (o *options) run(ctx context.Context, s *kube.Session, name string) error {
 	defer operator.Close()
 	user, err := operator.Whoami(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("a reconcile is asked of the operator itself, which could not be reached: %w", err)
 	}
 	query := explain.Query{Object: namespace + "/" + name, Limit: 50}
 	before, err := operator.Records(ctx, query)

@@ -168,10 +168,10 @@ func (r runner) history(ctx context.Context, c client.Client, pm *appsv1.PodMana
 		}
 		state := ""
 		switch rev.Name {
-		case pm.Status.UpdateRevision:
-			state = "update"
 		case pm.Status.CurrentRevision:
 			state = "current"
+		case pm.Status.UpdateRevision:
+			state = "moving to"
 		}
 		fmt.Fprintf(w, "%d\t%s\t%v\t%s\t%s\n", rev.Revision, rev.Name, images, kube.Age(rev.CreationTimestamp.Time, time.Now()), state)
 	}

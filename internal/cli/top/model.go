@@ -161,18 +161,22 @@ func (m Model) View() tea.View {
 
 // Screen is the screen as text.
 func (m Model) Screen() string {
-	var out []string
-	out = append(out, m.title(), "")
-	table := m.table(max(3, (m.height-6)/2))
-	out = append(out, table...)
-	out = append(out, "", m.storyTitle())
-	room := m.height - len(out) - 1
-	out = append(out, m.story(room)...)
+	out := m.body()
 	for len(out) < m.height-1 {
 		out = append(out, "")
 	}
 	out = append(out, m.paint.Soft(fit("↑↓ choose  enter only its decisions  space freeze  q quit", m.width)))
 	return strings.Join(out, "\n")
+}
+
+// Paper is the screen for those who cannot press a key.
+func (m Model) Paper() string { return strings.Join(m.body(), "\n") }
+
+func (m Model) body() []string {
+	out := []string{m.title(), ""}
+	out = append(out, m.table(max(3, (m.height-6)/2))...)
+	out = append(out, "", m.storyTitle())
+	return append(out, m.story(m.height-len(out)-1)...)
 }
 
 func (m Model) title() string {

@@ -136,7 +136,7 @@ func (f *feed) once(ctx context.Context) error {
 	for _, line := range f.history(managers) {
 		tell(lineMsg{line})
 	}
-	_, err = fmt.Fprintln(f.session.Out, m.(Model).Screen())
+	_, err = fmt.Fprintln(f.session.Out, m.(Model).Paper())
 	return err
 }
 
