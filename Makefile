@@ -62,6 +62,10 @@ test: control-plane ## Vet everything and run all tests. PKG=./internal/plan TES
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
 	go test $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PKG)
 
+.PHONY: bench-shards
+bench-shards: control-plane ## Measure 1, 2 and 4 operators with shards, and write the tables of docs/sharding.md.
+	go test -count=1 -timeout 30m ./test/shards -run Measure -v -measure
+
 ##@ Build
 
 .PHONY: build

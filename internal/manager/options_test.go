@@ -78,6 +78,12 @@ func TestBadFlags(t *testing.T) {
 		"no worker":       {[]string{"--max-concurrent-reconciles=0"}, "--max-concurrent-reconciles is 0: it must be at least 1"},
 		"no request":      {[]string{"--kube-api-qps=0"}, "--kube-api-qps is 0: give a positive number, or a negative one for no limit"},
 		"no burst":        {[]string{"--kube-api-qps=5", "--kube-api-burst=0"}, "--kube-api-burst is 0: it must be at least 1"},
+		"too many shards": {[]string{"--shards=257"}, "--shards is 257: give a number from 1 to 256, or 0 for none"},
+		"fewer than none": {[]string{"--shards=-1"}, "--shards is -1: give a number from 1 to 256, or 0 for none"},
+		"hasty leases":    {[]string{"--shards=8", "--shard-lease-duration=1s"}, "--shard-lease-duration is 1s: it must be at least 2s"},
+		"shards and lead": {[]string{"--shards=8", "--leader-elect"}, "--shards and --leader-elect exclude each other"},
+		"shards of pages": {[]string{"--shards=8", "--explain-bind-address=:1"}, "--explain-bind-address shows one replica's records"},
+		"other kinds":     {[]string{"--shards=8", "--controllers=collector"}, "--shards is for PodManagers: run --controllers=collector in an operator of its own"},
 		"not a namespace": {[]string{"--namespaces=a,B"}, `--namespaces: "B" is not a namespace name: a lowercase RFC 1123 label`},
 	} {
 		t.Run(name, func(t *testing.T) {

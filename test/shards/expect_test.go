@@ -81,14 +81,19 @@ func startSharded(t *testing.T, count int) *operator {
 // holders is who holds each shard.
 func holders(t *testing.T, count int) map[int]string {
 	t.Helper()
+	return heldIn(t, testkit.OperatorNamespace, "pod-operator", count)
+}
+
+func heldIn(t *testing.T, namespace, name string, count int) map[int]string {
+	t.Helper()
 	var leases coordinationv1.LeaseList
-	if err := suite.Client.List(t.Context(), &leases, client.InNamespace(testkit.OperatorNamespace)); err != nil {
+	if err := suite.Client.List(t.Context(), &leases, client.InNamespace(namespace)); err != nil {
 		t.Fatal(err)
 	}
 	held := map[int]string{}
 	for _, lease := range leases.Items {
 		var n, of int
-		if _, err := fmt.Sscanf(lease.Name, "pod-operator-shard-%d-of-%d", &n, &of); err != nil || of != count {
+		if _, err := fmt.Sscanf(lease.Name, name+"-shard-%d-of-%d", &n, &of); err != nil || of != count {
 			continue
 		}
 		if h := lease.Spec.HolderIdentity; h != nil && *h != "" {

@@ -27,8 +27,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/go-logr/logr"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -49,6 +51,7 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
 	ctx := context.Background()
+	ctrl.SetLogger(logr.Discard())
 	dir, err := os.MkdirTemp("", "shards")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -64,7 +67,7 @@ func run(m *testing.M) int {
 	}
 	suite, err = testkit.NewSuite(ctx, localkube.Options{
 		Audit: localkube.AuditOptions{Level: localkube.AuditMetadata},
-		Nodes: localkube.NodeOptions{Count: 3},
+		Nodes: localkube.NodeOptions{Count: 4, Pods: 1000, CPU: "64"},
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

