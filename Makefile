@@ -139,6 +139,10 @@ lint-fix: $(GOLANGCI_LINT) ## Lint and repair what can be repaired.
 fmt: $(GOLANGCI_LINT) ## Format the Go code.
 	$(GOLANGCI_LINT) fmt . playground
 
+.PHONY: examples
+examples: control-plane ## Run every example on a real cluster and compare what it prints with docs/tour.md.
+	go test -count=1 -v ./test/examples
+
 .PHONY: readme
 readme: build ## Run the README's transcripts again and write down what was said.
 	@$(BIN)/playground reset

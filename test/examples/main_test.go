@@ -1,0 +1,108 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package examples runs the programs under examples/ on a real cluster with
+// the operator on it, and holds docs/tour.md to what they print: the tour's
+// transcripts are the expected output. What differs from run to run, such as
+// the names of namespaces, is taken out of both sides before they are compared.
+//
+//	go test ./test/examples -update
+//
+// writes what was printed into docs/tour.md and its translation, where it
+// differs.
+package examples
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/mycompany/pod-operator/internal/localkube"
+	"github.com/mycompany/pod-operator/internal/testkit"
+)
+
+var update = flag.Bool("update", false, "write what the examples print into docs/tour.md and docs/zh/tour.md")
+
+var (
+	// suite is the shared cluster, which is as the playground.
+	suite *testkit.Suite
+	// binaries is where the examples are built to. It is not a temporary
+	// folder, because there go build finds what it need not link again.
+	binaries = filepath.Join(testkit.Root(), "bin", "examples")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "examples:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	ctx := context.Background()
+	logFile, err := os.CreateTemp("", "operator-*.log")
+	if err != nil {
+		return 1, err
+	}
+	defer os.Remove(logFile.Name())
+	defer logFile.Close()
+	ctrl.SetLogger(zap.New(zap.WriteTo(logFile), zap.UseDevMode(true)))
+
+	if err := build(ctx); err != nil {
+		return 1, err
+	}
+	suite, err = testkit.NewWebhookSuite(ctx, localkube.Options{})
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, suite.Cluster.Stop()) }()
+	options, err := testkit.WebhookOptions()
+	if err != nil {
+		return 1, err
+	}
+	stop, err := suite.StartOperator(ctx, options)
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	if err := testkit.WaitServing(ctx, options); err != nil {
+		return 1, fmt.Errorf("the operator's webhooks do not serve: %w", err)
+	}
+	return m.Run(), nil
+}
+
+func build(ctx context.Context) error {
+	if err := os.MkdirAll(binaries, 0o755); err != nil {
+		return err
+	}
+	command := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", binaries+string(filepath.Separator), "./examples/...")
+	command.Dir = testkit.Root()
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the examples: %w\n%s", err, out)
+	}
+	return nil
+}
