@@ -89,11 +89,16 @@ func (s *scene) newBudget(recreate int) budget {
 // to be recreated. With ordinals it also chooses which of those that are there
 // stay, the available ones first: as many as that, and while a rollout is under
 // way also those of its surge that stand in for pods which are not available.
-// An extra pod of an old revision that does not serve is of no use.
+// An extra pod of an old revision that does not serve is of no use. An extra
+// ordinal is made to be deleted in the end: none is, as long as pods may be
+// unavailable and the rollout moves without it.
 func (s *scene) setSurge(recreate int) {
 	s.surge = min(s.desired.Update.MaxSurge, recreate)
 	if !s.ordinal() {
 		return
+	}
+	if s.desired.Update.MaxUnavailable > 0 {
+		s.surge = 0
 	}
 	var extras []*Pod
 	needed := recreate + s.desired.Replicas

@@ -67,6 +67,11 @@ func TestTheBudgetOfARollout(t *testing.T) {
 			want:    []string{"CreatePod web-2 RolloutSurge"},
 			blocked: []string{"UpdatePod web-1 Budget"},
 		},
+		"where pods may be unavailable no ordinal is made to be deleted in the end": {
+			given:   aFleet(2, old(0), old(1)).budget(1, 1),
+			want:    []string{"DeletePod web-1 RolloutRecreate"},
+			blocked: []string{"UpdatePod web-0 Budget", "CreatePod web-1 Terminating"},
+		},
 		"and when it is available an old one goes": {
 			given:   aFleet(2, old(0), old(1), ordinal(2)).budget(0, 1),
 			want:    []string{"DeletePod web-1 RolloutRecreate"},

@@ -17,6 +17,7 @@ limitations under the License.
 package rollout
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,6 +25,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -51,7 +53,8 @@ spec:
 	f.applyYAML(strings.Join(manifests, "---\n"))
 	f.Cleanup(func() {
 		for i := range n {
-			_, _ = suite.TryKubectl(f, "delete", "pv", fmt.Sprintf("%s-%d", f.ns, i), "--wait=false")
+			volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", f.ns, i)}}
+			_ = suite.Client.Delete(context.Background(), volume)
 		}
 	})
 }

@@ -165,11 +165,22 @@ func (f *fleet) expect(what string, check func(*appsv1.PodManager) error) *appsv
 	testkit.Eventually(f, what, func() error {
 		pm = f.get()
 		if err := check(pm); err != nil {
-			return fmt.Errorf("%w; conditions %+v; pods %s", err, pm.Status.Conditions, f.table())
+			return &unmet{f: f, pm: pm, err: err}
 		}
 		return nil
 	})
 	return pm
+}
+
+// unmet tells how things are, and lists the pods only when it is asked.
+type unmet struct {
+	f   *fleet
+	pm  *appsv1.PodManager
+	err error
+}
+
+func (u *unmet) Error() string {
+	return fmt.Sprintf("%v; conditions %+v; pods %s", u.err, u.pm.Status.Conditions, u.f.table())
 }
 
 // table lists the pods for an error.

@@ -63,7 +63,7 @@ func TestProgressDeadline(t *testing.T) {
 			if n := f.get().Status.UpdatedReplicas; n != 1 {
 				t.Errorf("%d pods are on the broken revision", n)
 			}
-			f.patch(`{"image":"nginx:1.28"}`)
+			f.patch(`{"image":"nginx:1.28","update":{"progressDeadlineSeconds":60}}`)
 			f.expectReady(4)
 			w.hear(f)
 			f.expectWarnings(1)
@@ -79,7 +79,7 @@ func TestABrokenFirstRevisionIsToldAndPutRight(t *testing.T) {
 	if message := f.expectCondition(appsv1.ConditionStalled, appsv1.ReasonProgressDeadlineExceeded); !strings.Contains(message, "ImagePullBackOff") {
 		t.Errorf("Stalled does not name the cause: %s", message)
 	}
-	f.patch(`{"image":"nginx:1.27"}`)
+	f.patch(`{"image":"nginx:1.27","update":{"progressDeadlineSeconds":60}}`)
 	f.expectReady(2)
 	f.expectWarnings(1)
 }
@@ -92,7 +92,7 @@ func TestRollback(t *testing.T) {
 	for name, breakage := range breakages {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(t, 3, "update: {maxUnavailable: 1, maxSurge: 0, progressDeadlineSeconds: 2, onFailure: Rollback}"+plain)
+			f := newFleet(t, 3, "update: {maxUnavailable: 1, maxSurge: 0, progressDeadlineSeconds: 3, onFailure: Rollback}"+plain)
 			good := f.get().Status.UpdateRevision
 			w := f.watch(within(2, 3))
 			f.patch(breakage)
@@ -110,7 +110,7 @@ func TestRollback(t *testing.T) {
 			// No loop, also when the user asks for something else than another
 			// template.
 			pods, revisions := f.uids(), len(f.revisions())
-			f.stays(3*time.Second, func() error {
+			f.stays(4*time.Second, func() error {
 				if now := f.uids(); !maps.Equal(pods, now) {
 					return fmt.Errorf("it goes on: %s", f.table())
 				}
@@ -127,7 +127,7 @@ func TestRollback(t *testing.T) {
 				t.Errorf("the rollback is told %d times", len(told))
 			}
 
-			f.patch(`{"image":"nginx:1.28"}`)
+			f.patch(`{"image":"nginx:1.28","update":{"progressDeadlineSeconds":60}}`)
 			pm := f.expectReady(4)
 			f.expectImages(map[string]int{"nginx:1.28": 4})
 			if pm.Status.Rollback != nil {

@@ -17,6 +17,7 @@ limitations under the License.
 package rollout
 
 import (
+	"context"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -154,7 +155,10 @@ func (f *fleet) refuser(words string) (stop func()) {
 	if err := suite.Client.Create(f.Context(), hook); err != nil {
 		f.Fatal(err)
 	}
-	f.Cleanup(func() { server.Close(); _, _ = suite.TryKubectl(f, "delete", "validatingwebhookconfiguration", hook.Name) })
+	f.Cleanup(func() {
+		server.Close()
+		_ = suite.Client.Delete(context.Background(), hook)
+	})
 	testkit.Eventually(f, "the webhook is in force", func() error {
 		if _, err := suite.TryKubectl(f, "-n", f.ns, "run", "canary", "--image=x", "--dry-run=server"); err == nil {
 			return errors.New("a pod passes")

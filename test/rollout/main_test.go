@@ -20,6 +20,7 @@ package rollout
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -67,6 +68,10 @@ func run(m *testing.M) (code int, err error) {
 	}
 	stop, err := suite.StartOperator(ctx, testkit.OperatorOptions())
 	if err != nil {
+		return 1, err
+	}
+	// Most of a test's time is spent waiting.
+	if err := flag.Set("test.parallel", "6"); err != nil {
 		return 1, err
 	}
 	if code = m.Run(); code != 0 {

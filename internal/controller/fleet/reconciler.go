@@ -96,6 +96,9 @@ type Parts struct {
 	// Mine tells whether an owner is this reconciler's to work on; nil means
 	// that all are.
 	Mine func(owner client.Object) bool
+	// FirstBatch is how many pods are created before the first answer; 0
+	// means one.
+	FirstBatch int
 }
 
 // New makes the Reconciler of a kind.
@@ -104,7 +107,7 @@ func New(kind Kind, p Parts) *Reconciler {
 		kind:     kind,
 		cache:    p.Client,
 		observer: observe.New(p.Client, p.Live, p.Ledger),
-		applier:  apply.New(p.Client, p.Live, p.Ledger, p.Clock),
+		applier:  apply.New(p.Client, p.Live, p.Ledger, p.Clock).StartWith(p.FirstBatch),
 		recorder: p.Recorder,
 		metrics:  p.Metrics,
 		clock:    p.Clock,

@@ -39,12 +39,14 @@ import (
 // While a fleet moves, its counters and its history change with every pod.
 // They are written at most once in a window that grows from the first to the
 // last value; a change of anything else, and the goal, is written at once.
-// Events of deeds wait a moment for more of their kind, so that an event tells
-// of a decision and not of a pod.
+// Events of deeds wait for more of their kind, longer each time, so that an
+// event tells of a decision and not of a pod.
 const (
 	firstWindow = 200 * time.Millisecond
-	lastWindow  = 2 * time.Second
-	eventWindow = time.Second
+	lastWindow  = 5 * time.Second
+
+	firstEventWindow = time.Second
+	lastEventWindow  = 8 * time.Second
 )
 
 // statusWriter tells the world: it writes statuses, none that says nothing
@@ -75,6 +77,8 @@ type draft struct {
 	events []plan.Event
 	deeds  []appsv1.Decision
 	since  time.Time
+	// patience is how long they wait; zero means the first window.
+	patience time.Duration
 }
 
 func newStatusWriter(c client.Client, ledger apply.Ledger, kind Kind, send func(client.Object, plan.Event)) *statusWriter {
@@ -186,8 +190,12 @@ func (w *statusWriter) sendEvents(owner client.Object, d *draft, atGoal bool, no
 		return 0
 	}
 	warning := slices.ContainsFunc(d.events, func(e plan.Event) bool { return e.Type == corev1.EventTypeWarning })
-	if wait := d.since.Add(eventWindow).Sub(now); wait > 0 && !atGoal && !warning {
+	patience := max(d.patience, firstEventWindow)
+	if wait := d.since.Add(patience).Sub(now); wait > 0 && !atGoal && !warning {
 		return wait
+	}
+	if d.patience = min(2*patience, lastEventWindow); atGoal {
+		d.patience = 0
 	}
 	for _, e := range d.events {
 		w.send(owner, e)

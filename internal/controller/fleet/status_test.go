@@ -247,10 +247,37 @@ func TestEventsOfOneDeedAreToldOnce(t *testing.T) {
 		t.Errorf("at the goal: %v, %v", s.events, err)
 	}
 	wait, err := s.tell(t, time.Hour, moving(5), created)
-	if err != nil || wait <= 0 || wait > eventWindow || len(s.events) != 3 {
+	if err != nil || wait <= 0 || wait > firstEventWindow || len(s.events) != 3 {
 		t.Errorf("under way: wait %s, %v, %v", wait, s.events, err)
 	}
-	if _, err := s.tell(t, time.Hour+eventWindow, moving(5)); err != nil || len(s.events) != 4 {
+	if _, err := s.tell(t, time.Hour+firstEventWindow, moving(5)); err != nil || len(s.events) != 4 {
 		t.Errorf("after its window: %v, %v", s.events, err)
+	}
+}
+
+// TestTheEventsOfALongWayAreFew: while nothing but progress is told, events
+// wait longer each time; the goal ends it.
+func TestTheEventsOfALongWayAreFew(t *testing.T) {
+	s := newScribe(t)
+	created := plan.Event{Type: corev1.EventTypeNormal, Reason: "Created", Note: "Created"}
+	var told []time.Duration
+	for at := time.Duration(0); at < 20*time.Second; at += 100 * time.Millisecond {
+		before := len(s.events)
+		if _, err := s.tell(t, at, moving(1), created); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.events) > before {
+			told = append(told, at.Truncate(time.Second))
+		}
+	}
+	if diff := cmp.Diff([]time.Duration{time.Second, 3 * time.Second, 7 * time.Second, 15 * time.Second}, told); diff != "" {
+		t.Errorf("events are told at (-want +got):\n%s", diff)
+	}
+	before := len(s.events)
+	if _, err := s.tell(t, 21*time.Second, reached(), created); err != nil || len(s.events) <= before {
+		t.Errorf("the goal waits: %v", err)
+	}
+	if wait, err := s.tell(t, time.Minute, moving(1), created); err != nil || wait > firstEventWindow {
+		t.Errorf("after the goal events wait %s, %v", wait, err)
 	}
 }
