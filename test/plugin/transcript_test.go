@@ -92,8 +92,8 @@ var moving = []struct {
 	{regexp.MustCompile(`reconciles  \d+.*`), "reconciles  N"},
 	{regexp.MustCompile(`writes      \d+`), "writes      N"},
 	{regexp.MustCompile(`None of the \d+`), "None of the N"},
-	// Whether the status was written late, and the run for it came together with the next change.
-	{regexp.MustCompile(`because (the run before wanted|PodManager web changed by \S+ ?\S*: spec.paused).*`), "because of the rollout's end"},
+	// On the screen of top, whatever came together with the change that is told of.
+	{regexp.MustCompile(`(?m)^ {9}because .*`), "         because ..."},
 	{regexp.MustCompile(`\d+ decisions decided again, \d+ the same.*`), "N decisions decided again, N the same."},
 }
 
@@ -140,6 +140,7 @@ func TestTranscripts(t *testing.T) {
 	scribe{admin(namespace)}.transcript(t, "why-no-token", "why", "web", "--limit", "1")
 
 	s.transcript(t, "rollout-pause", "rollout", "pause", "web")
+	s.expectQuiet(t)
 	patch(t, namespace, `{"spec":{"image":"nginx:1.28"}}`)
 	s.expectHeld(t)
 	s.transcript(t, "why-not", "why-not", "web")
