@@ -57,7 +57,7 @@ down: ## Stop the local Kubernetes.
 	@if [[ -x $(BIN)/playground ]]; then $(BIN)/playground down; else echo "nothing to stop: bin/playground was never built"; fi
 
 .PHONY: test
-test: control-plane ## Vet everything and run all tests. PKG=./internal/plan TESTFLAGS='-run Scale -v' narrows it.
+test: control-plane chromium ## Vet everything and run all tests. PKG=./internal/plan TESTFLAGS='-run Scale -v' narrows it.
 	go vet $(PKG)
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
 	go test $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PKG)
@@ -65,6 +65,11 @@ test: control-plane ## Vet everything and run all tests. PKG=./internal/plan TES
 .PHONY: bench-shards
 bench-shards: control-plane ## Measure 1, 2 and 4 operators with shards, and write the tables of docs/sharding.md.
 	go test -count=1 -timeout 30m ./test/shards -run Measure -v -measure
+
+# The page is driven in a browser. Where none can be had, those tests skip.
+.PHONY: chromium
+chromium:
+	@hack/ensure-chromium
 
 ##@ Build
 

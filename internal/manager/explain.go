@@ -17,6 +17,8 @@ limitations under the License.
 package manager
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -47,7 +49,11 @@ func newRecords(o Options) (*records, error) {
 	if !o.Record {
 		return nil, nil
 	}
-	recorder, err := flightrecorder.New(flightrecorder.Config{MaxPayloadBytes: maxPayload})
+	config := flightrecorder.Config{MaxPayloadBytes: maxPayload}
+	if o.Explain.RecordFile != "" {
+		config.File = &flightrecorder.FileConfig{Path: o.Explain.RecordFile}
+	}
+	recorder, err := flightrecorder.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("make the recorder: %w", err)
 	}
@@ -67,8 +73,18 @@ func (r *records) tap(mgr ctrl.Manager, controller string, gate *crdgate.Gate, o
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if len(r.taps) == 0 {
+		if err := mgr.Add(everyReplica(r.write)); err != nil {
+			return nil, fmt.Errorf("write the records to their file: %w", err)
+		}
+	}
 	r.taps[gate.GVK().GroupKind()], r.gates[gate.GVK().GroupKind()] = tap, gate
 	return tap, nil
+}
+
+// write keeps the file of the records, where there is one.
+func (r *records) write(ctx context.Context) error {
+	return errors.Join(r.recorder.Start(ctx), r.recorder.Close())
 }
 
 func (r *records) newClient() client.NewClientFunc {

@@ -47,6 +47,9 @@ type Explain struct {
 	Address string
 	// CertDir holds tls.crt and tls.key. Empty makes a self-signed pair.
 	CertDir string
+	// RecordFile gets the records too, a line of JSON each. Empty keeps them
+	// in memory only.
+	RecordFile string
 }
 
 func (e *Explain) bindFlags(fs *flag.FlagSet) {
@@ -55,15 +58,21 @@ func (e *Explain) bindFlags(fs *flag.FlagSet) {
 			"authenticates and authorizes; for example :8444. 0 turns them off.")
 	fs.StringVar(&e.CertDir, "explain-cert-path", "",
 		"A folder with tls.crt and tls.key for them. Empty makes a self-signed certificate.")
+	fs.StringVar(&e.RecordFile, "record-file", "",
+		"A file to write the records to as well, a line of JSON each, rotated at 64 MiB, three old ones kept; "+
+			"for kubectl podmanager replay. Empty writes none.")
 }
 
 func (e *Explain) enabled() bool { return e.Address != "" && e.Address != "0" }
 
 func (e *Explain) validate(o *Options) error {
-	if !e.enabled() {
-		return nil
-	}
 	var errs []error
+	if e.RecordFile != "" && !o.Record {
+		errs = append(errs, errors.New("--record-file has nothing to write with --record=false"))
+	}
+	if !e.enabled() {
+		return errors.Join(errs...)
+	}
 	if !o.Record {
 		errs = append(errs, errors.New("--explain-bind-address has nothing to explain with --record=false"))
 	}

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -74,6 +75,7 @@ var moving = []struct {
 	pattern *regexp.Regexp
 	stands  string
 }{
+	{regexp.MustCompile(`shop-\d{4}`), "shop-0000"},
 	{regexp.MustCompile(`web-[0-9a-z]{8,10}\b`), "web-REVISION"},
 	{regexp.MustCompile(`(?m)^(<invalid>|\d[\dsmhd]*) ago {0,8}`), "AGE ago  "},
 	{regexp.MustCompile(`\b\d+[smh](\d+[smh])?(  +)`), "AGE  "},
@@ -111,7 +113,7 @@ func normal(text string) string {
 // One story, told by each verb as it goes.
 func TestTranscripts(t *testing.T) {
 	// Its name is as long in every run, or the columns would not be.
-	const namespace = "shop"
+	namespace := fmt.Sprintf("shop-%04d", rand.IntN(10000))
 	testkit.Eventually(t, "there is a namespace "+namespace, func() error {
 		return suite.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	})
