@@ -119,23 +119,27 @@ type wiring struct {
 	mine func(owner client.Object) bool
 }
 
+func newWiring(mgr ctrl.Manager, o Options, records *records) (*wiring, error) {
+	counts, err := fleet.NewMetrics(metrics.Registry)
+	if err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	return &wiring{mgr: mgr, options: o, ledger: observe.NewLedger(clock.RealClock{}), counts: counts, records: records}, nil
+}
+
 // addControllers adds the controllers that were chosen. Those whose CRD is not
 // installed wait behind a closed gate until it is.
-func addControllers(ctx context.Context, mgr ctrl.Manager, o Options, records *records, mine func(client.Object) bool) error {
+func addControllers(ctx context.Context, w *wiring) error {
+	mgr := w.mgr
 	err := observe.AddIndexes(ctx, mgr.GetFieldIndexer(), appsv1.LabelName, batchv1alpha1.LabelName)
 	if err != nil {
 		return fmt.Errorf("index the cache: %w", err)
 	}
-	counts, err := fleet.NewMetrics(metrics.Registry)
-	if err != nil {
-		return fmt.Errorf("register metrics: %w", err)
-	}
-	w := &wiring{mgr: mgr, options: o, ledger: observe.NewLedger(clock.RealClock{}), counts: counts, records: records, mine: mine}
 	doorman, err := newDoorman(mgr)
 	if err != nil {
 		return err
 	}
-	for _, k := range chosenKinds(o) {
+	for _, k := range chosenKinds(w.options) {
 		gate := crdgate.New(mgr.GetCache(), k.new(), k.gvk)
 		if err := k.add(ctx, w, gate); err != nil {
 			return fmt.Errorf("set up the controller %s: %w", k.name, err)

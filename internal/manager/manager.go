@@ -130,7 +130,11 @@ func addWork(ctx context.Context, mgr ctrl.Manager, o Options, records *records)
 	if o.Shards.Count > 0 {
 		return addShards(mgr, o, records)
 	}
-	return addControllers(ctx, mgr, o, records, nil)
+	w, err := newWiring(mgr, o, records)
+	if err != nil {
+		return err
+	}
+	return addControllers(ctx, w)
 }
 
 // cacheOptions keep the cache small: pods and nodes without what no planner

@@ -197,9 +197,15 @@ func workOnShard(ctx context.Context, root ctrl.Manager, o Options, records *rec
 	if err := keeper.SetupWithManager(mgr, strays); err != nil {
 		return fmt.Errorf("keep the labels of shard %d: %w", n, err)
 	}
-	if err := addControllers(ctx, mgr, o, records, keeper.Mine); err != nil {
+	w, err := newWiring(mgr, o, records)
+	if err != nil {
 		return err
 	}
+	w.mine = keeper.Mine
+	if err := addControllers(ctx, w); err != nil {
+		return err
+	}
+	defer w.counts.Leave() // whoever takes the shard counts its fleets now
 	return mgr.Start(ctx)
 }
 

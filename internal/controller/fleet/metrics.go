@@ -18,6 +18,7 @@ package fleet
 
 import (
 	"errors"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -46,6 +47,9 @@ type Metrics struct {
 	desired    *prometheus.GaugeVec
 	ready      *prometheus.GaugeVec
 	batch      *prometheus.HistogramVec
+
+	// told are the owners that the gauges speak of.
+	told sync.Map
 }
 
 // NewMetrics registers the metrics. Where a registry has them already, as with
@@ -137,6 +141,7 @@ func (m *Metrics) decided(kind string, key types.NamespacedName, desired plan.De
 	if touched > 0 {
 		m.batch.WithLabelValues(kind).Observe(float64(touched))
 	}
+	m.told.LoadOrStore(owner{kind, key}, nil)
 	m.desired.WithLabelValues(kind, key.Namespace, key.Name).Set(float64(desired.Replicas))
 	m.ready.WithLabelValues(kind, key.Namespace, key.Name).Set(float64(reported.Status.ReadyReplicas))
 	stalled := 0.0
@@ -146,8 +151,22 @@ func (m *Metrics) decided(kind string, key types.NamespacedName, desired plan.De
 	m.blocked.WithLabelValues(kind, key.Namespace, key.Name).Set(stalled)
 }
 
+// owner is whom a gauge speaks of.
+type owner struct {
+	kind string
+	key  types.NamespacedName
+}
+
+// Leave drops the gauges of all owners: another process works on them now.
+func (m *Metrics) Leave() {
+	for o := range m.told.Range {
+		m.forget(o.(owner).kind, o.(owner).key)
+	}
+}
+
 // forget drops the gauges of an owner that is gone.
 func (m *Metrics) forget(kind string, key types.NamespacedName) {
+	m.told.Delete(owner{kind, key})
 	for _, g := range []*prometheus.GaugeVec{m.desired, m.ready, m.blocked} {
 		g.DeleteLabelValues(kind, key.Namespace, key.Name)
 	}

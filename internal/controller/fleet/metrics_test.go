@@ -1,0 +1,53 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package fleet
+
+import (
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mycompany/pod-operator/internal/plan"
+)
+
+// Gauges of fleets that another process works on now would count them twice.
+func TestLeavingDropsTheGauges(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m, err := NewMetrics(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b"} {
+		m.decided("podmanager", types.NamespacedName{Namespace: "ns", Name: name}, plan.Desired{Replicas: 3}, plan.Reported{}, nil, nil)
+	}
+	series := func() int {
+		n, err := testutil.GatherAndCount(registry, "podmanager_replicas_desired", "podmanager_replicas_ready", "podmanager_stalled")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := series(); n != 6 {
+		t.Fatalf("%d series of two fleets", n)
+	}
+	m.Leave()
+	if n := series(); n != 0 {
+		t.Errorf("%d series are left", n)
+	}
+}
