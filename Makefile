@@ -13,6 +13,7 @@ BIN := bin
 IMG ?= controller:latest
 CONTAINER_TOOL ?= docker
 DOCKER_ARGS ?=
+IMAGE_ARGS ?=
 KUBECTL ?= $(BIN)/kubectl
 PKG ?= ./...
 TESTFLAGS ?=
@@ -31,6 +32,10 @@ CLIENT_GENS := $(addprefix $(BIN)/,applyconfiguration-gen client-gen informer-ge
 
 # The race detector needs a C compiler. Go sets CGO_ENABLED to 0 where there is none.
 RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+
+# What manager --version says. Outside a git repository it says less.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+LDFLAGS := -X github.com/mycompany/pod-operator/internal/version.Version=$(VERSION)
 
 # Only our own kubectl has to be built.
 kubectl-if-ours := $(if $(filter $(BIN)/kubectl,$(KUBECTL)),control-plane)
@@ -79,7 +84,8 @@ build: binaries control-plane ## Build everything into bin/: the operator, the p
 .PHONY: binaries
 binaries: ## Build only our own programs, the ones under cmd/.
 	@mkdir -p $(BIN)
-	go build -trimpath -o $(BIN)/ ./cmd/...
+	@echo "building bin/manager, bin/playground and bin/kubectl-podmanager"
+	@go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
 
 .PHONY: control-plane
 control-plane: ## Build Kubernetes and kwok. The first time takes minutes, after that only a changed playground/ does.
@@ -87,7 +93,11 @@ control-plane: ## Build Kubernetes and kwok. The first time takes minutes, after
 
 .PHONY: docker-build
 docker-build: ## Build the operator's image, IMG.
-	$(CONTAINER_TOOL) build -t $(IMG) $(DOCKER_ARGS) .
+	$(CONTAINER_TOOL) build -t $(IMG) --build-arg VERSION=$(VERSION) $(DOCKER_ARGS) .
+
+.PHONY: image
+image: ## Build the operator's image without Docker: an OCI layout, image.tar and an SBOM in dist/image. IMG names it.
+	@cd tools && go run ./image --name $(IMG) $(IMAGE_ARGS)
 
 .PHONY: build-installer
 build-installer: manifests $(KUSTOMIZE) ## Write dist/install.yaml, which installs IMG with one kubectl apply.

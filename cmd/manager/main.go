@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/mycompany/pod-operator/internal/manager"
+	"github.com/mycompany/pod-operator/internal/version"
 )
 
 func main() {
@@ -43,6 +44,10 @@ func run() error {
 	}
 	if err != nil {
 		return err
+	}
+	if options.ShowVersion {
+		fmt.Println(version.String())
+		return nil
 	}
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&options.Zap)))
 

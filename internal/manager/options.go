@@ -59,6 +59,9 @@ type Options struct {
 	Record  bool
 	Explain Explain
 
+	// ShowVersion asks for the version, and for nothing else.
+	ShowVersion bool
+
 	Zap zap.Options
 }
 
@@ -71,6 +74,7 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	fs := flag.NewFlagSet("manager", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // a bad flag gets one sentence, not the whole usage
 	config.RegisterFlags(fs)
+	fs.BoolVar(&o.ShowVersion, "version", false, "Print the version and end.")
 	fs.StringVar(&o.MetricsAddress, "metrics-bind-address", "0",
 		"The address the metrics endpoint binds to, for example :8443. 0 turns it off.")
 	fs.BoolVar(&o.SecureMetrics, "metrics-secure", true,
