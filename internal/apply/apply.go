@@ -82,11 +82,19 @@ type Applier struct {
 	live   client.Reader
 	ledger Ledger
 	clock  clock.PassiveClock
+	// firstBatch is how many pods are created before the first answer.
+	firstBatch int
+}
+
+// StartWith changes how many pods are created before the first answer.
+func (a *Applier) StartWith(firstBatch int) *Applier {
+	a.firstBatch = max(1, firstBatch)
+	return a
 }
 
 // New makes an Applier. live reads past the cache.
 func New(writer client.Client, live client.Reader, ledger Ledger, clock clock.PassiveClock) *Applier {
-	return &Applier{writer: writer, live: live, ledger: ledger, clock: clock}
+	return &Applier{writer: writer, live: live, ledger: ledger, clock: clock, firstBatch: 1}
 }
 
 // Apply carries out the actions. The error says what did not work this time

@@ -61,7 +61,7 @@ func (r *run) together(ctx context.Context, actions []plan.Action) []plan.Outcom
 // slowly runs batches of 1, 2, 4 and so on, and none after one with a failure.
 func (r *run) slowly(ctx context.Context, actions []plan.Action) []plan.Outcome {
 	outcomes := make([]plan.Outcome, 0, len(actions))
-	for size := 1; len(actions) > 0; size *= 2 {
+	for size := r.firstBatch; len(actions) > 0; size *= 2 {
 		size = min(size, len(actions))
 		batch := r.together(ctx, actions[:size])
 		actions = actions[size:]

@@ -1,0 +1,280 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package oracle judges a history of a cluster. It is pure: its input is the
+// list of revisions that a watch straight on the API server saw, whatever
+// produced them, so the simulator, the in-process operator on a real API server
+// and the real binary are all judged by the same rules.
+//
+//   - S1: a create never brings the live pods of an owner beyond replicas plus
+//     maxSurge. What counts is what the owner asked for when the writer last
+//     saw it, or since: an edit that nobody can have seen yet binds nobody.
+//   - S2: two live pods of an owner never have the same slot.
+//   - S3: the operator writes only pods that it controls, and orphans that match.
+//   - S4: pods are created and deleted as often as in the run without faults.
+//   - L1: the end state is that of the run without faults.
+//   - L2: at the end there are no more writes. (Checked by who drives the run.)
+//   - R: nothing is left behind, and an owner is gone only after its pods.
+package oracle
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	kappsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/desired"
+)
+
+// Operator is the actor of the operator's own writes.
+const Operator = "operator"
+
+// Revision is one change of one object.
+type Revision struct {
+	Version int64
+	// Object is the object after the change, or as it was when it went.
+	Object client.Object
+	Gone   bool
+	// Actor is Operator for its writes, and empty where nobody knows.
+	Actor string
+	// Floor is the oldest version of the owner that the writer may have acted
+	// on; 0 means any.
+	Floor int64
+}
+
+// Violation is a rule that was broken, and when.
+type Violation struct {
+	Rule    string
+	Version int64
+	Message string
+}
+
+func (v Violation) String() string {
+	return fmt.Sprintf("%s at version %d: %s", v.Rule, v.Version, v.Message)
+}
+
+// Rules choose what of a history is judged.
+type Rules struct {
+	// FinalizerStripped: a user took the finalizer off, so the owner cannot
+	// wait for its pods.
+	FinalizerStripped bool
+}
+
+// Check judges a history, which must be in the order of its versions.
+func Check(history []Revision, rules Rules) []Violation {
+	c := &checker{rules: rules, pods: map[types.UID]*corev1.Pod{}, owners: map[types.UID][]ownerVersion{}}
+	for i := range history {
+		c.see(&history[i])
+	}
+	return c.found
+}
+
+type ownerVersion struct {
+	version int64
+	bound   int
+	random  bool
+	orphans bool
+}
+
+type checker struct {
+	rules  Rules
+	pods   map[types.UID]*corev1.Pod
+	owners map[types.UID][]ownerVersion
+	found  []Violation
+}
+
+func (c *checker) report(r *Revision, rule, format string, args ...any) {
+	c.found = append(c.found, Violation{Rule: rule, Version: r.Version, Message: fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) see(r *Revision) {
+	switch obj := r.Object.(type) {
+	case *appsv1.PodManager:
+		c.seeOwner(r, obj)
+	case *corev1.Pod:
+		c.seePod(r, obj)
+	}
+}
+
+func (c *checker) seeOwner(r *Revision, pm *appsv1.PodManager) {
+	if r.Gone {
+		c.checkFarewell(r, pm)
+		return
+	}
+	want := desired.PodManager(pm).Desired
+	c.owners[pm.UID] = append(c.owners[pm.UID], ownerVersion{
+		version: r.Version, bound: want.Replicas + want.Update.MaxSurge, random: want.Identity == appsv1.IdentityRandom,
+		orphans: pm.Spec.Deletion.Policy == appsv1.DeletionOrphan || slices.Contains(pm.Finalizers, metav1.FinalizerOrphanDependents),
+	})
+}
+
+// checkFarewell: the finalizer holds the owner until its pods are gone or let
+// go.
+func (c *checker) checkFarewell(r *Revision, pm *appsv1.PodManager) {
+	if c.rules.FinalizerStripped {
+		return
+	}
+	for _, pod := range c.pods {
+		if ref := metav1.GetControllerOf(pod); ref != nil && ref.UID == pm.UID {
+			c.report(r, "R", "owner %s is gone and its pod %s is not", pm.Name, pod.Name)
+		}
+	}
+}
+
+func (c *checker) seePod(r *Revision, pod *corev1.Pod) {
+	before := c.pods[pod.UID]
+	c.checkOwnership(r, before, pod)
+	if r.Gone {
+		delete(c.pods, pod.UID)
+		return
+	}
+	c.pods[pod.UID] = pod
+	if before == nil && r.Actor != "user" {
+		c.checkBound(r, pod)
+	}
+	c.checkSlot(r, pod)
+}
+
+// checkOwnership is S3.
+func (c *checker) checkOwnership(r *Revision, before, after *corev1.Pod) {
+	if r.Actor != Operator {
+		return
+	}
+	if before == nil {
+		before = after
+	}
+	ref := metav1.GetControllerOf(before)
+	switch {
+	case ref != nil && ref.Kind != desired.PodManagerGVK.Kind:
+		c.report(r, "S3", "the operator wrote pod %s, which %s %s controls", after.Name, ref.Kind, ref.Name)
+	case ref == nil && before.Labels[appsv1.LabelName] == "":
+		c.report(r, "S3", "the operator wrote pod %s, which is nobody's and matches nothing", after.Name)
+	}
+}
+
+// Live tells whether a pod counts: it runs, or will.
+func Live(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed && pod.Status.Phase != corev1.PodSucceeded
+}
+
+// checkBound is S1. Adopted pods are not the operator's making: they may be
+// too many, and then go.
+func (c *checker) checkBound(r *Revision, created *corev1.Pod) {
+	ref := metav1.GetControllerOf(created)
+	if ref == nil {
+		return
+	}
+	versions := c.owners[ref.UID]
+	if len(versions) == 0 {
+		return
+	}
+	bound := 0
+	for i, v := range versions {
+		if i+1 < len(versions) && versions[i+1].version <= r.Floor {
+			continue
+		}
+		bound = max(bound, v.bound)
+	}
+	live := 0
+	for _, pod := range c.pods {
+		if owner := metav1.GetControllerOf(pod); owner != nil && owner.UID == ref.UID && Live(pod) && !adopted(pod) {
+			live++
+		}
+	}
+	if live > bound {
+		c.report(r, "S1", "with pod %s there are %d live pods, and no more than %d may be", created.Name, live, bound)
+	}
+}
+
+// adopted pods were not made from a revision of ours.
+func adopted(pod *corev1.Pod) bool { return pod.Labels[appsv1.LabelRevision] == "" }
+
+// checkSlot is S2.
+func (c *checker) checkSlot(r *Revision, pod *corev1.Pod) {
+	ref, slot := metav1.GetControllerOf(pod), pod.Labels[appsv1.LabelSlot]
+	if ref == nil || slot == "" || !Live(pod) {
+		return
+	}
+	for _, other := range c.pods {
+		owner := metav1.GetControllerOf(other)
+		if other.UID != pod.UID && owner != nil && owner.UID == ref.UID && Live(other) && other.Labels[appsv1.LabelSlot] == slot {
+			c.report(r, "S2", "pods %s and %s both live in slot %s", other.Name, pod.Name, slot)
+		}
+	}
+}
+
+// Tally counts how often pods of each name were created and deleted, for S4.
+// A deletion counts when it is asked for.
+func Tally(history []Revision) map[string]int {
+	tally := map[string]int{}
+	known := map[types.UID]*corev1.Pod{}
+	for i := range history {
+		pod, ok := history[i].Object.(*corev1.Pod)
+		if !ok {
+			continue
+		}
+		before := known[pod.UID]
+		if before == nil {
+			tally["create "+pod.Name]++
+		}
+		ended := pod.DeletionTimestamp != nil || history[i].Gone
+		if ended && (before == nil || before.DeletionTimestamp == nil) {
+			tally["delete "+pod.Name]++
+		}
+		known[pod.UID] = pod
+	}
+	return tally
+}
+
+// Leftovers is the part of R that is judged at the end.
+func Leftovers(end []client.Object) []Violation {
+	owners := map[types.UID]bool{}
+	for _, obj := range end {
+		if pm, ok := obj.(*appsv1.PodManager); ok {
+			owners[pm.UID] = true
+		}
+	}
+	var found []Violation
+	for _, obj := range end {
+		version, _ := strconv.ParseInt(obj.GetResourceVersion(), 10, 64)
+		leak := func(format string, args ...any) {
+			found = append(found, Violation{Rule: "R", Version: version, Message: fmt.Sprintf(format, args...)})
+		}
+		ref := metav1.GetControllerOf(obj)
+		ours := ref != nil && ref.Kind == desired.PodManagerGVK.Kind
+		switch obj.(type) {
+		case *appsv1.PodManager:
+			if obj.GetDeletionTimestamp() != nil {
+				leak("owner %s waits for ever, finalizers %v", obj.GetName(), obj.GetFinalizers())
+			}
+		case *corev1.Pod:
+			if ours && !owners[ref.UID] {
+				leak("pod %s is left of an owner that is gone", obj.GetName())
+			}
+		case *kappsv1.ControllerRevision:
+			if !ours || !owners[ref.UID] {
+				leak("revision %s is left of an owner that is gone", obj.GetName())
+			}
+		}
+	}
+	return found
+}

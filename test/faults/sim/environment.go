@@ -1,0 +1,160 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// node is the one that all pods run on.
+const node = "node-1"
+
+// kubelet is a node and the scheduler: it binds pods, runs them, follows
+// changes of their spec and ends them.
+type kubelet struct {
+	server *Server
+	client client.Client
+}
+
+// busy tells whether a pod needs the kubelet, and for what.
+func (k *kubelet) busy(pod *corev1.Pod) string {
+	switch {
+	case pod.DeletionTimestamp != nil:
+		if pod.Spec.NodeName != "" && ptr.Deref(pod.DeletionGracePeriodSeconds, 0) > 0 {
+			return "ends"
+		}
+	case pod.Spec.NodeName == "":
+		return "binds"
+	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
+	case pod.Status.ObservedGeneration != pod.Generation:
+		return "runs"
+	}
+	return ""
+}
+
+// step does for a pod what it needs.
+func (k *kubelet) step(pod *corev1.Pod) error {
+	pod = pod.DeepCopy()
+	ctx := context.Background()
+	switch k.busy(pod) {
+	case "ends":
+		return k.client.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})
+	case "binds":
+		pod.Spec.NodeName = node
+		return k.client.Update(ctx, pod)
+	case "runs":
+		k.run(pod)
+		return k.client.Status().Update(ctx, pod)
+	}
+	return nil
+}
+
+func (k *kubelet) run(pod *corev1.Pod) {
+	ready := corev1.ConditionTrue
+	old := pod.Status.ContainerStatuses
+	pod.Status.ContainerStatuses = nil
+	pod.Status.Phase = corev1.PodRunning
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		status := corev1.ContainerStatus{Name: c.Name, Image: c.Image, ImageID: "sha-" + c.Image, ContainerID: fmt.Sprintf("%s-%d", pod.UID, pod.Generation)}
+		if i < len(old) {
+			status.RestartCount = old[i].RestartCount
+			if old[i].Image == c.Image {
+				status.ContainerID = old[i].ContainerID
+			} else {
+				status.RestartCount++
+			}
+		}
+		if strings.Contains(c.Image, ".invalid/") {
+			status.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}
+			status.Image, status.ImageID, status.ContainerID = c.Image, "", ""
+			ready = corev1.ConditionFalse
+			pod.Status.Phase = corev1.PodPending
+		}
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, status)
+	}
+	since := k.server.now()
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == ready {
+			since = c.LastTransitionTime
+		}
+	}
+	pod.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: pod.CreationTimestamp},
+		{Type: corev1.PodReady, Status: ready, LastTransitionTime: since},
+	}
+	pod.Status.ObservedGeneration = pod.Generation
+}
+
+// collector is the garbage collector.
+type collector struct {
+	server *Server
+	client client.Client
+}
+
+// garbage finds the first object that the collector has something to do with.
+func (g *collector) garbage() client.Object {
+	owners := map[types.UID]bool{}
+	for _, obj := range g.server.objectsOf("PodManager") {
+		owners[obj.GetUID()] = true
+		if slices.Contains(obj.GetFinalizers(), metav1.FinalizerOrphanDependents) && obj.GetDeletionTimestamp() != nil {
+			return obj
+		}
+	}
+	for _, kind := range []string{"Pod", "ControllerRevision"} {
+		for _, obj := range g.server.objectsOf(kind) {
+			refs := obj.GetOwnerReferences()
+			dangling := len(refs) > 0 && !slices.ContainsFunc(refs, func(r metav1.OwnerReference) bool { return r.Kind != "PodManager" || owners[r.UID] })
+			if dangling && obj.GetDeletionTimestamp() == nil {
+				return obj
+			}
+		}
+	}
+	return nil
+}
+
+// step collects an object, or lets go of the dependents of one that is deleted
+// with --cascade=orphan.
+func (g *collector) step(obj client.Object) error {
+	ctx := context.Background()
+	if len(obj.GetOwnerReferences()) > 0 {
+		uid := obj.GetUID()
+		return g.client.Delete(ctx, obj, client.Preconditions{UID: &uid})
+	}
+	for _, kind := range []string{"Pod", "ControllerRevision"} {
+		for _, dependent := range g.server.objectsOf(kind) {
+			if !slices.ContainsFunc(dependent.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == obj.GetUID() }) {
+				continue
+			}
+			free := copyOf(dependent)
+			free.SetOwnerReferences(slices.DeleteFunc(free.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == obj.GetUID() }))
+			return g.client.Update(ctx, free)
+		}
+	}
+	done := copyOf(obj)
+	done.SetFinalizers(slices.DeleteFunc(done.GetFinalizers(), func(f string) bool { return f == metav1.FinalizerOrphanDependents }))
+	return g.client.Update(ctx, done)
+}

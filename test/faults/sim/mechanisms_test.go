@@ -1,0 +1,267 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package sim
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/mycompany/pod-operator/test/faults/oracle"
+	"github.com/mycompany/pod-operator/test/faults/scenario"
+)
+
+// find makes TestMechanisms look for new cases and write them to
+// testdata/mechanisms, instead of playing those that are there.
+var find = flag.Bool("find", false, "look for cases that miss a mechanism")
+
+// mechanisms are taken out one by one, and for each a case breaks that does
+// not break with it.
+var mechanisms = []struct {
+	weakness  Weakness
+	scenarios []string
+	rules     []string
+	// plain: the case must need no fault besides delays.
+	plain bool
+	// script, where a case is too rare to be drawn, says what to choose from
+	// the moment on that an option begins with the first line.
+	script []string
+}{
+	{
+		weakness: NoUIDPrecondition, scenarios: []string{"failed pods"}, rules: []string{"S4"},
+		script: []string{"the user: pod web-1 fails", "operator-1: crashes", "an operator starts 8 versions behind", "operator-2: reconciles"},
+	},
+	{weakness: NoFreshnessGate, scenarios: []string{"scale up", "scale with random names"}, rules: []string{requests}, plain: true},
+	{weakness: NoDeterministic, scenarios: []string{"scale up"}, rules: []string{"S2", "S4"}},
+	{weakness: NoLiveRead, scenarios: []string{"delete with cascade orphan", "delete and orphan"}, rules: []string{"L1", "S4", "R"}},
+	{weakness: NoFinalizerWait, scenarios: []string{"delete"}, rules: []string{"R"}},
+	{
+		weakness: NoTrust, scenarios: []string{"scale up"}, rules: []string{"S4"},
+		script: []string{
+			"operator-1: sees Pod web-2 at version 18", "operator-1: crashes", "an operator starts 12 versions behind",
+			"operator-2: its watch of PodManager is stuck",
+		},
+	},
+	{weakness: NoForeignStatus, scenarios: []string{"scale up", "scale down"}, rules: []string{"L2"}},
+}
+
+// requests is the rule that, without faults, one create is sent for each pod.
+const requests = "requests"
+
+// broken are the rules that a run broke.
+func broken(c Case, result *Result) []string {
+	var rules []string
+	for _, v := range result.Violations {
+		rules = append(rules, v.Rule)
+	}
+	made := 0
+	for i := range result.History {
+		r := &result.History[i]
+		if pod, ok := r.Object.(*corev1.Pod); ok && r.Actor == oracle.Operator && r.Version == firstVersion(result.History, pod) {
+			made++
+		}
+	}
+	if c.Faults == 0 && result.Creates != made {
+		rules = append(rules, requests)
+	}
+	return rules
+}
+
+func firstVersion(history []oracle.Revision, pod *corev1.Pod) int64 {
+	for i := range history {
+		if history[i].Object.GetUID() == pod.UID {
+			return history[i].Version
+		}
+	}
+	return 0
+}
+
+// TestMechanisms: a case breaks a rule without the mechanism, and none with it.
+func TestMechanisms(t *testing.T) {
+	l := newLaboratory(t)
+	for _, m := range mechanisms {
+		t.Run(string(m.weakness), func(t *testing.T) {
+			file := filepath.Join("testdata", "mechanisms", strings.ReplaceAll(string(m.weakness), " ", "-")+".json")
+			misses := func(c Case) bool {
+				c.Weakness = m.weakness
+				return slices.ContainsFunc(broken(c, l.play(t, c, nil)), func(r string) bool { return slices.Contains(m.rules, r) })
+			}
+			if *find {
+				if m.script == nil {
+					write(t, file, l.search(t, m.scenarios, m.plain, misses))
+				} else {
+					write(t, file, l.follow(t, m.scenarios[0], m.script))
+				}
+			}
+			c := read(t, file)
+			if !misses(c) {
+				t.Errorf("without the mechanism, the case breaks none of %v: look for another with -find", m.rules)
+				weak := c
+				weak.Weakness = m.weakness
+				t.Log(tell(weak, l.play(t, weak, nil)))
+			}
+			if got := broken(c, l.play(t, c, nil)); len(got) > 0 {
+				t.Errorf("with the mechanism, the case breaks %v", got)
+			}
+		})
+	}
+}
+
+// search draws cases until one misses the mechanism and nothing else, and
+// shrinks it.
+func (l *laboratory) search(t *testing.T, scenarios []string, plain bool, misses func(Case) bool) Case {
+	t.Helper()
+	for seed := range uint64(50_000) {
+		c, schedule := l.draw(seed)
+		if !slices.Contains(scenarios, c.Scenario) || c.Hasty || plain != (c.Faults == 0) {
+			continue
+		}
+		l.play(t, *c, schedule)
+		if !misses(*c) || len(broken(*c, l.play(t, *c, nil))) > 0 {
+			continue
+		}
+		for at := 0; at < len(c.Deviations); {
+			fewer := *c
+			fewer.Deviations = slices.Delete(slices.Clone(c.Deviations), at, at+1)
+			if misses(fewer) && len(broken(fewer, l.play(t, fewer, nil))) == 0 {
+				*c = fewer
+			} else {
+				at++
+			}
+		}
+		return *c
+	}
+	t.Fatal("no case found")
+	return Case{}
+}
+
+// follow makes the case that a script tells.
+func (l *laboratory) follow(t *testing.T, name string, script []string) Case {
+	t.Helper()
+	c := Case{Scenario: name, Faults: len(script)}
+	begun := false
+	l.play(t, c, func(decision int, options []Option) int {
+		pick := func() int {
+			return slices.IndexFunc(options, func(o Option) bool { return len(script) > 0 && strings.HasPrefix(o.Text, script[0]) })
+		}
+		if !begun && pick() >= 0 {
+			begun, script = true, script[1:]
+		}
+		at := pick()
+		if !begun || at < 0 {
+			return 0
+		}
+		script = script[1:]
+		if at > 0 {
+			c.Deviations = append(c.Deviations, [2]int{decision, at})
+		}
+		return at
+	})
+	if len(script) > 0 {
+		t.Fatalf("nothing begins with %q", script[0])
+	}
+	return c
+}
+
+func read(t *testing.T, file string) Case {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Clean(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c Case
+	if err := json.Unmarshal(raw, &c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func write(t *testing.T, file string, c Case) {
+	t.Helper()
+	raw, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(raw, '\n'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBackoff: a pod that fails again and again is replaced later and later.
+func TestBackoff(t *testing.T) {
+	lab := newLab(t)
+	waits := func(w Weakness) []time.Duration {
+		result := play(t, lab, Run{Scenario: scenario.Failing(5), Weakness: w})
+		var born []time.Time
+		seen := map[string]bool{}
+		for i := range result.History {
+			if pod, ok := result.History[i].Object.(*corev1.Pod); ok && !seen[string(pod.UID)] {
+				seen[string(pod.UID)] = true
+				born = append(born, pod.CreationTimestamp.Time)
+			}
+		}
+		var gaps []time.Duration
+		for i := 1; i < len(born); i++ {
+			gaps = append(gaps, born[i].Sub(born[i-1]))
+		}
+		return gaps
+	}
+	grows := func(gaps []time.Duration) bool {
+		least := 10 * time.Second
+		for _, gap := range gaps[1:] { // the first failure is repaired at once
+			if gap < least {
+				return false
+			}
+			least *= 2
+		}
+		return true
+	}
+	if gaps := waits(None); len(gaps) != 5 || !grows(gaps) {
+		t.Errorf("successors came after %v", gaps)
+	}
+	if gaps := waits(NoBackoff); grows(gaps) {
+		t.Errorf("without the backoff, successors still came after %v: the test cannot fail", gaps)
+	}
+}
+
+// TestSlowStart: a template that is refused costs one request in a pass, and
+// not one for each pod.
+func TestSlowStart(t *testing.T) {
+	lab := newLab(t)
+	sent := func(w Weakness) int {
+		n := 0
+		play(t, lab, Run{Scenario: scenario.Many(40), Weakness: w, Refuse: func(*corev1.Pod) error {
+			n++
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web", fmt.Errorf("exceeded quota: none"))
+		}})
+		return n
+	}
+	slow, fast := sent(None), sent(NoSlowStart)
+	if fast < 20*slow {
+		t.Errorf("%d requests with the slow start, %d without: want at least 20 times as many", slow, fast)
+	}
+}

@@ -1,0 +1,259 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/mycompany/pod-operator/test/faults/oracle"
+	"github.com/mycompany/pod-operator/test/faults/scenario"
+)
+
+// Case is a run that can be written down: the schedule is the list of its
+// deviations from the fair choice.
+type Case struct {
+	Scenario  string   `json:"scenario"`
+	Weakness  Weakness `json:"weakness,omitempty"`
+	Hasty     bool     `json:"hasty,omitempty"`
+	SlowReads bool     `json:"slowReads,omitempty"`
+	Faults    int      `json:"faults"`
+	// Deviations are pairs: at this decision, that option.
+	Deviations [][2]int `json:"deviations"`
+	// Broke is what the case broke when it was found.
+	Broke string `json:"broke,omitempty"`
+}
+
+// laboratory plays cases and remembers the runs without faults.
+type laboratory struct {
+	*Lab
+	scenarios map[string]scenario.Scenario
+	fair      map[string]*Result
+}
+
+func newLaboratory(t *testing.T) *laboratory {
+	t.Helper()
+	l := &laboratory{Lab: newLab(t), scenarios: map[string]scenario.Scenario{}, fair: map[string]*Result{}}
+	for _, s := range scenario.All() {
+		l.scenarios[s.Name] = s
+		l.fair[s.Name] = play(t, l.Lab, Run{Scenario: s})
+	}
+	return l
+}
+
+func (l *laboratory) names() []string { return slices.Sorted(maps.Keys(l.scenarios)) }
+
+// play plays a case and judges it.
+func (l *laboratory) play(t *testing.T, c Case, schedule Schedule) *Result {
+	t.Helper()
+	if schedule == nil {
+		schedule = replay(c.Deviations)
+	}
+	s, ok := l.scenarios[c.Scenario]
+	if !ok {
+		t.Fatalf("there is no scenario %q", c.Scenario)
+	}
+	result := play(t, l.Lab, Run{
+		Scenario: s, Weakness: c.Weakness, Hasty: c.Hasty, SlowReads: c.SlowReads, Faults: c.Faults, Schedule: schedule,
+	})
+	result.Violations = append(result.Violations, compare(s, c.Hasty, l.fair[s.Name], result)...)
+	return result
+}
+
+// compare holds a run against the one without faults: S4 and L1.
+func compare(s scenario.Scenario, hasty bool, want, got *Result) []oracle.Violation {
+	var found []oracle.Violation
+	a, b := want.End, got.End
+	if hasty {
+		// What the user did before anything had come of the step before
+		// leaves other traces: revisions, corpses, orphans.
+		a, b = oracle.End{Owners: a.Owners}, oracle.End{Owners: b.Owners}
+	}
+	if diff := gocmp.Diff(a, b); diff != "" {
+		found = append(found, oracle.Violation{Rule: "L1", Message: "another end than without faults (-without +with):\n" + diff})
+	}
+	if hasty || s.Uncounted || got.Split {
+		return found
+	}
+	if diff := gocmp.Diff(total(want.Tally, s.Anonymous), total(got.Tally, s.Anonymous)); diff != "" {
+		found = append(found, oracle.Violation{Rule: "S4", Message: "other creates and deletes than without faults (-without +with):\n" + diff})
+	}
+	return found
+}
+
+// total adds up what is done to pods whose names do not matter.
+func total(tally map[string]int, anonymous bool) map[string]int {
+	if !anonymous {
+		return tally
+	}
+	sums := map[string]int{}
+	for key, n := range tally {
+		verb, _, _ := strings.Cut(key, " ")
+		sums[verb] += n
+	}
+	return sums
+}
+
+// replay follows a list of deviations.
+func replay(deviations [][2]int) Schedule {
+	picks := map[int]int{}
+	for _, d := range deviations {
+		picks[d[0]] = d[1]
+	}
+	return func(decision int, options []Option) int { return picks[decision] % len(options) }
+}
+
+// draw makes a random case, and the schedule that draws as it goes and writes
+// down what it drew.
+func (l *laboratory) draw(seed uint64) (*Case, Schedule) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	names := l.names()
+	c := &Case{
+		Scenario: names[rng.IntN(len(names))], Hasty: rng.IntN(3) == 0, SlowReads: rng.IntN(4) == 0, Faults: rng.IntN(7),
+	}
+	likely := []float64{0.03, 0.1, 0.3, 0.6}[rng.IntN(4)]
+	weights := map[Class]int{Fair: 6, Time: 1, User: 3, Fault: 5}
+	return c, func(decision int, options []Option) int {
+		if rng.Float64() >= likely {
+			return 0
+		}
+		groups := map[Class][]int{}
+		for i, o := range options[1:] {
+			groups[o.Class] = append(groups[o.Class], i+1)
+		}
+		sum := 0
+		for class := range groups {
+			sum += weights[class]
+		}
+		at := rng.IntN(sum)
+		for _, class := range []Class{Fair, Time, User, Fault} {
+			if len(groups[class]) == 0 {
+				continue
+			}
+			if at -= weights[class]; at < 0 {
+				pick := groups[class][rng.IntN(len(groups[class]))]
+				c.Deviations = append(c.Deviations, [2]int{decision, pick})
+				return pick
+			}
+		}
+		return 0
+	}
+}
+
+// shrink takes out of a case all deviations that are not needed to break a
+// rule: first halves, then quarters, at last single ones.
+func (l *laboratory) shrink(t *testing.T, c Case) Case {
+	t.Helper()
+	fails := func(deviations [][2]int) bool {
+		try := c
+		try.Deviations = deviations
+		return len(l.play(t, try, nil).Violations) > 0
+	}
+	for size := max(1, len(c.Deviations)/2); ; size /= 2 {
+		for at := 0; at < len(c.Deviations); {
+			fewer := slices.Delete(slices.Clone(c.Deviations), at, min(at+size, len(c.Deviations)))
+			if fails(fewer) {
+				c.Deviations = fewer
+			} else {
+				at += size
+			}
+		}
+		if size <= 1 {
+			return c
+		}
+	}
+}
+
+// condemn shrinks a case that broke a rule, keeps it for TestRegressions, and
+// tells its story.
+func (l *laboratory) condemn(t *testing.T, c Case, name string) {
+	t.Helper()
+	c = l.shrink(t, c)
+	result := l.play(t, c, nil)
+	if len(result.Violations) == 0 {
+		t.Fatalf("%s: the case broke a rule and does not when it is played again: the simulator is not deterministic", name)
+	}
+	c.Broke = result.Violations[0].String()
+	t.Errorf("%s: %s", name, tell(c, result))
+	raw, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join("testdata", "regressions", name+".json")
+	if err := os.WriteFile(file, append(raw, '\n'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("kept as %s", file)
+}
+
+func tell(c Case, result *Result) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "scenario %q hasty=%t slowReads=%t faults=%d deviations=%v\n", c.Scenario, c.Hasty, c.SlowReads, c.Faults, c.Deviations)
+	for _, v := range result.Violations {
+		fmt.Fprintln(&b, v)
+	}
+	for _, line := range result.Trace {
+		fmt.Fprintln(&b, "  "+line)
+	}
+	return b.String()
+}
+
+// TestRegressions plays every case that ever broke a rule.
+func TestRegressions(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "regressions", "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLaboratory(t)
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			raw, err := os.ReadFile(filepath.Clean(file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var c Case
+			if err := json.Unmarshal(raw, &c); err != nil {
+				t.Fatal(err)
+			}
+			if result := l.play(t, c, nil); len(result.Violations) > 0 {
+				t.Error(tell(c, result))
+			}
+		})
+	}
+}
+
+// TestARunIsTheSameEveryTime: what a seed found is found again.
+func TestARunIsTheSameEveryTime(t *testing.T) {
+	l := newLaboratory(t)
+	for seed := range uint64(20) {
+		c, schedule := l.draw(seed)
+		first := l.play(t, *c, schedule)
+		again := l.play(t, *c, nil)
+		if diff := gocmp.Diff(first.Trace, again.Trace); diff != "" {
+			t.Fatalf("seed %d: (-first +again):\n%s", seed, diff)
+		}
+	}
+}

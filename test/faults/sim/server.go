@@ -1,0 +1,349 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/test/faults/oracle"
+)
+
+// entry is one line of the log.
+type entry struct {
+	oracle.Revision
+	kind string
+	// before is the object before the change, nil for a create.
+	before client.Object
+}
+
+type objectKey struct{ kind, namespace, name string }
+
+// Server is an API server as far as this operator can tell: names, UIDs,
+// resourceVersions, preconditions, finalizers, graceful deletion, generations
+// and subresources. Its only state is the log and what follows from it.
+// conformance_test.go holds it against a real one.
+type Server struct {
+	scheme  *runtime.Scheme
+	clock   clock.PassiveClock
+	version int64
+	uids    int
+	log     []entry
+	objects map[objectKey]client.Object
+	// refuse, where set, is asked before a pod is created, like an admission
+	// plugin.
+	refuse func(pod *corev1.Pod) error
+}
+
+// NewServer makes an empty server.
+func NewServer(scheme *runtime.Scheme, clock clock.PassiveClock) *Server {
+	return &Server{scheme: scheme, clock: clock, version: 1, objects: map[objectKey]client.Object{}}
+}
+
+// request says who asks, and from which version of the owner on it acted.
+type request struct {
+	actor string
+	floor int64
+}
+
+func (s *Server) kindOf(obj runtime.Object) string {
+	gvk, err := apiutil.GVKForObject(obj, s.scheme)
+	if err != nil {
+		panic(fmt.Sprintf("the simulator knows no %T: %v", obj, err))
+	}
+	return gvk.Kind
+}
+
+func (s *Server) key(obj client.Object) objectKey {
+	return objectKey{s.kindOf(obj), obj.GetNamespace(), obj.GetName()}
+}
+
+func resource(kind string) schema.GroupResource { return schema.GroupResource{Resource: kind} }
+
+func copyOf(obj client.Object) client.Object { return obj.DeepCopyObject().(client.Object) }
+
+func (s *Server) now() metav1.Time { return metav1.NewTime(s.clock.Now().Truncate(time.Second)) }
+
+// write appends to the log. The object is stored as it is handed in.
+func (s *Server) write(by request, before, after client.Object, gone bool) {
+	s.version++
+	after.SetResourceVersion(strconv.FormatInt(s.version, 10))
+	key := s.key(after)
+	if gone {
+		delete(s.objects, key)
+	} else {
+		s.objects[key] = after
+	}
+	s.log = append(s.log, entry{
+		Revision: oracle.Revision{Version: s.version, Object: after, Gone: gone, Actor: by.actor, Floor: by.floor},
+		kind:     key.kind, before: before,
+	})
+}
+
+func (s *Server) get(key objectKey) (client.Object, error) {
+	obj := s.objects[key]
+	if obj == nil {
+		return nil, apierrors.NewNotFound(resource(key.kind), key.name)
+	}
+	return obj, nil
+}
+
+func (s *Server) create(by request, obj client.Object) (client.Object, error) {
+	key := s.key(obj)
+	if s.objects[key] != nil {
+		return nil, apierrors.NewAlreadyExists(resource(key.kind), key.name)
+	}
+	if obj.GetResourceVersion() != "" {
+		return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
+	}
+	obj = copyOf(obj)
+	if pod, ok := obj.(*corev1.Pod); ok {
+		if s.refuse != nil {
+			if err := s.refuse(pod); err != nil {
+				return nil, err
+			}
+		}
+		pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
+		if pod.Spec.TerminationGracePeriodSeconds == nil {
+			grace := int64(corev1.DefaultTerminationGracePeriodSeconds)
+			pod.Spec.TerminationGracePeriodSeconds = &grace
+		}
+	}
+	if pm, ok := obj.(*appsv1.PodManager); ok {
+		pm.Status = appsv1.PodManagerStatus{ObservedGeneration: -1}
+	}
+	s.uids++
+	obj.SetUID(types.UID(fmt.Sprintf("uid-%d", s.uids)))
+	obj.SetCreationTimestamp(s.now())
+	obj.SetDeletionTimestamp(nil)
+	if s.hasGeneration(obj) {
+		obj.SetGeneration(1)
+	}
+	s.write(by, nil, obj, false)
+	return obj, nil
+}
+
+func (s *Server) hasGeneration(obj client.Object) bool {
+	switch obj.(type) {
+	case *corev1.Pod, *appsv1.PodManager:
+		return true
+	}
+	return false
+}
+
+// conflict is the answer to a precondition that does not hold.
+func conflict(key objectKey, format string, args ...any) error {
+	return apierrors.NewConflict(resource(key.kind), key.name, fmt.Errorf(format, args...))
+}
+
+// update stores a new state of an object. What the subresource does not own is
+// kept as it was.
+func (s *Server) update(by request, subresource string, obj client.Object) (client.Object, error) {
+	key := s.key(obj)
+	current, err := s.get(key)
+	if err != nil {
+		return nil, err
+	}
+	if obj.GetUID() != "" && obj.GetUID() != current.GetUID() {
+		return nil, conflict(key, "the UID in the precondition is %s, that of the object %s", obj.GetUID(), current.GetUID())
+	}
+	if v := obj.GetResourceVersion(); v != "" && v != current.GetResourceVersion() {
+		return nil, conflict(key, "the object has been modified; version %s, not %s", current.GetResourceVersion(), v)
+	}
+	next := copyOf(obj)
+	s.keepSystemFields(current, next)
+	keepOthers(subresource, current, next)
+	if err := checkFinalizers(key, current, next); err != nil {
+		return nil, err
+	}
+	if equality.Semantic.DeepEqual(current, next) {
+		return current, nil // nothing changes, so nothing is written
+	}
+	if s.hasGeneration(next) && !reflect.DeepEqual(specOf(current), specOf(next)) {
+		next.SetGeneration(next.GetGeneration() + 1)
+	}
+	grace := next.GetDeletionGracePeriodSeconds()
+	gone := next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && (grace == nil || *grace == 0)
+	s.write(by, current, next, gone)
+	return next, nil
+}
+
+// keepSystemFields: nobody but the server writes these.
+func (s *Server) keepSystemFields(current, next client.Object) {
+	next.SetUID(current.GetUID())
+	next.SetResourceVersion(current.GetResourceVersion())
+	next.SetCreationTimestamp(current.GetCreationTimestamp())
+	next.SetDeletionTimestamp(current.GetDeletionTimestamp())
+	next.SetDeletionGracePeriodSeconds(current.GetDeletionGracePeriodSeconds())
+	next.SetGeneration(current.GetGeneration())
+}
+
+// keepOthers keeps what belongs to other subresources.
+func keepOthers(subresource string, current, next client.Object) {
+	switch next := next.(type) {
+	case *corev1.Pod:
+		current := current.(*corev1.Pod)
+		switch subresource {
+		case "":
+			next.Status = *current.Status.DeepCopy()
+		case "status":
+			next.Spec = *current.Spec.DeepCopy()
+			next.OwnerReferences = current.OwnerReferences
+		case "resize":
+			spec := next.Spec
+			current.DeepCopyInto(next)
+			for i := range next.Spec.Containers {
+				next.Spec.Containers[i].Resources = spec.Containers[i].Resources
+			}
+		}
+	case *appsv1.PodManager:
+		current := current.(*appsv1.PodManager)
+		if subresource == "" {
+			next.Status = *current.Status.DeepCopy()
+			return
+		}
+		status := next.Status
+		current.DeepCopyInto(next)
+		next.Status = status
+	}
+}
+
+func specOf(obj client.Object) any {
+	switch obj := obj.(type) {
+	case *corev1.Pod:
+		return obj.Spec
+	case *appsv1.PodManager:
+		return obj.Spec
+	}
+	return nil
+}
+
+// checkFinalizers: an object that is being deleted gets no new finalizer.
+func checkFinalizers(key objectKey, current, next client.Object) error {
+	if current.GetDeletionTimestamp() == nil {
+		return nil
+	}
+	for _, f := range next.GetFinalizers() {
+		if !slices.Contains(current.GetFinalizers(), f) {
+			return apierrors.NewInvalid(schema.GroupKind{Kind: key.kind}, key.name, field.ErrorList{field.Forbidden(
+				field.NewPath("metadata", "finalizers"), "no new finalizers can be added if the object is being deleted")})
+		}
+	}
+	return nil
+}
+
+// remove deletes an object, or begins to.
+func (s *Server) remove(by request, key objectKey, options *client.DeleteOptions) error {
+	current, err := s.get(key)
+	if err != nil {
+		return err
+	}
+	if p := options.Preconditions; p != nil {
+		if p.UID != nil && *p.UID != current.GetUID() {
+			return conflict(key, "the UID in the precondition is %s, that of the object %s", *p.UID, current.GetUID())
+		}
+		if p.ResourceVersion != nil && *p.ResourceVersion != current.GetResourceVersion() {
+			return conflict(key, "the version in the precondition is %s, that of the object %s", *p.ResourceVersion, current.GetResourceVersion())
+		}
+	}
+	grace := gracePeriod(current, options)
+	next := copyOf(current)
+	if options.PropagationPolicy != nil && *options.PropagationPolicy == metav1.DeletePropagationOrphan && next.GetDeletionTimestamp() == nil {
+		next.SetFinalizers(append(next.GetFinalizers(), metav1.FinalizerOrphanDependents))
+	}
+	if len(next.GetFinalizers()) == 0 && grace == 0 {
+		s.write(by, current, next, true)
+		return nil
+	}
+	if was := current.GetDeletionGracePeriodSeconds(); current.GetDeletionTimestamp() != nil && (was == nil || grace >= *was) {
+		return nil // it is on its way already, and not later than this
+	}
+	until := metav1.NewTime(s.now().Add(time.Duration(grace) * time.Second))
+	next.SetDeletionTimestamp(&until)
+	next.SetDeletionGracePeriodSeconds(&grace)
+	if next.GetGeneration() > 0 && current.GetDeletionTimestamp() == nil {
+		next.SetGeneration(next.GetGeneration() + 1)
+	}
+	s.write(by, current, next, false)
+	return nil
+}
+
+// gracePeriod is 0 for what no kubelet has to end.
+func gracePeriod(obj client.Object, options *client.DeleteOptions) int64 {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return 0
+	}
+	switch {
+	case pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
+		return 0
+	case options.GracePeriodSeconds != nil:
+		return *options.GracePeriodSeconds
+	}
+	return *pod.Spec.TerminationGracePeriodSeconds
+}
+
+// objectsOf lists the objects of a kind, in the order of their names.
+func (s *Server) objectsOf(kind string) []client.Object {
+	var list []client.Object
+	for key, obj := range s.objects {
+		if key.kind == kind {
+			list = append(list, obj)
+		}
+	}
+	slices.SortFunc(list, compareNames)
+	return list
+}
+
+func compareNames(a, b client.Object) int {
+	return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+}
+
+// history is the log as the oracles read it.
+func (s *Server) history() []oracle.Revision {
+	list := make([]oracle.Revision, len(s.log))
+	for i := range s.log {
+		list[i] = s.log[i].Revision
+	}
+	return list
+}
+
+// end is everything that exists.
+func (s *Server) end() []client.Object {
+	var list []client.Object
+	for _, kind := range []string{"PodManager", "Pod", "ControllerRevision"} {
+		list = append(list, s.objectsOf(kind)...)
+	}
+	return list
+}

@@ -1,0 +1,471 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package sim runs the operator's real observe, plan, apply and report on a
+// simulated cluster, under every order of events that a schedule asks for.
+//
+// The cluster is one append-only log (server.go). A cache of the operator is a
+// cursor into it (cache.go), so how stale it is, is how far the cursor is
+// behind. An operator (process.go) is the real fleet reconciler with the real
+// predicates and handlers; each of its calls to the API server waits until the
+// scheduler answers it, and what it is answered need not be what happened.
+//
+// The scheduler (world.go) makes a list of everything that could happen next,
+// with the fair choice first, and a schedule says where to deviate from it. So
+// a schedule is a short list of numbers: it can be drawn at random, enumerated,
+// shrunk to what matters, and kept. After the chaos everything is fair again
+// and the cluster has to come to rest; then the oracles judge the log.
+//
+// All goroutines run in a testing/synctest bubble: the scheduler goes on when
+// all of them wait, so a schedule gives the same run every time.
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/mycompany/pod-operator/internal/controller/fleet"
+	"github.com/mycompany/pod-operator/test/faults/oracle"
+	"github.com/mycompany/pod-operator/test/faults/scenario"
+)
+
+// namespace is where everything happens.
+const namespace = "ns"
+
+// Limits of a run.
+const (
+	// quietTime without a write counts as rest, where timers go on for ever.
+	quietTime = 20 * time.Minute
+	// stuckTime is how long a watch is stuck at most.
+	stuckTime = 10 * time.Second
+	// maxSteps is when a run that does not come to rest is given up (L1).
+	maxSteps = 6000
+)
+
+// Lab is what all runs share.
+type Lab struct {
+	Scheme  *runtime.Scheme
+	Metrics *fleet.Metrics
+}
+
+// Run says what to play.
+type Run struct {
+	Scenario scenario.Scenario
+	Weakness Weakness
+	// Hasty: the user does not wait for the cluster to come to rest.
+	Hasty bool
+	// SlowReads: events may arrive between two reads of a cache.
+	SlowReads bool
+	// Faults is how many faults a run may have at most.
+	Faults int
+	// Schedule chooses among the options; nil is always fair.
+	Schedule Schedule
+	// Refuse stands for an admission plugin that refuses pods.
+	Refuse func(pod *corev1.Pod) error
+}
+
+// Schedule chooses one of n options at a decision, counted from 0. The first
+// option is the fair one.
+type Schedule func(decision int, options []Option) int
+
+// Option is something that could happen next.
+type Option struct {
+	Text  string
+	Class Class
+	do    func()
+}
+
+// Class groups options, for the random scheduler.
+type Class int
+
+// The classes.
+const (
+	Fair Class = iota
+	Time
+	User
+	Fault
+)
+
+// Result is what became of a run.
+type Result struct {
+	Violations []oracle.Violation
+	End        oracle.End
+	Tally      map[string]int
+	Trace      []string
+	// Options is how many options each decision had.
+	Options []int
+	// Creates counts the requests to create pods, refused ones too.
+	Creates int
+	// Split: two operators led at once, and one may have undone what the other
+	// did.
+	Split   bool
+	History []oracle.Revision
+	// Recovery is how long the cluster took to come to rest after the last
+	// step of the user or the last fault.
+	Recovery time.Duration
+}
+
+// World is one run.
+type World struct {
+	run       Run
+	weakness  Weakness
+	server    *Server
+	clock     *clocktesting.FakePassiveClock
+	metrics   *fleet.Metrics
+	indexes   indexes
+	slowReads bool
+
+	processes []*process
+	born      int
+	floating  []call
+	kubelet   *kubelet
+	collector *collector
+	steps     []scenario.Step
+	suffix    int
+
+	faults    int
+	decisions int
+	calm      bool
+	lastWrite time.Time
+	lastFault time.Time
+	written   int64
+	trace     []string
+	options   []int
+	creates   int
+	// stuck says why a run could not go on.
+	stuck error
+	// split: two operators led at once.
+	split bool
+}
+
+// Play runs to the end. It has to be called in a synctest bubble.
+func Play(lab *Lab, run Run) *Result {
+	w := newWorld(lab, run)
+	rested := w.play()
+	result := &Result{Trace: w.trace, Options: w.options}
+	if !rested {
+		result.Violations = append(result.Violations, oracle.Violation{
+			Rule: "L1", Version: w.server.version, Message: w.stuck.Error(),
+		})
+	}
+	result.Recovery = max(0, w.lastWrite.Sub(w.lastFault))
+	result.Split, result.History = w.split, w.server.history()
+	result.Tally, result.Creates = oracle.Tally(w.server.history()), w.creates
+	if rested {
+		result.Violations = append(result.Violations, w.checkRest()...)
+	}
+	result.Violations = append(result.Violations, oracle.Check(w.server.history(), oracle.Rules{FinalizerStripped: run.Scenario.Stripped})...)
+	result.Violations = append(result.Violations, oracle.Leftovers(w.server.end())...)
+	result.End = oracle.Normalise(w.server.end(), run.Scenario.Anonymous)
+	for _, p := range w.processes {
+		p.kill()
+	}
+	synctest.Wait()
+	return result
+}
+
+func newWorld(lab *Lab, run Run) *World {
+	clock := clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0).UTC())
+	server := NewServer(lab.Scheme, clock)
+	w := &World{
+		run: run, weakness: run.Weakness, server: server, clock: clock, metrics: lab.Metrics, indexes: newIndexes(),
+		slowReads: run.SlowReads, steps: run.Scenario.Steps, faults: run.Faults, lastWrite: clock.Now(), lastFault: clock.Now(),
+	}
+	server.refuse = run.Refuse
+	w.kubelet = &kubelet{server: server, client: server.Client("kubelet")}
+	w.collector = &collector{server: server, client: server.Client("gc")}
+	err := server.Client("user").Create(context.Background(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}})
+	if err != nil {
+		panic(err)
+	}
+	w.launch(len(server.log))
+	return w
+}
+
+// deposedCredit is how many reconciles a leader that was stopped and woken up
+// begins before it looks at its lease.
+const deposedCredit = 1
+
+func (w *World) launch(at int) {
+	w.born++
+	for _, p := range w.processes {
+		w.split = true
+		if !p.deposed {
+			p.deposed, p.credit = true, deposedCredit
+		}
+	}
+	w.processes = append(w.processes, w.start(fmt.Sprintf("operator-%d", w.born), at))
+}
+
+// play makes one choice after the other until nothing is left to do.
+func (w *World) play() bool {
+	for range maxSteps {
+		w.settle()
+		options := w.choices()
+		if len(options) == 0 {
+			return true
+		}
+		pick := 0
+		if len(options) > 1 && !w.calm && w.run.Schedule != nil {
+			pick = w.run.Schedule(w.decisions, options)
+			w.options = append(w.options, len(options))
+			w.decisions++
+		}
+		chosen := options[pick]
+		w.trace = append(w.trace, chosen.Text)
+		if chosen.Class == Fault {
+			w.faults--
+			w.lastFault = w.clock.Now()
+		}
+		chosen.do()
+		if w.stuck != nil {
+			return false
+		}
+	}
+	w.stuck = fmt.Errorf("not at rest after %d steps", maxSteps)
+	return false
+}
+
+// settle waits until all goroutines wait, and tends the queues.
+func (w *World) settle() {
+	synctest.Wait()
+	for _, p := range w.processes {
+		p.collect()
+		p.queue.due()
+	}
+	for i := len(w.server.log) - 1; i >= 0 && w.server.log[i].Version > w.written; i-- {
+		if w.server.log[i].Actor == oracle.Operator {
+			w.lastWrite = w.clock.Now()
+		}
+	}
+	w.written = w.server.version
+}
+
+// choices lists what could happen next, the fair choice first: answers, then
+// events, then work, then nodes and the garbage collector, then the user, and
+// only then time passes.
+func (w *World) choices() []Option {
+	fair := slices.Concat(w.answers(), w.events(), w.work(), w.nodes(), w.garbage())
+	if !slices.ContainsFunc(w.processes, func(p *process) bool { return !p.deposed }) {
+		fair = append(fair, Option{"the operator starts", Fair, func() { w.launch(len(w.server.log)) }})
+	}
+	var later []Option
+	if len(fair) == 0 {
+		fair = append(fair, w.rest()...)
+	} else {
+		later = append(later, w.passTime("time passes", time.Second))
+		if w.run.Hasty {
+			later = append(later, w.user()...)
+		}
+	}
+	if w.calm || len(fair) == 0 {
+		return fair
+	}
+	fair = append(fair, later...)
+	if w.faults > 0 {
+		fair = append(fair, w.mischief()...)
+	}
+	return fair
+}
+
+// rest is what is left to do when nothing is under way: a watch that is stuck
+// comes back, the user goes on, or somebody is due.
+func (w *World) rest() []Option {
+	next := w.nextTimer()
+	quiet := next.IsZero() || next.Sub(w.lastWrite) > quietTime
+	for _, p := range w.processes {
+		if len(p.frozen) > 0 && (quiet || w.clock.Since(w.lastFault) > stuckTime) {
+			return []Option{{p.name + ": its watches come back", Fair, func() { clear(p.frozen) }}}
+		}
+	}
+	if len(w.floating) > 0 && quiet {
+		return w.network()
+	}
+	if !quiet {
+		return []Option{w.passTime("time passes until somebody is due", next.Sub(w.clock.Now()))}
+	}
+	if len(w.processes) > 1 {
+		return []Option{{w.processes[0].name + " finds that it no longer leads and ends", Fair, func() { w.end(w.processes[0]) }}}
+	}
+	return w.user()
+}
+
+func (w *World) nextTimer() time.Time {
+	var next time.Time
+	for _, p := range w.processes {
+		if at := p.queue.nextTimer(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return next
+}
+
+func (w *World) passTime(text string, d time.Duration) Option {
+	return Option{text, Time, func() { w.clock.SetTime(w.clock.Now().Add(d)) }}
+}
+
+func (w *World) user() []Option {
+	if len(w.steps) == 0 {
+		return nil
+	}
+	step := w.steps[0]
+	return []Option{{"the user: " + step.Name, User, func() {
+		err := step.Do(context.Background(), scenario.World{
+			Client: w.server.Client("user"), Namespace: namespace, Now: w.clock.Now(),
+		})
+		switch {
+		case err == nil:
+		case w.run.Hasty && apierrors.IsAlreadyExists(err):
+			w.trace = append(w.trace, "the user: waits: "+err.Error())
+			return
+		case !w.run.Hasty || !apierrors.IsNotFound(err):
+			w.stuck = fmt.Errorf("at rest, and yet the user cannot %s: %w", step.Name, err)
+			return
+		}
+		w.steps = w.steps[1:]
+		w.lastWrite, w.lastFault = w.clock.Now(), w.clock.Now()
+	}}}
+}
+
+// answers are the calls that wait, answered truly.
+func (w *World) answers() []Option {
+	var options []Option
+	for _, p := range w.processes {
+		for _, c := range p.waiting() {
+			options = append(options, Option{p.name + ": " + c.text, Fair, func() { w.carryOut(p, c) }})
+		}
+	}
+	return options
+}
+
+func (w *World) carryOut(p *process, c *pendingCall) {
+	w.count(c)
+	obj, err := c.run()
+	p.answer(c, answer{obj, err})
+}
+
+func (w *World) count(c *pendingCall) {
+	if pod, ok := c.into.(*corev1.Pod); ok && c.write && pod.UID == "" {
+		w.creates++
+	}
+}
+
+func (w *World) events() []Option {
+	var options []Option
+	for _, p := range w.processes {
+		for _, kind := range kinds {
+			if e := p.cache.cursors[kind].next(w.server); e != nil && !p.frozen[kind] {
+				options = append(options, Option{
+					fmt.Sprintf("%s: sees %s %s at version %d", p.name, kind, e.Object.GetName(), e.Version),
+					Fair, func() { p.deliver(kind) },
+				})
+			}
+		}
+	}
+	return options
+}
+
+func (w *World) work() []Option {
+	var options []Option
+	for _, p := range w.processes {
+		if p.task == nil && len(p.queue.ready) > 0 && (!p.deposed || p.credit > 0) {
+			options = append(options, Option{p.name + ": reconciles", Fair, p.work})
+		}
+	}
+	return options
+}
+
+func (w *World) nodes() []Option {
+	var options []Option
+	for _, obj := range w.server.objectsOf("Pod") {
+		pod := obj.(*corev1.Pod)
+		if what := w.kubelet.busy(pod); what != "" {
+			options = append(options, Option{"the node " + what + " pod " + pod.Name, Fair, func() { must(w.kubelet.step(pod)) }})
+		}
+	}
+	return options
+}
+
+func (w *World) garbage() []Option {
+	obj := w.collector.garbage()
+	if obj == nil {
+		return nil
+	}
+	return []Option{{"the garbage collector tends to " + obj.GetName(), Fair, func() { must(w.collector.step(obj)) }}}
+}
+
+// network are writes of a process that crashed, still on their way.
+func (w *World) network() []Option {
+	var options []Option
+	for i, c := range w.floating {
+		options = append(options, Option{"the network delivers: " + c.text, Fair, func() {
+			w.floating = slices.Delete(w.floating, i, i+1)
+			w.split = true // a dead leader spoke
+			_, _ = c.run() // nobody waits for the answer
+		}})
+	}
+	return options
+}
+
+func must(err error) {
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		panic(err)
+	}
+}
+
+func (w *World) end(p *process) {
+	p.kill()
+	w.processes = slices.DeleteFunc(w.processes, func(other *process) bool { return other == p })
+}
+
+// checkRest is L2: at rest there are no writes, whoever looks. A new operator
+// comes up and finds nothing to do.
+func (w *World) checkRest() []oracle.Violation {
+	w.calm = true
+	before := w.server.version
+	for _, p := range slices.Clone(w.processes) {
+		w.end(p)
+	}
+	w.launch(len(w.server.log))
+	rested := w.play()
+	var found []oracle.Violation
+	if !rested {
+		found = append(found, oracle.Violation{Rule: "L2", Version: before, Message: "a new operator does not come to rest"})
+	}
+	for i := range w.server.log {
+		if e := &w.server.log[i]; e.Version > before {
+			found = append(found, oracle.Violation{
+				Rule: "L2", Version: e.Version, Message: fmt.Sprintf("%s wrote %s %s at rest", e.Actor, e.kind, e.Object.GetName()),
+			})
+		}
+	}
+	return found
+}
+
+// Errors that faults answer with.
+var (
+	errLost = errors.New("read tcp: connection reset by peer")
+)
