@@ -1,0 +1,50 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// resetPeak makes the kernel forget a process's peak of resident memory.
+func resetPeak(pid int) error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
+}
+
+// peakMemory is the largest resident memory since the last reset.
+func peakMemory(pid int) (int64, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range bytes.Lines(raw) {
+		rest, ok := bytes.CutPrefix(line, []byte("VmHWM:"))
+		if !ok {
+			continue
+		}
+		number, ok := bytes.CutSuffix(bytes.TrimSpace(rest), []byte(" kB"))
+		if !ok {
+			break
+		}
+		kb, err := strconv.ParseInt(string(number), 10, 64)
+		return kb * 1024, err
+	}
+	return 0, fmt.Errorf("/proc/%d/status has no VmHWM in kB", pid)
+}

@@ -1,0 +1,168 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/mycompany/pod-operator/internal/install"
+	"github.com/mycompany/pod-operator/internal/localkube"
+	"github.com/mycompany/pod-operator/internal/testkit"
+)
+
+// contendersGroup is whose members may do everything. They are also in the
+// group of all ServiceAccounts, where operators usually are: that puts all of
+// them at the same priority level of the API server.
+const contendersGroup = "bench-contenders"
+
+// podsPerNode stays below the addresses that a node has for pods.
+const podsPerNode = 220
+
+// stage is the cluster on which contenders meet.
+type stage struct {
+	*localkube.Cluster
+	options Options
+	ledger  *ledger
+	clients kubernetes.Interface
+	objects dynamic.Interface
+	// dir is for kubeconfigs and other files of the contenders.
+	dir string
+	// webhookPort is the operator's, the same after each start.
+	webhookPort int
+	namespaces  int
+	log         io.Writer
+}
+
+// newStage starts the cluster. The three controllers that contenders bring are
+// left out of its controller manager.
+func newStage(ctx context.Context, o Options, log io.Writer) (_ *stage, err error) {
+	s := &stage{options: o, log: log}
+	if s.webhookPort, err = localkube.FreePort(); err != nil {
+		return nil, err
+	}
+	s.Cluster, err = localkube.Start(ctx, localkube.Options{
+		Audit: localkube.AuditOptions{Level: localkube.AuditMetadata},
+		Nodes: localkube.NodeOptions{Count: max(3, o.Sizes.most()/podsPerNode+2), Pods: podsPerNode, CPU: "64", Memory: "256Gi"},
+		ControllerManagerArgs: []string{
+			"--controllers=*,-replicaset-controller,-deployment-controller,-statefulset-controller",
+		},
+		OnAPIReady: s.install,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	s.ledger = newLedger(s.AuditLogPath())
+	if s.dir, err = os.MkdirTemp("", "bench"); err != nil {
+		return nil, err
+	}
+	config := s.RESTConfig()
+	config.WarningHandlerWithContext = rest.NoWarnings{} // what a change will do is what is measured
+	if s.objects, err = dynamic.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
+	s.clients, err = kubernetes.NewForConfig(config)
+	return s, err
+}
+
+func (s *stage) close() error {
+	return errors.Join(s.Stop(), os.RemoveAll(s.dir))
+}
+
+// install puts on the cluster what the contenders need.
+func (s *stage) install(ctx context.Context, admin *rest.Config) error {
+	objects, err := install.Render(filepath.Join(testkit.Root(), "config", "playground"))
+	if err != nil {
+		return err
+	}
+	install.CallByURL(objects, fmt.Sprintf("https://127.0.0.1:%d", s.webhookPort))
+	if s.options.CloneSetCRDs != "" {
+		crds, err := readManifests(s.options.CloneSetCRDs)
+		if err != nil {
+			return err
+		}
+		objects = append(objects, crds...)
+	}
+	if err := install.Apply(ctx, admin, objects); err != nil {
+		return err
+	}
+	clients, err := kubernetes.NewForConfig(admin)
+	if err != nil {
+		return err
+	}
+	_, err = clients.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: contendersGroup},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: contendersGroup}},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+func readManifests(dir string) ([]*unstructured.Unstructured, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("no manifests in %s", dir)
+	}
+	var objects []*unstructured.Unstructured
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(raw, &object.Object); err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+		objects = append(objects, object)
+	}
+	return objects, nil
+}
+
+// kubeconfig logs a contender in.
+func (s *stage) kubeconfig(user string) (string, error) {
+	config, err := s.RESTConfigFor(user, contendersGroup, "system:serviceaccounts")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(s.dir, user+".kubeconfig")
+	return path, s.WriteKubeconfig(path, config)
+}
+
+// say reports progress.
+func (s *stage) say(format string, args ...any) { fmt.Fprintf(s.log, format+"\n", args...) }

@@ -1,0 +1,335 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mycompany/pod-operator/internal/localkube"
+	"github.com/mycompany/pod-operator/test/bench/figures"
+)
+
+const (
+	// silence is how long a contender sends nothing before its writes are
+	// counted; silenceTimeout is how long that is waited for.
+	silence        = 1500 * time.Millisecond
+	silenceTimeout = 20 * time.Second
+	// hands are how many requests of ours are under way at once.
+	hands = 32
+	// stopGrace is what a contender gets to end by itself.
+	stopGrace = 15 * time.Second
+)
+
+// trial is one contender in a namespace of its own.
+type trial struct {
+	*stage
+	contender  contender
+	repetition int
+	space      string
+	process    *process
+	observer   *observer
+	add        func(figures.Sample) error
+}
+
+// namespace is the newest namespace.
+func (s *stage) namespace() string { return fmt.Sprintf("bench-%d", s.namespaces) }
+
+// newTrial starts a contender, and lets it make and remove a pod.
+func (s *stage) newTrial(ctx context.Context, c contender, repetition int, add func(figures.Sample) error) (_ *trial, err error) {
+	s.namespaces++
+	t := &trial{stage: s, contender: c, repetition: repetition, space: s.namespace(), add: add}
+	defer func() {
+		if err != nil {
+			t.end(context.WithoutCancel(ctx))
+		}
+	}()
+	if err := s.createNamespace(ctx, t.space); err != nil {
+		return nil, err
+	}
+	if t.observer, err = newObserver(context.WithoutCancel(ctx), s.clients, s.objects, &c, t.space); err != nil {
+		return nil, err
+	}
+	if t.process, err = c.start(s, &c); err != nil {
+		return nil, err
+	}
+	if err := t.process.waitReady(ctx); err != nil {
+		return nil, err
+	}
+	return t, t.warmUp(ctx)
+}
+
+// createNamespace returns when pods can be made in it.
+func (s *stage) createNamespace(ctx context.Context, name string) error {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if _, err := s.clients.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create namespace %s: %w", name, err)
+	}
+	err := wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		_, err := s.clients.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
+		return err == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for the default ServiceAccount of %s: %w", name, err)
+	}
+	return nil
+}
+
+func (t *trial) warmUp(ctx context.Context) error {
+	if err := t.create(ctx, rawFleet, 1); err != nil {
+		return err
+	}
+	if _, err := t.observer.until(ctx, t.contender.name+" has made its first pod", t.all(1, 1)); err != nil {
+		return err
+	}
+	if err := t.scale(ctx, 0); err != nil {
+		return err
+	}
+	if _, err := t.observer.until(ctx, t.contender.name+" has removed it", t.none); err != nil {
+		return err
+	}
+	return t.settle(ctx)
+}
+
+// all is the view in which so many objects have so many pods, all ready, and
+// say so.
+func (t *trial) all(objects, pods int) func(view) bool {
+	return func(v view) bool {
+		return v.Live == pods && v.Ready == pods && v.Objects == objects && (t.contender.bare || v.Told == objects)
+	}
+}
+
+// none is the view without pods.
+func (t *trial) none(v view) bool {
+	return v.Live == 0 && v.Terminating == 0 && (t.contender.bare || v.ToldNone == v.Objects)
+}
+
+func (t *trial) resource() dynamic.ResourceInterface {
+	return t.objects.Resource(t.contender.gvr).Namespace(t.space)
+}
+
+func (t *trial) create(ctx context.Context, name string, replicas int) error {
+	object := t.contender.object(t.space, name, replicas)
+	if _, err := t.resource().Create(ctx, object, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create %s %s/%s: %w", t.contender.kind, t.space, name, err)
+	}
+	return nil
+}
+
+func (t *trial) scale(ctx context.Context, replicas int) error {
+	_, err := t.resource().Patch(ctx, rawFleet, types.MergePatchType, t.contender.scalePatch(replicas), metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("scale %s %s/%s: %w", t.contender.kind, t.space, rawFleet, err)
+	}
+	return nil
+}
+
+// stopwatch takes the time of one step.
+type stopwatch struct {
+	start time.Time
+	laps  map[string]float64
+	done  float64
+}
+
+func (w *stopwatch) lap(name string, at time.Time) { w.laps[name] = at.Sub(w.start).Seconds() }
+
+func (w *stopwatch) stop(at time.Time) { w.done = at.Sub(w.start).Seconds() }
+
+// reading is what the meters show.
+type reading struct{ contender, apiServer localkube.Usage }
+
+func (t *trial) readMeters() (r reading, err error) {
+	if r.contender, err = t.process.Usage(); err != nil {
+		return r, err
+	}
+	r.apiServer, err = t.Usage(localkube.APIServer)
+	return r, err
+}
+
+// measure takes a sample of what act does, until the contender is silent.
+func (t *trial) measure(ctx context.Context, step string, act func(context.Context, *stopwatch) error) error {
+	before, err := t.startMeters()
+	if err != nil {
+		return err
+	}
+	stopProfile := t.startProfile(ctx, step)
+	watch := &stopwatch{start: time.Now(), laps: map[string]float64{}}
+	if err := act(ctx, watch); err != nil {
+		return err
+	}
+	if err := t.settle(ctx); err != nil {
+		return err
+	}
+	stopProfile()
+	sample, err := t.sample(step, before, watch)
+	if err != nil {
+		return err
+	}
+	t.say("  %-4s %-22s %8.2f s %7s writes  %5.2f s CPU  API server %5.2f s  %4d MB", step, t.contender.name, sample.Seconds,
+		figures.Thousands(sample.TotalWrites()), sample.ControllerCPU, sample.APIServerCPU, sample.PeakMemory/1e6)
+	return t.add(sample)
+}
+
+// startMeters begins to count.
+func (t *trial) startMeters() (reading, error) {
+	if err := t.ledger.reset(); err != nil {
+		return reading{}, err
+	}
+	if err := resetPeak(t.process.PID()); err != nil {
+		return reading{}, fmt.Errorf("reset the peak memory of %s: %w", t.process.user, err)
+	}
+	return t.readMeters()
+}
+
+func (t *trial) sample(step string, before reading, watch *stopwatch) (figures.Sample, error) {
+	after, err := t.readMeters()
+	if err != nil {
+		return figures.Sample{}, err
+	}
+	peak, err := peakMemory(t.process.PID())
+	if err != nil {
+		return figures.Sample{}, err
+	}
+	asked := t.ledger.of(t.process.user)
+	return figures.Sample{
+		Step: step, Contender: t.contender.name, Repetition: t.repetition, Seconds: watch.done, Milestones: watch.laps,
+		Writes: maps.Clone(asked.writes), Lists: asked.lists, Conflicts: asked.conflicts,
+		ControllerCPU: (after.contender.CPU - before.contender.CPU).Seconds(),
+		APIServerCPU:  (after.apiServer.CPU - before.apiServer.CPU).Seconds(),
+		PeakMemory:    peak,
+	}, nil
+}
+
+// settle waits until the contender has nothing more to say.
+func (t *trial) settle(ctx context.Context) error { return t.stage.settle(ctx, t.process.user) }
+
+// settle waits for silence of the users, or of everybody. Who does not come to
+// rest is not waited for longer than silenceTimeout.
+func (s *stage) settle(ctx context.Context, users ...string) error {
+	began := time.Now()
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, silenceTimeout, true, func(context.Context) (bool, error) {
+		now := time.Now()
+		if err := s.ledger.read(now); err != nil {
+			return false, err
+		}
+		last := s.ledger.lastOf(users...)
+		return now.Sub(began) > silence && now.Sub(last) > silence, nil
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return nil
+	}
+	return err
+}
+
+// startProfile takes a CPU profile of the operator until the returned function
+// is called, where one is wanted.
+func (t *trial) startProfile(ctx context.Context, step string) (stop func()) {
+	if t.process.profile == "" {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	get := func(ctx context.Context, what, name string) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, t.process.profile+what, nil)
+		if err != nil {
+			return err
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		raw, err := io.ReadAll(response.Body)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(t.options.Profiles, fmt.Sprintf("%s-%s-%d.%s.pprof", step, t.contender.name, t.repetition, name)), raw, 0o600)
+	}
+	go func() {
+		defer close(done)
+		// The server ends a profile by time alone: this one is as long as the
+		// step took the last time, or a little more.
+		if err := get(ctx, "/profile?seconds=12", "cpu"); err != nil {
+			t.say("no CPU profile: %v", err)
+		}
+	}()
+	return func() {
+		<-done
+		if err := get(ctx, "/heap?gc=1", "heap"); err != nil {
+			t.say("no heap profile: %v", err)
+		}
+		cancel()
+	}
+}
+
+// end removes the trial's objects and pods, then ends the contender, and waits
+// until the cluster is quiet again.
+func (t *trial) end(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, t.options.StepTimeout)
+	defer cancel()
+	background := metav1.DeletePropagationBackground
+	var err error
+	if t.contender.bare {
+		err = t.scale(ctx, 0)
+	} else {
+		err = t.resource().DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{})
+	}
+	if err == nil {
+		err = t.clients.CoreV1().Pods(t.space).DeleteCollection(ctx, *metav1.NewDeleteOptions(0), metav1.ListOptions{})
+	}
+	if err == nil && t.observer != nil {
+		_, err = t.observer.until(ctx, "the namespace is empty", func(v view) bool {
+			return v.Live == 0 && v.Terminating == 0 && (t.contender.bare || v.Objects == 0)
+		})
+	}
+	if t.observer != nil {
+		t.observer.stop()
+	}
+	if t.process != nil {
+		t.process.Stop(stopGrace)
+	}
+	if err == nil {
+		err = t.stage.settle(ctx)
+	}
+	if err != nil {
+		t.say("clean up after %s: %v", t.contender.name, err)
+	}
+}
+
+// inParallel runs n requests of ours.
+func inParallel(ctx context.Context, n int, request func(ctx context.Context, i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(hands)
+	for i := range n {
+		group.Go(func() error { return request(ctx, i) })
+	}
+	return group.Wait()
+}
