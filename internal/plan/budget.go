@@ -132,6 +132,11 @@ func (s *scene) move(pods []*stalePod, b budget) {
 		cost := s.priceOf(p)
 		if !b.affords(cost) {
 			waiting = append(waiting, p)
+			// A holder who was told that it is time is not told the opposite
+			// because the budget has gone to others meanwhile.
+			if p.Wanted == p.want() {
+				s.held(p.Pod, p.want())
+			}
 		} else if s.moveOne(p) {
 			b.pay(cost)
 		}

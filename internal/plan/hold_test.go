@@ -84,6 +84,15 @@ func TestHeldPods(t *testing.T) {
 			blocked: []string{"UpdatePod web-1 Hold"},
 			held:    []appsv1.HeldPod{{Pod: "web-1", From: "update", By: "drain", Since: metav1.NewTime(noon())}},
 		},
+		"a holder who was told stays told while the budget goes to another": {
+			given: func() fleet {
+				f := aFleet(2, old.holdUpdate().told("update"), ordinal(1).unready()).changing(images())
+				f.observed.Status.Held = []appsv1.HeldPod{{Pod: "web-0", From: "update", By: "drain", Since: metav1.NewTime(ago(time.Hour))}}
+				return f
+			}(),
+			blocked: []string{"UpdatePod web-0 Hold", "UpdatePod web-0 Budget"},
+			held:    []appsv1.HeldPod{{Pod: "web-0", From: "update", By: "drain", Since: metav1.NewTime(ago(time.Hour))}},
+		},
 		"a pod that may stay after all: the holder is told that, too": {
 			given: aFleet(1, ordinal(0).holdDelete().told("delete")),
 			want:  []string{"TellHolder web-0 Held"},

@@ -39,6 +39,14 @@ type stalePod struct {
 
 func (p *stalePod) inPlace() bool { return p.change != nil }
 
+// want is what a holder of the pod is told.
+func (p *stalePod) want() string {
+	if p.inPlace() {
+		return wantUpdate
+	}
+	return wantDelete
+}
+
 // rollOut moves old pods to the goal. Pods that do not serve go first and free
 // of budget, so a broken revision never blocks its own fix. Of the others only
 // so many are taken out of service that replicas - maxUnavailable stay

@@ -469,7 +469,7 @@ type HeldPod struct {
 	Pod string `json:"pod"`
 	// From is what it is held back from: delete or update.
 	From string `json:"from"`
-	// By is the value of the label that holds it.
+	// By is the value of the label, or the name of the finalizer, that holds it.
 	// +optional
 	By string `json:"by,omitempty"`
 	// Since is when the operator began to wait.

@@ -35,11 +35,11 @@ const (
 	// LabelDelete with the value "true" is a user's request that this very
 	// pod goes: first in a scale-down, replaced otherwise.
 	LabelDelete = "apps.mycompany.com/delete"
-	// LabelHoldDelete on a pod, with any value, keeps the operator from
-	// deleting it until the label is taken off.
+	// LabelHoldDelete on a pod, with any value, or a finalizer of this name,
+	// keeps the operator from deleting it until it is taken off.
 	LabelHoldDelete = "hold.apps.mycompany.com/delete"
-	// LabelHoldUpdate on a pod, with any value, keeps the operator from
-	// changing it in place until the label is taken off.
+	// LabelHoldUpdate on a pod, with any value, or a finalizer of this name,
+	// keeps the operator from changing it in place until it is taken off.
 	LabelHoldUpdate = "hold.apps.mycompany.com/update"
 	// LabelWanted is put on a held pod: delete or update, what the operator
 	// would do to it. It tells whoever holds the pod that it is time.

@@ -31,7 +31,7 @@ type HeldPodApplyConfiguration struct {
 	Pod *string `json:"pod,omitempty"`
 	// From is what it is held back from: delete or update.
 	From *string `json:"from,omitempty"`
-	// By is the value of the label that holds it.
+	// By is the value of the label, or the name of the finalizer, that holds it.
 	By *string `json:"by,omitempty"`
 	// Since is when the operator began to wait.
 	Since *metav1.Time `json:"since,omitempty"`
