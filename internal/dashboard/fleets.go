@@ -272,7 +272,7 @@ func (s *Server) showFleet(w http.ResponseWriter, r *http.Request) {
 	}
 	decision := plan.Plan(fleet.Desired, seen.Observed, s.Clock.Now())
 	d := Detail{
-		Fleet: fleetOf(pm), Pods: make([]Pod, len(seen.Observed.Pods)), Revisions: seen.Observed.Revisions,
+		Fleet: fleetOf(pm), Pods: make([]Pod, len(seen.Observed.Pods)), Revisions: append([]plan.Revision{}, seen.Observed.Revisions...),
 		Blocked: append([]plan.Blocked{}, decision.Blocked...), History: []Deed{}, MayReconcile: mayReconcile,
 	}
 	for i, p := range seen.Observed.Pods {

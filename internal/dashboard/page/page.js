@@ -5,6 +5,7 @@ const $ = (id) => document.getElementById(id);
 const states = ['ready', 'starting', 'changing', 'waiting', 'failed', 'lost', 'terminating'];
 const manyPods = 400; // past this many, tiles are small
 const keptRecords = 300;
+const listedHolds = 20;
 const refreshSoon = 400; // ms after a record, so that a burst is one request
 const refreshLate = 5000; // ms, for what no record tells
 
@@ -18,8 +19,11 @@ const page = {
   stream: null,
   streaming: '', // whose records come in
   timer: 0,
+  cost: 0, // ms that the last refresh took of this tab
   drawing: 0,
 };
+
+const byName = new Intl.Collator(undefined, { numeric: true }).compare;
 
 // el makes an element. Text is always text, never markup.
 function el(tag, props = {}, ...children) {
@@ -144,9 +148,10 @@ function choose(key) {
   follow(key);
 }
 
+// A large fleet that changes all the time gets at most a fifth of the tab.
 function refreshIn(ms) {
   clearTimeout(page.timer);
-  page.timer = setTimeout(refresh, ms);
+  page.timer = setTimeout(refresh, Math.max(ms, 4 * page.cost));
 }
 
 async function refresh() {
@@ -156,6 +161,7 @@ async function refresh() {
     const [detail, samples, list] = await Promise.all([
       askJSON(pathOf(key)), askJSON(`${pathOf(key)}/samples`), askJSON('api/podmanagers')]);
     if (key !== page.chosen) return;
+    const begin = performance.now();
     page.detail = detail;
     page.fleets = list.items;
     problem('');
@@ -163,6 +169,7 @@ async function refresh() {
     drawFleet();
     // The samples are seconds old; the graph ends with what the counts say.
     drawGraph([...samples.items, { time: new Date().toISOString(), desired: detail.desired, ready: detail.ready, updated: detail.updated }]);
+    page.cost = performance.now() - begin;
   } catch (err) {
     if (err.code === 404) {
       await listFleets().catch(failed);
@@ -178,7 +185,7 @@ function drawFleet() {
   $('fleet-name').textContent = keyOf(d);
   $('fleet-state').textContent = d.paused ? `${d.state || 'new'}, paused` : d.state || 'new';
   $('fleet-state').className = `state ${d.state || ''}`;
-  $('fleet-message').textContent = d.message ? `${d.reason}: ${d.message}` : '';
+  $('fleet-message').textContent = [d.reason, d.message].filter(Boolean).join(': ');
   $('reconcile').disabled = !d.mayReconcile;
   $('reconcile').title = d.mayReconcile ? '' : 'You may not update this PodManager.';
   const counts = { desired: d.desired, live: d.live, ready: d.ready, available: d.available, 'up to date': d.updated, terminating: d.terminating };
@@ -190,7 +197,9 @@ function drawFleet() {
     $('progress-text').textContent = `${d.updated} of ${d.desired} on ${d.updateRevision}`;
   }
   $('held').hidden = d.blocked.length === 0;
-  $('blocked').replaceChildren(...d.blocked.map((b) => el('li', { textContent: `${b.by}: ${b.pod || ''}${b.count > 1 ? ` and ${b.count - 1} more` : ''} ${b.message}` })));
+  const held = d.blocked.slice(0, listedHolds).map((b) => el('li', { textContent: `${b.by}: ${b.pod || ''}${b.count > 1 ? ` and ${b.count - 1} more` : ''} ${b.message}` }));
+  if (d.blocked.length > listedHolds) held.push(el('li', { textContent: `and ${d.blocked.length - listedHolds} more` }));
+  $('blocked').replaceChildren(...held);
   drawPods();
 }
 
@@ -201,6 +210,7 @@ function drawFleet() {
 function drawPods() {
   const d = page.detail;
   const by = $('group').value;
+  const wanted = $('search').value.trim().toLowerCase();
   const numbers = new Map(d.revisions.map((r) => [r.name, r.number]));
   const groups = new Map();
   for (const pod of d.pods) {
@@ -228,19 +238,23 @@ function drawPods() {
       group.dataset.group = key;
     }
     if (box.children[at] !== group) box.insertBefore(group, box.children[at] || null);
-    const pods = groups.get(key).sort((a, b) => a.name.localeCompare(b.name, undefined, { numeric: true }));
+    const pods = groups.get(key).sort((a, b) => byName(a.name, b.name));
     const label = by === 'revision' && numbers.has(key) ? `revision ${numbers.get(key)} · ${key}` : key;
     const role = by !== 'revision' ? '' : key === d.updateRevision ? ' (wanted)' : ' (old)';
     group.firstChild.textContent = `${label}${role} · ${pods.length}`;
     group.lastChild.setAttribute('aria-label', `${label}: ${pods.length} pods, ${pods.filter((p) => p.state === 'ready').length} ready`);
-    pods.forEach((pod, i) => placeTile(group.lastChild, pod, i));
+    // A cursor and not an index: children[i] is counted anew after every insert.
+    let cursor = group.lastChild.firstChild;
+    for (const pod of pods) cursor = placeTile(group.lastChild, pod, cursor, wanted);
   });
   const reachable = box.querySelector('.tile[tabindex="0"]') || box.querySelector('.tile');
   if (reachable) reachable.tabIndex = 0;
   drawLegend();
 }
 
-function placeTile(box, pod, at) {
+// placeTile puts a pod's tile before the cursor and returns the next cursor. It
+// touches a tile only where the pod looks other than before.
+function placeTile(box, pod, cursor, wanted) {
   let tile = page.tiles.get(pod.name);
   if (!tile) {
     tile = el('button', { type: 'button', tabIndex: -1, role: 'option' });
@@ -248,7 +262,6 @@ function placeTile(box, pod, at) {
     page.tiles.set(pod.name, tile);
   }
   const old = pod.revision && pod.revision !== page.detail.updateRevision;
-  const wanted = $('search').value.trim().toLowerCase();
   const text = `${pod.name}: ${pod.state}${pod.note ? `, ${pod.note}` : ''}${old ? ', old revision' : ''}${pod.node ? `, on ${pod.node}` : ''}`;
   const off = wanted && !text.toLowerCase().includes(wanted) && !page.detail.name.toLowerCase().includes(wanted);
   const name = `tile ${pod.state}${old ? ' old' : ''}${off ? ' off' : ''}`;
@@ -257,7 +270,9 @@ function placeTile(box, pod, at) {
     tile.title = text;
     tile.setAttribute('aria-label', text);
   }
-  if (box.children[at] !== tile) box.insertBefore(tile, box.children[at] || null);
+  if (cursor === tile) return tile.nextSibling;
+  box.insertBefore(tile, cursor);
+  return cursor;
 }
 
 function drawLegend() {
@@ -266,13 +281,21 @@ function drawLegend() {
   $('legend').replaceChildren(...states.filter((s) => n[s]).map((s) => el('li', {}, el('i', { className: s }), `${s} ${n[s]}`)));
 }
 
+// rowLength counts the tiles beside one, not all there are.
+function rowLength(tile) {
+  const top = tile.offsetTop;
+  let n = 1;
+  for (let t = tile.previousSibling; t && t.offsetTop === top; t = t.previousSibling) n++;
+  for (let t = tile.nextSibling; t && t.offsetTop === top; t = t.nextSibling) n++;
+  return n;
+}
+
 // One tab stop for all tiles; the arrows move between them.
 $('pods').addEventListener('keydown', (e) => {
+  if (!e.target.classList.contains('tile')) return;
   const tiles = [...$('pods').querySelectorAll('.tile')];
   const at = tiles.indexOf(e.target);
-  if (at < 0) return;
-  const top = tiles[at].offsetTop;
-  const row = tiles.filter((t) => t.offsetTop === top).length || 1;
+  const row = e.key === 'ArrowUp' || e.key === 'ArrowDown' ? rowLength(e.target) : 0;
   const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: row, ArrowUp: -row, Home: -at, End: tiles.length - 1 - at }[e.key];
   if (step === undefined) return;
   e.preventDefault();

@@ -1,0 +1,167 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package browser drives the operator's page in a real Chromium, for tests. A
+// test on a machine without one is skipped with a sentence.
+package browser
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	goruntime "runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// patience is how long a test waits for the browser.
+const patience = 60 * time.Second
+
+// root is the folder of the project.
+func root() string {
+	_, file, _, _ := goruntime.Caller(0)
+	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+}
+
+// Tab is a browser tab of its own, with all that it complained of and all
+// hosts that it asked.
+type Tab struct {
+	testing.TB
+	Ctx    context.Context
+	origin string
+
+	mu         sync.Mutex
+	complaints []string
+	hosts      map[string]bool
+}
+
+// Open starts Chromium and opens the page of an operator as the owner of a
+// token.
+func Open(t testing.TB, origin, token string, before ...chromedp.Action) *Tab {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil && path == "" {
+			path = found
+		}
+	}
+	if path == "" {
+		t.Skip("there is no Chromium here: hack/ensure-chromium, or apt-get install chromium, lets this test drive the page")
+	}
+	allocator, endAllocator := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 900), chromedp.WSURLReadTimeout(patience),
+		chromedp.Flag("ignore-certificate-errors", true))...)
+	ctx, endTab := chromedp.NewContext(allocator)
+	ctx, endPatience := context.WithTimeout(ctx, 3*patience)
+	t.Cleanup(func() { endPatience(); endTab(); endAllocator() })
+	b := &Tab{TB: t, Ctx: ctx, origin: origin, hosts: map[string]bool{}}
+	chromedp.ListenTarget(ctx, b.note)
+	address := origin + "/"
+	if token != "" {
+		address += "#token=" + url.QueryEscape(token)
+	}
+	b.Do("open the page", append(append([]chromedp.Action{cdplog.Enable(), network.Enable()}, before...), chromedp.Navigate(address))...)
+	return b
+}
+
+// Prefer makes the tab that of a person who prefers light or dark.
+func Prefer(scheme string) chromedp.Action {
+	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}})
+}
+
+func (b *Tab) note(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if u, err := url.Parse(e.Request.URL); err == nil {
+			b.hosts[u.Host] = true
+		}
+	case *runtime.EventExceptionThrown:
+		b.complaints = append(b.complaints, e.ExceptionDetails.Error())
+	case *cdplog.EventEntryAdded:
+		// A refused request is an answer, and the tests look at what the page makes of it.
+		if e.Entry.Level == cdplog.LevelError && e.Entry.Source != cdplog.SourceNetwork {
+			b.complaints = append(b.complaints, e.Entry.Text)
+		}
+	}
+}
+
+// Do does something that has to work.
+func (b *Tab) Do(what string, actions ...chromedp.Action) {
+	b.Helper()
+	if err := chromedp.Run(b.Ctx, actions...); err != nil {
+		b.Fatalf("%s: %v", what, err)
+	}
+}
+
+// See waits until an expression is true in the page.
+func (b *Tab) See(what, expression string) {
+	b.Helper()
+	var shown string
+	err := chromedp.Run(b.Ctx, chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(patience), chromedp.WithPollingInterval(50*time.Millisecond)))
+	if err != nil {
+		_ = chromedp.Run(b.Ctx, chromedp.Evaluate(`document.body.innerText`, &shown))
+		b.Fatalf("waited until %s: %v; complaints %q; the page says:\n%.4000s", what, err, b.complaints, shown)
+	}
+}
+
+// Keep saves a picture of the page under test-output/, and, with
+// UPDATE_SCREENSHOTS set, under docs/images/ as dashboard-NAME, where the
+// documents show it.
+func (b *Tab) Keep(name string) {
+	b.Helper()
+	var picture []byte
+	b.Do("take a picture", chromedp.CaptureScreenshot(&picture))
+	write := func(elements ...string) {
+		file := filepath.Join(append([]string{root()}, elements...)...)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(file, picture, 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	write("test-output", "dashboard", name+".png")
+	if _, err := os.Stat(filepath.Join(root(), "docs", "images", "dashboard-"+name+".png")); err == nil && os.Getenv("UPDATE_SCREENSHOTS") != "" {
+		write("docs", "images", "dashboard-"+name+".png")
+	}
+}
+
+// Content fails the test when the page complained or asked another host.
+func (b *Tab) Content() {
+	b.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.complaints) > 0 {
+		b.Errorf("the browser complains: %s", strings.Join(b.complaints, "\n"))
+	}
+	for host := range b.hosts {
+		if host != "" && "https://"+host != b.origin {
+			b.Errorf("the page asked %s", host)
+		}
+	}
+}
