@@ -143,6 +143,9 @@ func TestABrokenRevisionNeverBlocksItsFix(t *testing.T) {
 	t.Parallel()
 	for _, identity := range []string{"Ordinal", "Random"} {
 		for name, breakage := range breakages {
+			if identity == "Random" && !strings.HasSuffix(name, "new pods") {
+				continue // in place a pod's name makes no difference
+			}
 			t.Run(identity+" "+name, func(t *testing.T) {
 				t.Parallel()
 				f := newFleet(t, 3, "identity: "+identity+"\nupdate: {maxUnavailable: 1, maxSurge: 0}"+plain)

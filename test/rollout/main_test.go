@@ -15,7 +15,12 @@ limitations under the License.
 */
 
 // Package rollout drives rollouts with kubectl on a real API server: one shared
-// cluster, one operator in process, a namespace for every test.
+// cluster, one operator in process, a namespace for every test. The nodes are
+// kwok's; what they do to pods (slow starts, crash loops, images that cannot be
+// pulled, rejections, answers to a resize) is asked for by annotations and image
+// names, which internal/localkube/stages explains. What happens to pods on nodes
+// that are gone, out of service or not ready is driven by test/integration,
+// which has nodes to spare.
 package rollout
 
 import (

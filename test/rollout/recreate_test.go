@@ -237,28 +237,29 @@ func TestScaleUpInMidRollout(t *testing.T) {
 }
 
 // terminating.policy decides whether a pod gets its successor while it still
-// terminates.
+// terminates. With ordinals it always waits: it needs the name.
 func TestTerminatingPolicies(t *testing.T) {
 	t.Parallel()
 	const lingering = `
-identity: Random
+identity: %s
 image: nginx:1.27
 terminating: {policy: %s, timeout: %s}
 update: {maxUnavailable: 1, maxSurge: 0}
 template: {metadata: {annotations: {localkube.mycompany.com/termination-delay: 6s}}, spec: {containers: [{name: app}]}}
 `
 	for _, test := range []struct {
-		policy, timeout string
-		waits           time.Duration
-		most            int
+		identity, policy, timeout string
+		waits                     time.Duration
+		most                      int
 	}{
-		{"ReplaceAtOnce", "30s", 0, 3},
-		{"WaitForDeletion", "30s", 5 * time.Second, 2},
-		{"AfterTimeout", "2s", 1 * time.Second, 3},
+		{"Random", "ReplaceAtOnce", "30s", 0, 3},
+		{"Random", "WaitForDeletion", "30s", 5 * time.Second, 2},
+		{"Random", "AfterTimeout", "2s", 1 * time.Second, 3},
+		{"Ordinal", "ReplaceAtOnce", "30s", 5 * time.Second, 2},
 	} {
-		t.Run(test.policy, func(t *testing.T) {
+		t.Run(test.identity+" "+test.policy, func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(t, 2, fmt.Sprintf(lingering, test.policy, test.timeout))
+			f := newFleet(t, 2, fmt.Sprintf(lingering, test.identity, test.policy, test.timeout))
 			w := f.watch(func(pods map[string]*corev1.Pod) string {
 				if len(pods) > test.most {
 					return fmt.Sprintf("%d pods are there, terminating ones included", len(pods))
