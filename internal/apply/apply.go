@@ -72,6 +72,9 @@ type Target struct {
 	Dress func(pod *corev1.Pod)
 	// Claim renders a volume claim.
 	Claim func(template, name string) (*corev1.PersistentVolumeClaim, error)
+	// Known are the owner's pods that were observed, where a pod that was not
+	// could be made a second time under another name; nil where it could not.
+	Known map[types.UID]bool
 	// ReservedLabels are taken off a pod that is let go for good.
 	ReservedLabels []string
 }
@@ -232,6 +235,9 @@ func (r *run) trustOwner(ctx context.Context, actions []plan.Action) error {
 		return fmt.Errorf("%s: the cache is behind with generation %d, the API server has %d",
 			client.ObjectKeyFromObject(fresh), have, fresh.GetGeneration())
 	}
+	if err := r.missPods(ctx); err != nil {
+		return err
+	}
 	r.ledger.Trust(uid)
 	return nil
 }
@@ -279,6 +285,11 @@ func (r *run) checkOwner(ctx context.Context) error {
 func (r *run) setFinalizer(ctx context.Context, action plan.Action) error {
 	owner := r.target.Owner.DeepCopyObject().(client.Object)
 	before := owner.DeepCopyObject().(client.Object)
+	if action.Verb == plan.RemoveFinalizer {
+		if err := r.clear(ctx); err != nil {
+			return err
+		}
+	}
 	if action.Verb == plan.AddFinalizer {
 		owner.SetFinalizers(append(owner.GetFinalizers(), r.target.Finalizer))
 	} else {

@@ -242,7 +242,7 @@ func (o *Observer) heldNames(ctx context.Context, f Fleet, pods []plan.Pod) ([]s
 		if taken[name] {
 			continue
 		}
-		found, err := o.podExists(ctx, client.ObjectKey{Namespace: f.Ref.Namespace, Name: name})
+		found, err := o.podExists(ctx, f, name)
 		if err != nil {
 			return nil, err
 		}
@@ -259,11 +259,17 @@ func ended(phase corev1.PodPhase) bool {
 	return phase == corev1.PodFailed || phase == corev1.PodSucceeded
 }
 
-func (o *Observer) podExists(ctx context.Context, key client.ObjectKey) (bool, error) {
+// podExists looks for a pod of somebody else. One of the owner's own has come
+// since its pods were listed, and a plan made without it would make another.
+func (o *Observer) podExists(ctx context.Context, f Fleet, name string) (bool, error) {
 	var pod corev1.Pod
+	key := client.ObjectKey{Namespace: f.Ref.Namespace, Name: name}
 	err := o.cache.Get(ctx, key, &pod)
 	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("look for pod %s: %w", key, err)
+	}
+	if ref := metav1.GetControllerOfNoCopy(&pod); err == nil && ref != nil && ref.UID == f.Ref.UID {
+		return false, &StaleError{What: key.String()}
 	}
 	return err == nil, nil
 }
@@ -278,9 +284,7 @@ func compareRevisions(seen *Seen, f Fleet) error {
 			return err
 		}
 		names[r.Name] = true
-		seen.Observed.Revisions = append(seen.Observed.Revisions, plan.Revision{
-			Name: r.Name, Number: r.Revision, Equal: equal, Loose: metav1.GetControllerOfNoCopy(r) == nil,
-		})
+		seen.Observed.Revisions = append(seen.Observed.Revisions, plan.Revision{Name: r.Name, Number: r.Revision, Equal: equal})
 	}
 	for salt := 0; ; salt++ {
 		seen.Observed.NewRevision = podrender.RevisionName(f.Ref.Name, seen.Encoded, salt)

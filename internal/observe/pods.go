@@ -43,8 +43,7 @@ const (
 	IndexPodsByNode = "node"
 	// IndexClaims finds a volume claim by the fleet's label.
 	IndexClaims = "fleet"
-	// IndexRevisions finds a revision by its controller's UID or, where it has
-	// no controller, by that of the owner it was made for.
+	// IndexRevisions finds a revision by its controller's UID.
 	IndexRevisions = "controller"
 )
 
@@ -90,17 +89,7 @@ func indexes(orphanLabels []string) []index {
 		{&corev1.PersistentVolumeClaim{}, IndexClaims, func(obj client.Object) []string {
 			return []string{obj.GetLabels()[appsv1.LabelName]}
 		}},
-		{&kappsv1.ControllerRevision{}, IndexRevisions, func(obj client.Object) []string {
-			if keys := controller(obj); keys != nil {
-				return keys
-			}
-			// With --cascade=orphan the garbage collector may be first and let
-			// go of the revisions that we have to delete.
-			if uid := obj.GetLabels()[appsv1.LabelUID]; uid != "" {
-				return []string{uid}
-			}
-			return nil
-		}},
+		{&kappsv1.ControllerRevision{}, IndexRevisions, controller},
 	}
 }
 

@@ -120,15 +120,7 @@ func (s *scene) stepAside() {
 	}
 }
 
-// removeFinalizer says farewell. What --cascade=orphan let go of before we knew
-// of it, the garbage collector will not collect.
 func (s *scene) removeFinalizer(message string) {
-	for _, r := range s.observed.Revisions {
-		if r.Loose && s.desired.Deletion != DeletionCascadeOrphan {
-			s.act(Action{Verb: DeleteRevision, Slot: NoSlot, Revision: r.Name},
-				appsv1.WhyOwnerDeleted, "the owner is being deleted, and the revision has lost its owner reference", nil)
-		}
-	}
 	s.act(Action{Verb: RemoveFinalizer, Slot: NoSlot}, appsv1.WhyPodsGone, message, nil)
 }
 

@@ -17,7 +17,6 @@ limitations under the License.
 package plan
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -167,16 +166,5 @@ func TestAnOwnerThatGoesKeepsItsRevisions(t *testing.T) {
 	status := f.done(got).Status
 	if status.Replicas != 0 || status.TerminatingReplicas != 1 {
 		t.Errorf("replicas, terminating = %d, %d, want 0, 1: an orphan is not counted", status.Replicas, status.TerminatingReplicas)
-	}
-}
-
-// TestWhatTheGarbageCollectorLetGoIsDeleted: it was faster with
-// --cascade=orphan, and will not come back for the revisions.
-func TestWhatTheGarbageCollectorLetGoIsDeleted(t *testing.T) {
-	f := aFleet(1).deleting(DeletionDelete).finalizer(FinalizerPresent)
-	f.observed.Revisions = []Revision{{Name: "web-a", Number: 1, Loose: true}, {Name: "web-b", Number: 2, Equal: true}}
-	got := saidOf(f.plan())
-	if want := "DeleteRevision web-a"; len(got) != 2 || !strings.HasPrefix(got[0], want) {
-		t.Errorf("actions %q, want %s and then the finalizer", got, want)
 	}
 }

@@ -290,8 +290,6 @@ type Revision struct {
 	Number int64  `json:"number"`
 	// Equal: it means the same as the owner's template.
 	Equal bool `json:"equal,omitempty"`
-	// Loose: it has lost its owner reference, so nobody else will delete it.
-	Loose bool `json:"loose,omitempty"`
 }
 
 // Verb is what an action does.

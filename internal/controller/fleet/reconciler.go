@@ -33,6 +33,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -163,6 +164,7 @@ func (r *Reconciler) target(fleet observe.Fleet, seen observe.Seen) apply.Target
 		Finalizer:      r.kind.Finalizer(),
 		Encoded:        seen.Encoded,
 		ReservedLabels: r.kind.ReservedLabels(),
+		Known:          known(fleet, seen),
 		Dress:          fleet.Dress,
 		Claim:          fleet.Claim,
 		Template: func(revision string) (*corev1.PodTemplateSpec, error) {
@@ -174,6 +176,19 @@ func (r *Reconciler) target(fleet observe.Fleet, seen observe.Seen) apply.Target
 			return fleet.Template, nil
 		},
 	}
+}
+
+// known are the pods that were observed, where their names alone do not keep a
+// second one from being made in the place of one that was not.
+func known(fleet observe.Fleet, seen observe.Seen) map[types.UID]bool {
+	if fleet.Desired.Identity == appsv1.IdentityOrdinal {
+		return nil
+	}
+	uids := make(map[types.UID]bool, len(seen.Observed.Pods))
+	for i := range seen.Observed.Pods {
+		uids[seen.Observed.Pods[i].UID] = true
+	}
+	return uids
 }
 
 // report writes the status and sends the events. An owner whose finalizer was

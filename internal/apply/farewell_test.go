@@ -1,0 +1,75 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+	http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+package apply
+
+import (
+	"strings"
+	"testing"
+
+	kappsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
+)
+
+func labelled(obj client.Object) client.Object {
+	obj.SetLabels(map[string]string{appsv1.LabelName: "web", appsv1.LabelUID: string(me)})
+	return obj
+}
+
+func revisionOf(name string, owners ...metav1.OwnerReference) client.Object {
+	return labelled(&kappsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: name, UID: types.UID("uid-" + name), OwnerReferences: owners,
+	}})
+}
+
+// TestAnOwnerLeavesNothingBehind: its finalizer goes only when the API server
+// itself shows none of its pods, and it takes revisions along that nobody would
+// collect.
+func TestAnOwnerLeavesNothingBehind(t *testing.T) {
+	for name, test := range map[string]struct {
+		left    client.Object
+		want    string
+		deletes int
+	}{
+		"nothing is left":                          {},
+		"a pod that the cache does not show":       {left: labelled(pod("web-0", controlledBy(me))), want: "pod ns/web-0 is still there"},
+		"a pod that was let go":                    {left: labelled(pod("web-0"))},
+		"a pod of a successor":                     {left: labelled(pod("web-0", controlledBy("another")))},
+		"a revision for the garbage collector":     {left: revisionOf("web-a", controlledBy(me))},
+		"a revision that lost its owner reference": {left: revisionOf("web-a"), deletes: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			going := owner()
+			going.Finalizers = []string{appsv1.Finalizer}
+			objects := []client.Object{going}
+			if test.left != nil {
+				objects = append(objects, test.left)
+			}
+			w := newWorld(t, objects...)
+			_, err := w.apply(t, plan.Action{Verb: plan.RemoveFinalizer})
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("the error is %v, want %q", err, test.want)
+			}
+			if patched := w.asked("patch web") > 0; patched != (test.want == "") || w.asked("delete") != test.deletes {
+				t.Errorf("requests %v", w.requests)
+			}
+		})
+	}
+}

@@ -1,0 +1,365 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mycompany/pod-operator/internal/testkit"
+	"github.com/mycompany/pod-operator/test/faults/oracle"
+	"github.com/mycompany/pod-operator/test/faults/scenario"
+	"github.com/mycompany/pod-operator/test/faults/summary"
+)
+
+// quiet is how long nothing may change before a run without faults counts as
+// at rest, and how long nothing may be written at the end of any.
+const quiet = 2 * time.Second
+
+// fair is how a scenario goes without faults.
+type fair struct {
+	scenario.Scenario
+	// ends are the states after each step, writes the operator's writes.
+	ends   []oracle.End
+	writes int
+	tally  map[string]int
+}
+
+// TestCrashPoints plays every scenario with every fault at every write.
+func TestCrashPoints(t *testing.T) {
+	seed := *seedFlag
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano()) % 1_000_000_000
+	}
+	all := learn(t)
+	type point struct {
+		*fair
+		fault
+	}
+	var list []point
+	for _, f := range all {
+		for k := 1; k <= f.writes; k++ {
+			for _, at := range faultsAt(k) {
+				list = append(list, point{f, at})
+			}
+		}
+	}
+	total := len(list)
+	if *points > 0 && *points < total {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		rng.Shuffle(total, func(i, j int) { list[i], list[j] = list[j], list[i] })
+		list = list[:*points]
+	}
+	counts := &counter{}
+	t.Run("points", func(t *testing.T) {
+		for _, p := range list {
+			t.Run(fmt.Sprintf("%s/write %d/%s", p.Name, p.at, p.what), func(t *testing.T) {
+				t.Parallel()
+				counts.add(try(t, p.fair, p.fault))
+			})
+		}
+	})
+	line := summary.Line{
+		Tier: "2 real API server, crash points", Cases: len(list), Violations: counts.violations, Longest: counts.longest,
+		Seed: seed, Note: fmt.Sprintf("of %d points in %d scenarios", total, len(all)),
+	}
+	if err := summary.Write("2-crash-points", line); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%+v", line)
+}
+
+type counter struct {
+	mu         sync.Mutex
+	violations int
+	longest    time.Duration
+}
+
+func (c *counter) add(violations int, took time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.violations += violations
+	c.longest = max(c.longest, took)
+}
+
+// learn plays the scenarios without faults.
+func learn(t *testing.T) []*fair {
+	t.Helper()
+	var all []*fair
+	t.Run("without faults", func(t *testing.T) {
+		for _, s := range scenario.All() {
+			f := &fair{Scenario: s}
+			all = append(all, f)
+			t.Run(s.Name, func(t *testing.T) {
+				t.Parallel()
+				c := begin(t, fault{})
+				for _, step := range s.Steps {
+					c.take(step)
+					f.ends = append(f.ends, c.rest(s.Anonymous))
+				}
+				f.writes = c.operator.line.writes
+				f.tally = oracle.Tally(c.story())
+				c.judge(s)
+				t.Logf("%d writes", f.writes)
+			})
+		}
+	})
+	if t.Failed() {
+		t.FailNow()
+	}
+	return all
+}
+
+// try plays a scenario with one fault, and tells how long the operator took to
+// come to rest after the step in which it happened.
+func try(t *testing.T, f *fair, what fault) (violations int, longest time.Duration) {
+	c := begin(t, what)
+	for i, step := range f.Steps {
+		c.take(step)
+		start := time.Now()
+		c.reach(f.ends[i], f.Anonymous)
+		longest = max(longest, time.Since(start))
+	}
+	c.stayQuiet()
+	violations = c.judge(f.Scenario)
+	if f.Uncounted {
+		return violations, longest
+	}
+	if diff := cmp.Diff(total(f.tally, f.Anonymous), total(oracle.Tally(c.story()), f.Anonymous)); diff != "" {
+		t.Errorf("S4: other creates and deletes than without faults (-without +with):\n%s", diff)
+		violations++
+	}
+	return violations, longest
+}
+
+// total adds up what is done to pods whose names do not matter.
+func total(tally map[string]int, anonymous bool) map[string]int {
+	if !anonymous {
+		return tally
+	}
+	sums := map[string]int{}
+	for key, n := range tally {
+		verb, _, _ := strings.Cut(key, " ")
+		sums[verb] += n
+	}
+	return sums
+}
+
+// stage is one run: a namespace and an operator.
+type stage struct {
+	t         *testing.T
+	namespace string
+	operator  *operator
+
+	mu    sync.Mutex
+	wrote map[string]bool
+}
+
+// operator is one life of the operator.
+type operator struct {
+	line *line
+	stop func() error
+}
+
+func begin(t *testing.T, what fault) *stage {
+	t.Helper()
+	c := &stage{t: t, namespace: suite.Namespace(t), wrote: map[string]bool{}}
+	c.start(what)
+	t.Cleanup(func() {
+		if err := c.operator.stop(); err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("the operator ended with %v", err)
+		}
+	})
+	return c
+}
+
+// start begins a life of the operator, on a line of its own.
+func (c *stage) start(what fault) {
+	c.t.Helper()
+	config, err := suite.OperatorConfig(c.t.Context())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	l := newLine(what, func(version string) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.wrote[version] = true
+	})
+	// The filter of a watch reads JSON.
+	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
+	config.Wrap(l.wrap)
+	options := testkit.OperatorOptions()
+	options.Namespaces, options.Controllers, options.Record = []string{c.namespace}, []string{"podmanager"}, false
+	stop, err := testkit.RunOperator(context.Background(), config, options)
+	if err != nil {
+		c.t.Fatalf("start the operator: %v", err)
+	}
+	c.operator = &operator{line: l, stop: sync.OnceValue(stop)}
+}
+
+// tend starts the operator again where it crashed.
+func (c *stage) tend() {
+	c.t.Helper()
+	l := c.operator.line
+	select {
+	case <-l.tripped:
+	default:
+		return
+	}
+	if !l.fault.crashes() || !l.isCut() {
+		return
+	}
+	_ = c.operator.stop() // it lost its line: whatever it says
+	c.start(fault{})
+}
+
+func (c *stage) take(step scenario.Step) {
+	c.t.Helper()
+	world := scenario.World{Client: suite.Client, Namespace: c.namespace, Now: time.Now()}
+	if err := step.Do(c.t.Context(), world); err != nil {
+		c.t.Fatalf("%s: %v", step.Name, err)
+	}
+}
+
+func (c *stage) look(anonymous bool) (oracle.End, []client.Object) {
+	c.t.Helper()
+	all, err := objects(c.t.Context(), c.namespace)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return oracle.Normalise(all, anonymous), all
+}
+
+// rest waits until nothing has changed for a while.
+func (c *stage) rest(anonymous bool) oracle.End {
+	c.t.Helper()
+	var last oracle.End
+	since := time.Now()
+	testkit.Eventually(c.t, "the namespace is at rest", func() error {
+		end, all := c.look(anonymous)
+		if !cmp.Equal(end, last) || slices.ContainsFunc(all, unfinished) {
+			last, since = end, time.Now()
+			return errors.New("it changes")
+		}
+		if time.Since(since) < quiet {
+			return errors.New("it has not been quiet for long")
+		}
+		return nil
+	})
+	return last
+}
+
+// unfinished: something has to happen to it yet.
+func unfinished(obj client.Object) bool { return obj.GetDeletionTimestamp() != nil }
+
+// reach waits for the end of a step without faults (L1).
+func (c *stage) reach(want oracle.End, anonymous bool) {
+	c.t.Helper()
+	testkit.Eventually(c.t, "the namespace is as without faults", func() error {
+		c.tend()
+		end, _ := c.look(anonymous)
+		if diff := cmp.Diff(want, end); diff != "" {
+			return fmt.Errorf("L1: (-without faults +with):\n%s", diff)
+		}
+		return nil
+	})
+}
+
+// stayQuiet is L2: at rest nothing is written.
+func (c *stage) stayQuiet() {
+	c.t.Helper()
+	c.tend()
+	before := c.versions()
+	l := c.operator.line
+	l.mu.Lock()
+	writes := l.writes
+	l.mu.Unlock()
+	err := wait.PollUntilContextTimeout(c.t.Context(), 50*time.Millisecond, quiet, true, func(context.Context) (bool, error) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.writes != writes, nil
+	})
+	if err == nil {
+		c.t.Errorf("L2: the operator writes at rest: %s", cmp.Diff(before, c.versions()))
+	}
+}
+
+func (c *stage) versions() map[string]string {
+	_, all := c.look(false)
+	m := map[string]string{}
+	for _, obj := range all {
+		m[fmt.Sprintf("%T %s", obj, obj.GetName())] = obj.GetResourceVersion()
+	}
+	return m
+}
+
+// story is what the witness saw, complete up to what there is now.
+func (c *stage) story() []oracle.Revision {
+	c.t.Helper()
+	var history []oracle.Revision
+	testkit.Eventually(c.t, "the witness has seen everything", func() error {
+		witness.mu.Lock()
+		history = slices.Clone(witness.history[c.namespace])
+		witness.mu.Unlock()
+		there := map[string]string{}
+		for i := range history {
+			r := &history[i]
+			key := fmt.Sprintf("%T %s", r.Object, r.Object.GetName())
+			if r.Gone {
+				delete(there, key)
+			} else {
+				there[key] = r.Object.GetResourceVersion()
+			}
+		}
+		if diff := cmp.Diff(c.versions(), there); diff != "" {
+			return errors.New(diff)
+		}
+		return nil
+	})
+	slices.SortStableFunc(history, func(a, b oracle.Revision) int { return int(a.Version - b.Version) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range history {
+		if c.wrote[history[i].Object.GetResourceVersion()] {
+			history[i].Actor = oracle.Operator
+		}
+	}
+	return history
+}
+
+// judge asks the oracles.
+func (c *stage) judge(s scenario.Scenario) int {
+	c.t.Helper()
+	_, all := c.look(false)
+	found := slices.Concat(
+		oracle.Check(c.story(), oracle.Rules{FinalizerStripped: s.Stripped}), oracle.Leftovers(all))
+	for _, v := range found {
+		c.t.Error(v)
+	}
+	return len(found)
+}
