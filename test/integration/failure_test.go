@@ -46,6 +46,7 @@ func TestFailedPodsAreReplacedWithBackoff(t *testing.T) {
 	waits := []time.Duration{0, 2 * time.Second, 4 * time.Second}
 	for i, wait := range waits {
 		old := getPod(t, ns, "web-1")
+		age(t, old.CreationTimestamp.Time) // one that fails in its first second waits one
 		if last := get(t, ns, "web").Status.Failures; last != nil {
 			age(t, last.LastTime.Time)
 		}
