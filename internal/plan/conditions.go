@@ -85,8 +85,7 @@ func (r *reporter) stalled() *state {
 		return nil
 	}
 	before := meta.FindStatusCondition(r.previous.Conditions, appsv1.ConditionStalled)
-	// Failing pods are told of when they are counted: between two tries the
-	// condition goes, and it would be news each time it comes back.
+	// Failing pods are told of when they are counted.
 	if s.reason != appsv1.ReasonPodsFailing && (before == nil || before.Reason != s.reason) {
 		r.events = append(r.events, Event{
 			Type: corev1.EventTypeWarning, Reason: appsv1.ReasonFailed, Action: "Stall",
@@ -104,6 +103,9 @@ func (r *reporter) stalledCause() *state {
 		}
 	}
 	if s := r.stalledByBlocker(); s != nil {
+		return s
+	}
+	if s := r.stillFailing(); s != nil {
 		return s
 	}
 	if back := r.decision.Rollback; back != nil && r.goalReached() {
@@ -130,6 +132,18 @@ func (r *reporter) stalledByBlocker() *state {
 		}
 	}
 	return deadline
+}
+
+// stillFailing keeps the condition through the next try, which may well end as
+// the others did: one that comes and goes with every try helps nobody who waits
+// for it. It goes when the pods are there, or with an edit.
+func (r *reporter) stillFailing() *state {
+	before := meta.FindStatusCondition(r.previous.Conditions, appsv1.ConditionStalled)
+	if before == nil || before.Reason != appsv1.ReasonPodsFailing || before.ObservedGeneration != r.desired.Generation ||
+		r.decision.Failures.Count < failingCount || r.counts.Available >= r.desired.Replicas {
+		return nil
+	}
+	return &state{before.Reason, before.Message}
 }
 
 // goalReached: every pod that should be there is available and none has to

@@ -175,6 +175,24 @@ func TestConditions(t *testing.T) {
 			want:    told{Ready: "False PodsFailing", Stalled: "True PodsFailing"},
 			kstatus: status.FailedStatus,
 		},
+		"and stays one through the next try": {
+			given: aFleet(1, ordinal(0).unready()).failures(3, time.Second, time.Minute).
+				condition(appsv1.ConditionStalled, appsv1.ReasonPodsFailing, metav1.ConditionTrue),
+			want:    told{Ready: "False PodsFailing", Stalled: "True PodsFailing"},
+			kstatus: status.FailedStatus,
+		},
+		"until the try succeeds": {
+			given: aFleet(1, ordinal(0)).failures(3, time.Second, time.Minute).
+				condition(appsv1.ConditionStalled, appsv1.ReasonPodsFailing, metav1.ConditionTrue),
+			want:    told{Ready: "True Available"},
+			kstatus: status.CurrentStatus,
+		},
+		"or the spec is edited": {
+			given: aFleet(1, ordinal(0).unready()).failures(3, time.Second, time.Minute).
+				condition(appsv1.ConditionStalled, appsv1.ReasonPodsFailing, metav1.ConditionTrue).generation(2),
+			want:    told{Ready: "False WaitingForPods", Reconciling: "True WaitingForPods"},
+			kstatus: status.InProgressStatus,
+		},
 		"but not in a fleet that has all its pods": {
 			given:   aFleet(1, random(0), random(1).failed(time.Second)).random().failures(3, time.Second, time.Minute),
 			want:    told{Ready: "True Available"},
