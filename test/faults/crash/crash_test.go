@@ -28,9 +28,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/testkit"
 	"github.com/mycompany/pod-operator/test/faults/oracle"
 	"github.com/mycompany/pod-operator/test/faults/scenario"
@@ -39,7 +41,7 @@ import (
 
 // quiet is how long nothing may change before a run without faults counts as
 // at rest, and how long nothing may be written at the end of any.
-const quiet = 2 * time.Second
+const quiet = 1500 * time.Millisecond
 
 // fair is how a scenario goes without faults.
 type fair struct {
@@ -56,7 +58,8 @@ func TestCrashPoints(t *testing.T) {
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano()) % 1_000_000_000
 	}
-	all := learn(t)
+	rng := rand.New(rand.NewPCG(seed, 2))
+	all := learn(t, draw(rng, scenario.All(), *plays))
 	type point struct {
 		*fair
 		fault
@@ -70,11 +73,7 @@ func TestCrashPoints(t *testing.T) {
 		}
 	}
 	total := len(list)
-	if *points > 0 && *points < total {
-		rng := rand.New(rand.NewPCG(seed, 2))
-		rng.Shuffle(total, func(i, j int) { list[i], list[j] = list[j], list[i] })
-		list = list[:*points]
-	}
+	list = draw(rng, list, *points)
 	counts := &counter{}
 	t.Run("points", func(t *testing.T) {
 		for _, p := range list {
@@ -94,6 +93,15 @@ func TestCrashPoints(t *testing.T) {
 	t.Logf("%+v", line)
 }
 
+// draw takes n of a list at random; 0 takes all.
+func draw[T any](rng *rand.Rand, list []T, n int) []T {
+	if n <= 0 || n >= len(list) {
+		return list
+	}
+	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list[:n]
+}
+
 type counter struct {
 	mu         sync.Mutex
 	violations int
@@ -108,11 +116,11 @@ func (c *counter) add(violations int, took time.Duration) {
 }
 
 // learn plays the scenarios without faults.
-func learn(t *testing.T) []*fair {
+func learn(t *testing.T, scenarios []scenario.Scenario) []*fair {
 	t.Helper()
 	var all []*fair
 	t.Run("without faults", func(t *testing.T) {
-		for _, s := range scenario.All() {
+		for _, s := range scenarios {
 			f := &fair{Scenario: s}
 			all = append(all, f)
 			t.Run(s.Name, func(t *testing.T) {
@@ -120,7 +128,7 @@ func learn(t *testing.T) []*fair {
 				c := begin(t, fault{})
 				for _, step := range s.Steps {
 					c.take(step)
-					f.ends = append(f.ends, c.rest(s.Anonymous))
+					f.ends = append(f.ends, c.rest(s.Anonymous, step.Unready))
 				}
 				f.writes = c.operator.line.writes
 				f.tally = oracle.Tally(c.story())
@@ -256,13 +264,13 @@ func (c *stage) look(anonymous bool) (oracle.End, []client.Object) {
 }
 
 // rest waits until nothing has changed for a while.
-func (c *stage) rest(anonymous bool) oracle.End {
+func (c *stage) rest(anonymous, unready bool) oracle.End {
 	c.t.Helper()
 	var last oracle.End
 	since := time.Now()
 	testkit.Eventually(c.t, "the namespace is at rest", func() error {
 		end, all := c.look(anonymous)
-		if !cmp.Equal(end, last) || slices.ContainsFunc(all, unfinished) {
+		if !cmp.Equal(end, last) || slices.ContainsFunc(all, func(obj client.Object) bool { return unfinished(obj, unready) }) {
 			last, since = end, time.Now()
 			return errors.New("it changes")
 		}
@@ -275,7 +283,15 @@ func (c *stage) rest(anonymous bool) oracle.End {
 }
 
 // unfinished: something has to happen to it yet.
-func unfinished(obj client.Object) bool { return obj.GetDeletionTimestamp() != nil }
+func unfinished(obj client.Object, unready bool) bool {
+	pm, owner := obj.(*appsv1.PodManager)
+	if !owner || unready {
+		return obj.GetDeletionTimestamp() != nil
+	}
+	return pm.DeletionTimestamp != nil || pm.Status.ObservedGeneration != pm.Generation ||
+		!meta.IsStatusConditionTrue(pm.Status.Conditions, appsv1.ConditionReady) ||
+		meta.IsStatusConditionTrue(pm.Status.Conditions, appsv1.ConditionReconciling)
+}
 
 // reach waits for the end of a step without faults (L1).
 func (c *stage) reach(want oracle.End, anonymous bool) {

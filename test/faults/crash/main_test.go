@@ -52,7 +52,8 @@ import (
 
 // How much is tried. make faults tries all.
 var (
-	points   = flag.Int("points", 30, "how many crash points are tried, drawn at random; 0 tries all")
+	plays    = flag.Int("scenarios", 6, "how many scenarios are played, drawn at random; 0 plays all")
+	points   = flag.Int("points", 24, "how many crash points are tried, drawn at random; 0 tries all")
 	seedFlag = flag.Uint64("seed", 0, "the seed of the draw; 0 takes one from the clock")
 )
 

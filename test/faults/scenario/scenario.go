@@ -59,6 +59,14 @@ type World struct {
 type Step struct {
 	Name string
 	Do   func(ctx context.Context, w World) error
+	// Unready: the fleet is not ready when it comes to rest after the step.
+	Unready bool
+}
+
+// unready marks a step.
+func unready(s Step) Step {
+	s.Unready = true
+	return s
 }
 
 // Scenario is a list of steps.
@@ -113,7 +121,7 @@ func rollouts() []Scenario {
 			Name: "rollout with random names", Anonymous: true, Uncounted: true,
 			Steps: []Step{create(fleet(2, random, recreate, surge(1))), image(New)},
 		},
-		{Name: "rollback of a broken image", Steps: []Step{create(fleet(2, surge(0))), image(Broken), image(Old)}},
+		{Name: "rollback of a broken image", Steps: []Step{create(fleet(2, surge(0))), unready(image(Broken)), image(Old)}},
 		{Name: "scale and rollout at once", Steps: []Step{create(fleet(2)), edit("scale to 3 and change the image", func(pm *appsv1.PodManager) {
 			pm.Spec.Replicas, pm.Spec.Image = ptr.To[int32](3), New
 		})}},
@@ -137,9 +145,9 @@ func endings() []Scenario {
 func repairs() []Scenario {
 	return []Scenario{
 		{Name: "adopt", Steps: []Step{stray(Name+"-0", true), stray(Name+"-5", true), create(fleet(2))}},
-		{Name: "a foreign pod has the name", Steps: []Step{stray(Name+"-1", false), create(fleet(2)), deletePod(Name + "-1")}},
+		{Name: "a foreign pod has the name", Steps: []Step{stray(Name+"-1", false), unready(create(fleet(2))), deletePod(Name + "-1")}},
 		{Name: "user deletes pods", Steps: []Step{create(fleet(2)), deletePod(Name + "-0"), deletePod(Name + "-1")}},
-		{Name: "user edits labels", Steps: []Step{create(fleet(2)), relabel(Name+"-0", "other"), relabel(Name+"-0", Name)}},
+		{Name: "user edits labels", Steps: []Step{create(fleet(2)), unready(relabel(Name+"-0", "other")), relabel(Name+"-0", Name)}},
 		{Name: "failed pods", Steps: []Step{create(fleet(2)), failPod(Name + "-0"), failPod(Name + "-1")}},
 		{
 			Name: "failed pods with random names", Anonymous: true,
@@ -177,7 +185,7 @@ func unavailable(n int32) option {
 }
 
 func create(pm *appsv1.PodManager) Step {
-	return Step{"create", func(ctx context.Context, w World) error {
+	return Step{Name: "create", Do: func(ctx context.Context, w World) error {
 		pm := pm.DeepCopy()
 		pm.Namespace = w.Namespace
 		return w.Create(ctx, pm)
@@ -185,7 +193,7 @@ func create(pm *appsv1.PodManager) Step {
 }
 
 func edit(name string, change func(*appsv1.PodManager)) Step {
-	return Step{name, func(ctx context.Context, w World) error {
+	return Step{Name: name, Do: func(ctx context.Context, w World) error {
 		return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 			pm := &appsv1.PodManager{}
 			if err := w.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: Name}, pm); err != nil {
@@ -206,7 +214,7 @@ func image(name string) Step {
 }
 
 func remove(options ...client.DeleteOption) Step {
-	return Step{"delete", func(ctx context.Context, w World) error {
+	return Step{Name: "delete", Do: func(ctx context.Context, w World) error {
 		pm := &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: Name}}
 		return w.Delete(ctx, pm, options...)
 	}}
@@ -214,7 +222,7 @@ func remove(options ...client.DeleteOption) Step {
 
 // stray makes a pod that nobody owns, with or without the fleet's label.
 func stray(name string, matching bool) Step {
-	return Step{"make pod " + name, func(ctx context.Context, w World) error {
+	return Step{Name: "make pod " + name, Do: func(ctx context.Context, w World) error {
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: Old}}},
@@ -227,13 +235,13 @@ func stray(name string, matching bool) Step {
 }
 
 func deletePod(name string) Step {
-	return Step{"delete pod " + name, func(ctx context.Context, w World) error {
+	return Step{Name: "delete pod " + name, Do: func(ctx context.Context, w World) error {
 		return w.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}})
 	}}
 }
 
 func relabel(name, owner string) Step {
-	return Step{"label pod " + name + " " + owner, func(ctx context.Context, w World) error {
+	return Step{Name: "label pod " + name + " " + owner, Do: func(ctx context.Context, w World) error {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
 		body := fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, appsv1.LabelName, owner)
 		return w.Patch(ctx, pod, client.RawPatch(types.MergePatchType, []byte(body)))
@@ -241,14 +249,14 @@ func relabel(name, owner string) Step {
 }
 
 func failPod(name string) Step {
-	return Step{"pod " + name + " fails", func(ctx context.Context, w World) error {
+	return Step{Name: "pod " + name + " fails", Do: func(ctx context.Context, w World) error {
 		return fail(ctx, w, client.ObjectKey{Namespace: w.Namespace, Name: name})
 	}}
 }
 
 // failAny fails the first pod that lives.
 func failAny() Step {
-	return Step{"a pod fails", func(ctx context.Context, w World) error {
+	return Step{Name: "a pod fails", Do: func(ctx context.Context, w World) error {
 		name, err := firstLive(ctx, w)
 		if err != nil {
 			return err
@@ -258,7 +266,7 @@ func failAny() Step {
 }
 
 func deleteAny() Step {
-	return Step{"delete a pod", func(ctx context.Context, w World) error {
+	return Step{Name: "delete a pod", Do: func(ctx context.Context, w World) error {
 		name, err := firstLive(ctx, w)
 		if err != nil {
 			return err

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"reflect"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -62,7 +63,7 @@ func (s *Server) patch(by request, subresource string, key objectKey, kind types
 	if err := json.Unmarshal(after, next); err != nil {
 		return nil, fmt.Errorf("decode %s: %w", key.name, err)
 	}
-	return s.update(by, subresource, next)
+	return s.store(by, subresource, key, current, next)
 }
 
 // mergePatch is RFC 7386.
@@ -214,12 +215,18 @@ type subresource struct {
 
 // Create implements client.SubResourceClient: an eviction is a delete here,
 // because nobody makes PodDisruptionBudgets.
-func (s *subresource) Create(ctx context.Context, obj, _ client.Object, _ ...client.SubResourceCreateOption) error {
-	if s.name != "eviction" {
-		return errUnsupported
+func (s *subresource) Create(ctx context.Context, obj, sub client.Object, _ ...client.SubResourceCreateOption) error {
+	switch s.name {
+	case "eviction":
+		uid := obj.GetUID()
+		return s.Delete(ctx, obj, client.Preconditions{UID: &uid})
+	case "binding":
+		key, node := s.server.key(obj), sub.(*corev1.Binding).Target.Name
+		return s.transport.do(call{text: "bind " + s.api.name(obj), write: true, run: func() (client.Object, error) {
+			return nil, s.server.bind(s.transport.request(), key, node)
+		}})
 	}
-	uid := obj.GetUID()
-	return s.Delete(ctx, obj, client.Preconditions{UID: &uid})
+	return errUnsupported
 }
 
 // Get implements client.SubResourceClient.

@@ -63,8 +63,7 @@ func (k *kubelet) step(pod *corev1.Pod) error {
 	case "ends":
 		return k.client.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})
 	case "binds":
-		pod.Spec.NodeName = node
-		return k.client.Update(ctx, pod)
+		return k.client.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node}})
 	case "runs":
 		k.run(pod)
 		return k.client.Status().Update(ctx, pod)

@@ -330,6 +330,9 @@ func (q *queue) Add(req reconcile.Request) {
 	}
 }
 
+// AddAfter implements the queue for event handlers that wait for more.
+func (q *queue) AddAfter(req reconcile.Request, wait time.Duration) { q.after(req, wait) }
+
 func (q *queue) after(req reconcile.Request, wait time.Duration) {
 	at := q.clock.Now().Add(wait)
 	if old, ok := q.timers[req]; !ok || at.Before(old) {

@@ -178,8 +178,18 @@ func (s *Server) update(by request, subresource string, obj client.Object) (clie
 	if obj.GetUID() != "" && obj.GetUID() != current.GetUID() {
 		return nil, conflict(key, "the UID in the precondition is %s, that of the object %s", obj.GetUID(), current.GetUID())
 	}
+	return s.store(by, subresource, key, current, obj)
+}
+
+// store is what updates and patches have in common. Only for a patch is another
+// UID no precondition that fails, but a field that cannot be changed.
+func (s *Server) store(by request, subresource string, key objectKey, current, obj client.Object) (client.Object, error) {
 	if v := obj.GetResourceVersion(); v != "" && v != current.GetResourceVersion() {
 		return nil, conflict(key, "the object has been modified; version %s, not %s", current.GetResourceVersion(), v)
+	}
+	if obj.GetUID() != "" && obj.GetUID() != current.GetUID() {
+		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: key.kind}, key.name, field.ErrorList{field.Invalid(
+			field.NewPath("metadata", "uid"), obj.GetUID(), "field is immutable")})
 	}
 	next := copyOf(obj)
 	s.keepSystemFields(current, next)
@@ -197,6 +207,22 @@ func (s *Server) update(by request, subresource string, obj client.Object) (clie
 	gone := next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && (grace == nil || *grace == 0)
 	s.write(by, current, next, gone)
 	return next, nil
+}
+
+// bind gives a pod its node. It is no change of the spec that a kubelet has to
+// follow, so the generation stays.
+func (s *Server) bind(by request, key objectKey, node string) error {
+	current, err := s.get(key)
+	if err != nil {
+		return err
+	}
+	next := copyOf(current).(*corev1.Pod)
+	if next.Spec.NodeName != "" || next.DeletionTimestamp != nil {
+		return conflict(key, "the pod is bound to %q, or being deleted", next.Spec.NodeName)
+	}
+	next.Spec.NodeName = node
+	s.write(by, current, next, false)
+	return nil
 }
 
 // keepSystemFields: nobody but the server writes these.
@@ -278,6 +304,12 @@ func (s *Server) remove(by request, key objectKey, options *client.DeleteOptions
 		}
 	}
 	grace := gracePeriod(current, options)
+	if was := current.GetDeletionGracePeriodSeconds(); current.GetDeletionTimestamp() != nil {
+		if asked := options.GracePeriodSeconds; asked == nil || was == nil || *asked >= *was {
+			return nil // it is on its way already, and not later than this
+		}
+		grace = *options.GracePeriodSeconds
+	}
 	next := copyOf(current)
 	if options.PropagationPolicy != nil && *options.PropagationPolicy == metav1.DeletePropagationOrphan && next.GetDeletionTimestamp() == nil {
 		next.SetFinalizers(append(next.GetFinalizers(), metav1.FinalizerOrphanDependents))
@@ -285,9 +317,6 @@ func (s *Server) remove(by request, key objectKey, options *client.DeleteOptions
 	if len(next.GetFinalizers()) == 0 && grace == 0 {
 		s.write(by, current, next, true)
 		return nil
-	}
-	if was := current.GetDeletionGracePeriodSeconds(); current.GetDeletionTimestamp() != nil && (was == nil || grace >= *was) {
-		return nil // it is on its way already, and not later than this
 	}
 	until := metav1.NewTime(s.now().Add(time.Duration(grace) * time.Second))
 	next.SetDeletionTimestamp(&until)
