@@ -1,0 +1,158 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package doctor
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+
+	kappsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/cli/kube"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// certificate is valid from and until so many hours from noon.
+func certificate(t *testing.T, from, until int) []byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: noon.Add(time.Duration(from) * time.Hour), NotAfter: noon.Add(time.Duration(until) * time.Hour),
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})
+}
+
+func expect(t *testing.T, got Finding, level Level, text string) {
+	t.Helper()
+	if got.Level != level || !strings.Contains(got.Text, text) || (got.Level == ToDo) != (got.Advice != "") {
+		t.Errorf("%+v, want %s with %q, and advice only where there is something to do", got, level, text)
+	}
+}
+
+func TestCertificatesAreJudgedByTheirDates(t *testing.T) {
+	for name, c := range map[string]struct {
+		bundle []byte
+		level  Level
+		text   string
+	}{
+		"none":              {nil, ToDo, "trusts no certificate"},
+		"not one":           {[]byte("nonsense"), ToDo, "trusts no certificate"},
+		"in its prime":      {certificate(t, -10, 90), OK, "valid for 3d18h"},
+		"near its end":      {certificate(t, -99, 1), ToDo, "expires in 60m and was not renewed"},
+		"expired":           {certificate(t, -100, -2), ToDo, "expired 120m ago"},
+		"of tomorrow":       {certificate(t, 24, 90), ToDo, "valid only in 24h"},
+		"one old, one new":  {append(certificate(t, -100, -2), certificate(t, -1, 99)...), OK, "valid for"},
+		"new before an old": {append(certificate(t, -1, 99), certificate(t, -100, -2)...), OK, "valid for"},
+	} {
+		t.Run(name, func(t *testing.T) { expect(t, bundleFinding("webhooks", c.bundle, noon), c.level, c.text) })
+	}
+}
+
+func TestClocksThatDisagree(t *testing.T) {
+	for name, c := range map[string]struct {
+		there time.Time
+		level Level
+		text  string
+	}{
+		"the same second":  {noon, OK, "agree"},
+		"a little behind":  {noon.Add(-4 * time.Second), OK, "agree"},
+		"a minute behind":  {noon.Add(-61 * time.Second), ToDo, "is 1m0s behind this machine's"},
+		"ten seconds fast": {noon.Add(11 * time.Second), ToDo, "10s ahead of this machine's"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			expect(t, clockFinding("the API server's", c.there, noon, noon.Add(time.Second)), c.level, c.text)
+		})
+	}
+}
+
+func TestWhoLeads(t *testing.T) {
+	held := func(by string, ago time.Duration) *coordinationv1.Lease {
+		return &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
+			HolderIdentity: ptr.To(by), LeaseDurationSeconds: ptr.To[int32](15), RenewTime: ptr.To(metav1.NewMicroTime(noon.Add(-ago))),
+		}}
+	}
+	expect(t, leaseFinding(held("pod-a_1", 5*time.Second), noon), OK, "pod-a leads")
+	expect(t, leaseFinding(held("pod-a_1", time.Hour), noon), ToDo, "has not renewed its lease for 60m")
+	expect(t, leaseFinding(held("pod-a_1", -time.Minute), noon), ToDo, "ahead of this machine")
+	expect(t, leaseFinding(held("", 0), noon), ToDo, "nobody leads")
+}
+
+func TestTheOperatorsDeployment(t *testing.T) {
+	d := &kappsv1.Deployment{}
+	expect(t, deploymentFinding(d), ToDo, "no replica")
+	d.Status.AvailableReplicas = 1
+	expect(t, deploymentFinding(d), OK, "1 of 1 replicas")
+}
+
+func crd(stored []string, versions ...apiextensionsv1.CustomResourceDefinitionVersion) *apiextensionsv1.CustomResourceDefinition {
+	c := &apiextensionsv1.CustomResourceDefinition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{Versions: versions}}
+	c.Status.StoredVersions = stored
+	c.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}}
+	return c
+}
+
+func TestTheCRD(t *testing.T) {
+	v1 := apiextensionsv1.CustomResourceDefinitionVersion{Name: "v1", Served: true, Storage: true}
+	old := apiextensionsv1.CustomResourceDefinitionVersion{Name: "v1alpha1", Served: true}
+	expect(t, crdFindings(&apiextensionsv1.CustomResourceDefinition{}, noon)[0], ToDo, "not established")
+	expect(t, crdFindings(crd([]string{"v1"}, v1, old), noon)[0], OK, "served as v1 and v1alpha1, stored as v1")
+	expect(t, crdFindings(crd([]string{"v1alpha1", "v1"}, v1), noon)[1], Note, "may still be stored as v1alpha1")
+	expect(t, crdFindings(crd(nil, old), noon)[0], ToDo, "does not serve and store v1")
+}
+
+func TestPodManagersThatNobodyLooksAt(t *testing.T) {
+	pm := appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Generation: 2, CreationTimestamp: metav1.NewTime(noon.Add(-time.Hour))}}
+	pm.Status.ObservedGeneration = 1
+	expect(t, workFindings([]appsv1.PodManager{pm}, noon)[0], ToDo, "shop/web")
+	pm.ManagedFields = []metav1.ManagedFieldsEntry{{Time: ptr.To(metav1.NewTime(noon.Add(-time.Second)))}}
+	expect(t, workFindings([]appsv1.PodManager{pm}, noon)[0], OK, "1 PodManager")
+	pm.Status.Conditions = []metav1.Condition{{Type: appsv1.ConditionStalled, Reason: appsv1.ReasonQuotaExceeded}}
+	expect(t, workFindings([]appsv1.PodManager{pm}, noon)[1], ToDo, "stalled: shop/web (QuotaExceeded)")
+}
+
+func TestFindingsOnATerminal(t *testing.T) {
+	var out bytes.Buffer
+	if err := Print(&out, kube.NewPaint(true), []Finding{ok("a", "fine"), note("b", "hm"), todo("c", "bad", "mend it")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\x1b[32mok    \x1b[0m a            fine", "-> mend it", "1 thing to do."} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%q", want, &out)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kube
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+func TestExitCodes(t *testing.T) {
+	for want, err := range map[int]error{0: nil, ExitNo: fmt.Errorf("pods would go: %w", ErrNo), ExitFailed: errors.New("no route to host")} {
+		if got := ExitCode(err); got != want {
+			t.Errorf("%v exits with %d, want %d", err, got, want)
+		}
+	}
+}
+
+func TestColoursAreForTerminalsOnly(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	for name, out := range map[string]any{"a buffer": &bytes.Buffer{}, "a file": file, "nobody": null} {
+		if Terminal(out) {
+			t.Errorf("%s is no terminal", name)
+		}
+	}
+	s := NewSession(genericiooptions.IOStreams{Out: file})
+	if got := s.Paint().Bad("x"); got != "x" {
+		t.Errorf("a file gets %q", got)
+	}
+	if got := NewPaint(true).Bad("x"); got != "\x1b[31mx\x1b[0m" {
+		t.Errorf("a terminal gets %q", got)
+	}
+}
+
+// A coloured column stays as straight as a plain one.
+func TestColouredColumnsAreStraight(t *testing.T) {
+	p := NewPaint(true)
+	var out bytes.Buffer
+	w := tabwriter.NewWriter(&out, 0, 0, 1, ' ', 0)
+	for _, cell := range []string{p.Plain("STATE"), p.Good("ready"), p.Busy("going"), p.Warn("wait"), p.Bad("bad"), p.Soft("soft"), p.Strong("bold")} {
+		fmt.Fprintf(w, "%s\t|\n", cell)
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		for _, code := range []string{"39", "32", "36", "33", "31", "90", "01", "0"} {
+			line = strings.ReplaceAll(line, "\x1b["+code+"m", "")
+		}
+		if strings.Index(line, "|") != len("STATE ") {
+			t.Errorf("%q is crooked", line)
+		}
+	}
+}
+
+func TestFormatsForPrograms(t *testing.T) {
+	for format, want := range map[string]string{"json": "{\n  \"a\": 1\n}\n", "yaml": "a: 1\n"} {
+		o, out := &Output{}, &bytes.Buffer{}
+		cmd := &cobra.Command{}
+		o.Bind(cmd)
+		if err := cmd.ParseFlags([]string{"-o", format}); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(o.Check(), o.Print(out, map[string]int{"a": 1})); err != nil || out.String() != want || !o.Structured() {
+			t.Errorf("%s prints %q: %v", format, out, err)
+		}
+	}
+	if err := (&Output{format: "xml"}).Check(); err == nil {
+		t.Error("xml is no format")
+	}
+}

@@ -1,0 +1,123 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package view
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
+)
+
+func action(verb plan.Verb, pod, reason string) plan.Action {
+	return plan.Action{Verb: verb, Pod: pod, Why: plan.Why{Reason: reason}}
+}
+
+func TestAPreviewTellsWhatHappensToEachPod(t *testing.T) {
+	for name, c := range map[string]struct {
+		forecast   plan.Forecast
+		summary    string
+		disruptive bool
+	}{
+		"nothing":                  {plan.Forecast{}, "Nothing would happen to any pod.", false},
+		"one changed in place":     {plan.Forecast{Actions: []plan.Action{action(plan.UpdatePod, "web-0", appsv1.WhyRolloutInPlace)}}, "1 pod changed in place.", false},
+		"a scale-up":               {plan.Forecast{Actions: []plan.Action{action(plan.CreatePod, "web-0", appsv1.WhyScaleUp), action(plan.CreatePod, "web-1", appsv1.WhyScaleUp)}}, "2 pods created.", false},
+		"a scale-down":             {plan.Forecast{Actions: []plan.Action{action(plan.DeletePod, "web-1", appsv1.WhyScaleDown)}}, "1 pod deleted.", true},
+		"a pod and its successor":  {plan.Forecast{Actions: []plan.Action{action(plan.DeletePod, "web-1", appsv1.WhyRequested), action(plan.CreatePod, "web-1", appsv1.WhyMissing)}}, "1 pod recreated.", true},
+		"what no pod notices":      {plan.Forecast{Actions: []plan.Action{{Verb: plan.CreateRevision}, {Verb: plan.AddFinalizer}}}, "Nothing would happen to any pod.", false},
+		"pods that are held back":  {plan.Forecast{Blocked: []plan.Blocked{{Pod: "web-0", Count: 3, By: appsv1.BlockedByPause}}}, "3 pods held back.", false},
+		"an orphan and a lost one": {plan.Forecast{Actions: []plan.Action{action(plan.AdoptPod, "web-0", appsv1.WhyMatchingOrphan), action(plan.ReleasePod, "web-1", appsv1.WhyLabelsEdited)}}, "1 pod adopted, 1 pod let go.", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := NewPreview(c.forecast)
+			if got.Summary != c.summary || got.Disruptive != c.disruptive {
+				t.Errorf("%q, disruptive %t; want %q, %t", got.Summary, got.Disruptive, c.summary, c.disruptive)
+			}
+		})
+	}
+}
+
+func TestAHoldSaysWhatByWhatHowLongAndWhatToDo(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		blocked plan.Blocked
+		want    Hold
+	}{
+		"a pause": {
+			plan.Blocked{Verb: plan.UpdatePod, Pod: "web-0", Count: 3, By: appsv1.BlockedByPause, Message: "spec.paused is true"},
+			Hold{What: "the update of web-0 and 2 more", By: "Paused", Why: "spec.paused is true", Advice: "kubectl podmanager rollout resume web"},
+		},
+		"a backoff": {
+			plan.Blocked{Verb: plan.CreatePod, Pod: "web-1", By: appsv1.BlockedByBackoff, Message: "failed 3 times", Until: now.Add(40 * time.Second)},
+			Hold{What: "the creation of web-1", By: "Backoff", Why: "failed 3 times", Until: "40s", Advice: "look at why the pods fail: kubectl logs, kubectl describe pod"},
+		},
+		"a backoff that is over": {
+			plan.Blocked{Verb: plan.CreatePod, Pod: "web-1", By: appsv1.BlockedByTermination, Until: now.Add(-time.Second)},
+			Hold{What: "the creation of web-1", By: "Terminating"},
+		},
+		"pods without a name": {
+			plan.Blocked{Verb: plan.CreatePod, Count: 2, By: appsv1.BlockedByTermination},
+			Hold{What: "the creation of 2 pods", By: "Terminating"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, NewHold(c.blocked, "web", now)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheStateIsTheConditionThatSaysMost(t *testing.T) {
+	for want, kinds := range map[string][]string{
+		"new": nil, "Ready": {"Ready"}, "Reconciling": {"Ready", "Reconciling"}, "Stalled": {"Ready", "Reconciling", "Stalled", "Paused"},
+	} {
+		pm := &appsv1.PodManager{}
+		for _, kind := range kinds {
+			pm.Status.Conditions = append(pm.Status.Conditions, metav1.Condition{Type: kind, Reason: kind + "Reason"})
+		}
+		if got, _, _ := State(pm); got != want {
+			t.Errorf("with %v it is %s, want %s", kinds, got, want)
+		}
+	}
+}
+
+func TestABarIsAsFullAsTheRolloutIsFar(t *testing.T) {
+	for _, c := range []struct {
+		done, total int
+		want        string
+	}{{0, 4, "----"}, {1, 4, "#---"}, {4, 4, "####"}, {9, 4, "####"}, {0, 0, "----"}} {
+		if got := Bar(c.done, c.total, 4); got != c.want {
+			t.Errorf("%d of %d: %s", c.done, c.total, got)
+		}
+	}
+}
+
+func TestTheHistoryIsToldNewestFirst(t *testing.T) {
+	at := metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	got := History([]appsv1.Decision{
+		{Time: at, Action: "Created", Count: 12, Pods: []string{"web-0"}, Reason: "ScaleUp", Message: "too few"},
+		{Time: metav1.NewTime(at.Add(time.Minute)), Action: "RolledBack", Message: "it failed"},
+	})
+	if diff := cmp.Diff([]string{"RolledBack: it failed", "Created 12 pods: web-0 and 11 more (too few) [ScaleUp]"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
