@@ -158,10 +158,15 @@ fmt: $(GOLANGCI_LINT) ## Format the Go code.
 examples: control-plane ## Run every example on a real cluster and compare what it prints with docs/tour.md.
 	go test -count=1 -v ./test/examples
 
+.PHONY: tutorial
+tutorial: control-plane $(KUBEBUILDER) $(CONTROLLER_GEN) $(KUSTOMIZE) $(DLV) ## Follow docs/tutorial to the letter, from the empty folder to the debugger.
+	TUTORIAL=full go test -count=1 -v ./test/tutorial
+
 .PHONY: readme
 readme: build ## Run the README's transcripts again and write down what was said.
 	@$(BIN)/playground reset
 	@KUBECONFIG=$(CURDIR)/.playground/kubeconfig PATH=$(CURDIR)/bin:$$PATH go run ./hack/readme README.md
+	go test -count=1 ./test/translation -update
 
 .PHONY: vet
 vet: ## Run go vet.

@@ -21,8 +21,8 @@ limitations under the License.
 //
 //	go test ./test/examples -update
 //
-// writes what was printed into docs/tour.md and its translation, where it
-// differs.
+// writes what was printed into docs/tour.md, where it differs; test/translation
+// then takes it over into the translation.
 package examples
 
 import (
@@ -42,7 +42,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-var update = flag.Bool("update", false, "write what the examples print into docs/tour.md and docs/zh/tour.md")
+var update = flag.Bool("update", false, "write what the examples print into docs/tour.md")
 
 var (
 	// suite is the shared cluster, which is as the playground.

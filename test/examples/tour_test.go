@@ -41,11 +41,7 @@ import (
 // patience bounds one example; each of them has a shorter one of its own.
 const patience = 3 * time.Minute
 
-// tours are the English one, which is held to the output, and its translation.
-var tours = []string{
-	filepath.Join(testkit.Root(), "docs", "tour.md"),
-	filepath.Join(testkit.Root(), "docs", "zh", "tour.md"),
-}
+func tour() string { return filepath.Join(testkit.Root(), "docs", "tour.md") }
 
 // elsewhere are examples that are told in a document of their own, with a test
 // of their own.
@@ -87,7 +83,7 @@ func TestTheTourShowsEveryExample(t *testing.T) {
 		}
 	}
 	got := []string{}
-	for _, match := range transcript.FindAllStringSubmatch(read(t, tours[0]), -1) {
+	for _, match := range transcript.FindAllStringSubmatch(read(t, tour()), -1) {
 		got = append(got, match[1])
 	}
 	slices.Sort(want)
@@ -99,7 +95,7 @@ func TestTheTourShowsEveryExample(t *testing.T) {
 
 func TestExamples(t *testing.T) {
 	printed := &outputs{byName: map[string]string{}}
-	matches := transcript.FindAllStringSubmatch(read(t, tours[0]), -1)
+	matches := transcript.FindAllStringSubmatch(read(t, tour()), -1)
 	show := func(t *testing.T, name, want string) {
 		got := runExample(t, name, suite.Cluster.KubeconfigPath())
 		printed.add(name, got)
@@ -126,17 +122,12 @@ func TestExamples(t *testing.T) {
 		}
 	}
 	if *update && !t.Failed() {
-		rewrite(t, tours[0], func(name, said string) string {
+		rewrite(t, tour(), func(name, said string) string {
 			if now, ok := printed.byName[name]; ok && normal(now) != normal(said) {
 				return now
 			}
 			return said
 		})
-		english := map[string]string{}
-		for _, match := range transcript.FindAllStringSubmatch(read(t, tours[0]), -1) {
-			english[match[1]] = match[2]
-		}
-		rewrite(t, tours[1], func(name, _ string) string { return english[name] })
 	}
 }
 
