@@ -18,6 +18,7 @@ package playground
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 
@@ -25,7 +26,9 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/mycompany/pod-operator/internal/localkube"
 )
@@ -38,6 +41,29 @@ const (
 	guestRole      = "pod-operator-podmanager-editor-role"
 	guestSeconds   = 24 * 3600
 )
+
+// explainExtension is where kubectl podmanager looks in a kubeconfig for the
+// operator's address; package explain of the plugin reads it.
+const explainExtension = "apps.mycompany.com/explain"
+
+// tellPlugin writes into the kubeconfig where the operator explains itself, and
+// in whose name those ask who, as the playground's owner, have no token.
+func tellPlugin(kubeconfig string, port int) error {
+	config, err := clientcmd.LoadFromFile(kubeconfig)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", kubeconfig, err)
+	}
+	hint, err := json.Marshal(map[string]string{
+		"url": fmt.Sprintf("https://127.0.0.1:%d", port), "account": guestNamespace + "/" + guest,
+	})
+	if err != nil {
+		return err
+	}
+	for _, cluster := range config.Clusters {
+		cluster.Extensions = map[string]runtime.Object{explainExtension: &runtime.Unknown{Raw: hint, ContentType: runtime.ContentTypeJSON}}
+	}
+	return clientcmd.WriteToFile(*config, kubeconfig)
+}
 
 // pageURL is where the operator's page is, with a token in the fragment, which
 // a browser keeps to itself.

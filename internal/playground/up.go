@@ -150,6 +150,9 @@ func (s *supervisor) run(ctx context.Context) error {
 	if s.page, err = pageURL(ctx, cluster, page); err != nil {
 		return s.explain(err, cluster)
 	}
+	if err := tellPlugin(s.layout.kubeconfig(), page); err != nil {
+		return err
+	}
 	return s.idle(ctx, cluster)
 }
 
