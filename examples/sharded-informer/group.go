@@ -148,6 +148,8 @@ func (g *group) exactlyOnce(objects int) error {
 
 // holdings tells what each informer keeps in memory: its objects, and their size.
 func (g *group) holdings() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	var out []string
 	for i, informer := range g.informers {
 		size := 0
