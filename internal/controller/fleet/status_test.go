@@ -20,6 +20,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -45,6 +47,11 @@ type scribe struct {
 
 func newScribe(t *testing.T) *scribe {
 	t.Helper()
+	return newScribeOf(t, fleetOwner("web"))
+}
+
+func newScribeOf(t *testing.T, owner *appsv1.PodManager) *scribe {
+	t.Helper()
 	s := &scribe{}
 	_, w := newReconcilerWith(t, interceptor.Funcs{
 		SubResourcePatch: func(ctx context.Context, c client.Client, name string, obj client.Object, patch client.Patch, o ...client.SubResourcePatchOption) error {
@@ -58,7 +65,7 @@ func newScribe(t *testing.T) *scribe {
 			s.patches = append(s.patches, string(raw))
 			return c.SubResource(name).Patch(ctx, obj, patch, o...)
 		},
-	}, fleetOwner("web"))
+	}, owner)
 	s.client = w.Client
 	s.statusWriter = newStatusWriter(w.Client, w.Ledger, testKind{}, func(_ client.Object, e plan.Event) { s.events = append(s.events, e.Note) })
 	return s
@@ -166,6 +173,66 @@ func TestWhatIsWrittenAtOnce(t *testing.T) {
 	}
 }
 
+// TestTheFirstStatusOfANewOwner waits for its goal, but not long, and not where
+// somebody has to know.
+func TestTheFirstStatusOfANewOwner(t *testing.T) {
+	for name, test := range map[string]struct {
+		others int
+		at     []time.Duration
+		last   appsv1.PodManagerStatus
+		want   int
+	}{
+		"is its goal, when that comes soon":     {0, []time.Duration{0, 50 * time.Millisecond}, reached(), 1},
+		"waits a moment":                        {0, []time.Duration{0, 50 * time.Millisecond, 199 * time.Millisecond}, moving(9), 0},
+		"is told after the window":              {0, []time.Duration{0, 50 * time.Millisecond, 200 * time.Millisecond}, moving(9), 1},
+		"waits longer among many":               {100, []time.Duration{0, time.Second}, moving(9), 0},
+		"waits never longer than the maximum":   {10_000, []time.Duration{0, newWindow}, moving(9), 1},
+		"is told at once when it stalls":        {0, []time.Duration{0, time.Millisecond}, stalled(), 1},
+		"is told at once when its pods fail":    {0, []time.Duration{0, time.Millisecond}, failing(), 1},
+		"is told at once when it is there soon": {10_000, []time.Duration{0}, reached(), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			owner := fleetOwner("web")
+			owner.Status.ObservedGeneration = -1
+			s := newScribeOf(t, owner)
+			for i := range test.others {
+				s.waiting[types.UID(strconv.Itoa(i))] = true
+			}
+			for i, at := range test.at {
+				status := moving(int32(i))
+				if i == len(test.at)-1 {
+					status = test.last
+				}
+				wait, err := s.tell(t, at, status)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if wait == 0 && len(s.patches) == 0 {
+					t.Fatal("nothing was written, and nobody looks again")
+				}
+			}
+			if got := len(s.patches); got != test.want {
+				t.Errorf("%d writes, want %d", got, test.want)
+			}
+			if s.forget("uid-web"); s.waiting["uid-web"] {
+				t.Error("an owner that is gone still waits")
+			}
+		})
+	}
+}
+
+func stalled() appsv1.PodManagerStatus {
+	s := moving(0)
+	s.Conditions[1] = metav1.Condition{Type: appsv1.ConditionStalled, Status: metav1.ConditionTrue, Reason: appsv1.ReasonQuotaExceeded}
+	return s
+}
+
+func failing() appsv1.PodManagerStatus {
+	s := moving(0)
+	s.Failures = &appsv1.FailureRecord{Count: 1}
+	return s
+}
+
 // TestAStatusThatSaysNothingNewIsNotWritten, ever.
 func TestAStatusThatSaysNothingNewIsNotWritten(t *testing.T) {
 	s := newScribe(t)
@@ -187,17 +254,20 @@ func TestAStatusPatchCarriesTheUID(t *testing.T) {
 	if _, err := s.tell(t, 0, moving(1)); err != nil {
 		t.Fatal(err)
 	}
-	var body map[string]any
+	var body []struct {
+		Op, Path string
+		Value    any
+	}
 	if err := json.Unmarshal([]byte(s.patches[0]), &body); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]any{"uid": "uid-web"}, body["metadata"]); diff != "" {
-		t.Errorf("metadata (-want +got):\n%s", diff)
+	if first := body[0]; first.Op != "test" || first.Path != "/metadata/uid" || first.Value != "uid-web" {
+		t.Errorf("the patch begins with %+v", first)
 	}
-	delete(body, "metadata")
-	delete(body, "status")
-	if len(body) > 0 {
-		t.Errorf("the patch also holds %v", body)
+	for _, line := range body[1:] {
+		if !strings.HasPrefix(line.Path, "/status") {
+			t.Errorf("the patch also holds %+v", line)
+		}
 	}
 }
 

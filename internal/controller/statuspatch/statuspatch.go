@@ -20,27 +20,69 @@ package statuspatch
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Between is a merge patch that carries the UID, so that it cannot land on a
-// successor of the same name, but no resourceVersion: nobody else writes our
-// statuses, and an edit of the spec must not cost us the record of what was
-// just done.
+// operation is one line of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// Between is a JSON patch of the fields of the status that differ. It tests the
+// UID, so that it cannot land on a successor of the same name; a UID in a merge
+// patch would not do, because the API server ignores the metadata in what is
+// written to the status of a custom resource. It tests no resourceVersion:
+// nobody else writes our statuses, and an edit of the spec must not cost us the
+// record of what was just done.
 func Between(before, after client.Object) (client.Patch, error) {
-	raw, err := client.MergeFrom(before).Data(after)
+	old, err := statusOf(before)
 	if err != nil {
-		return nil, fmt.Errorf("compare the statuses of %s: %w", client.ObjectKeyFromObject(before), err)
+		return nil, err
 	}
-	var body map[string]any
-	if err := json.Unmarshal(raw, &body); err != nil {
-		return nil, fmt.Errorf("decode the status patch of %s: %w", client.ObjectKeyFromObject(before), err)
+	status, err := statusOf(after)
+	if err != nil {
+		return nil, err
 	}
-	body["metadata"] = map[string]any{"uid": string(before.GetUID())}
-	if raw, err = json.Marshal(body); err != nil {
+	patch := []operation{{"test", "/metadata/uid", before.GetUID()}}
+	if old == nil {
+		patch = append(patch, operation{"add", "/status", status})
+		old = status
+	}
+	for _, field := range slices.Sorted(maps.Keys(old)) {
+		if _, kept := status[field]; !kept {
+			patch = append(patch, operation{Op: "remove", Path: "/status/" + field})
+		}
+	}
+	for _, field := range slices.Sorted(maps.Keys(status)) {
+		if value, had := old[field]; !had || !reflect.DeepEqual(value, status[field]) {
+			patch = append(patch, operation{"add", "/status/" + field, status[field]})
+		}
+	}
+	raw, err := json.Marshal(patch)
+	if err != nil {
 		return nil, fmt.Errorf("encode the status patch of %s: %w", client.ObjectKeyFromObject(before), err)
 	}
-	return client.RawPatch(types.MergePatchType, raw), nil
+	return client.RawPatch(types.JSONPatchType, raw), nil
+}
+
+// statusOf is the status as the API server stores it, or nil.
+func statusOf(obj client.Object) (map[string]any, error) {
+	raw, err := json.Marshal(obj)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", client.ObjectKeyFromObject(obj), err)
+	}
+	var whole struct {
+		Status map[string]any `json:"status"`
+	}
+	if err := json.Unmarshal(raw, &whole); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", client.ObjectKeyFromObject(obj), err)
+	}
+	return whole.Status, nil
 }

@@ -169,7 +169,7 @@ func drawOperation(rng *rand.Rand) operation {
 		o.what, o.with = pick("bind", "image", "fail", "run"), ""
 	}
 	if o.kind == "PodManager" && rng.IntN(3) == 0 {
-		o.what, o.with = pick("status", "scale"), pick("", "uid")
+		o.what, o.with = pick("status", "test", "scale"), pick("", "uid")
 	}
 	return o
 }
@@ -241,6 +241,9 @@ func (s *server) do(t *testing.T, o operation) error {
 		// Not 0: the simulator keeps Go values, where that is as good as absent.
 		body := fmt.Sprintf(`{"metadata":{%s"labels":{"lost":"yes"}},"status":{"readyReplicas":%d}}`, preconditions(o, old), o.age+1)
 		return s.Status().Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(body)))
+	case "test":
+		body := fmt.Sprintf(`[{"op":"test","path":"/metadata/uid","value":%q},{"op":"add","path":"/status/readyReplicas","value":%d}]`, old.GetUID(), o.age+1)
+		return s.Status().Patch(ctx, obj, client.RawPatch(types.JSONPatchType, []byte(body)))
 	case "scale":
 		return s.merge(ctx, obj, fmt.Sprintf(`{"spec":{"replicas":%d}}`, o.age))
 	}

@@ -23,12 +23,15 @@ import (
 	"fmt"
 	"reflect"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
@@ -51,6 +54,8 @@ func (s *Server) patch(by request, subresource string, key objectKey, kind types
 	switch kind {
 	case types.MergePatchType:
 		after, err = mergePatch(before, data)
+	case types.JSONPatchType:
+		after, err = jsonPatch(key, before, data)
 	case types.StrategicMergePatchType:
 		after, err = strategicpatch.StrategicMergePatch(before, data, current)
 	default:
@@ -64,6 +69,21 @@ func (s *Server) patch(by request, subresource string, key objectKey, kind types
 		return nil, fmt.Errorf("decode %s: %w", key.name, err)
 	}
 	return s.store(by, subresource, key, current, next)
+}
+
+// jsonPatch is RFC 6902. A test that fails is an invalid request.
+func jsonPatch(key objectKey, document, patch []byte) ([]byte, error) {
+	operations, err := jsonpatch.DecodePatch(patch)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	after, err := operations.Apply(document)
+	if err != nil {
+		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: key.kind}, key.name, field.ErrorList{
+			field.Invalid(field.NewPath("patch"), string(patch), err.Error()),
+		})
+	}
+	return after, nil
 }
 
 // mergePatch is RFC 7386.

@@ -22,6 +22,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
+// lags are how many versions an API server may be behind.
+var lags = []int{1, 2, 3, 4, 6, 8, 12, 16}
+
 // maxProcesses is how many operators may believe that they lead.
 const maxProcesses = 2
 
@@ -115,7 +118,7 @@ func (w *World) starts() []Option {
 	if len(w.processes) > 0 {
 		options = append(options, Option{"a second operator takes the lead", Fault, func() { w.launch(head) }})
 	}
-	for _, lag := range []int{1, 2, 3, 4, 6, 8, 12} {
+	for _, lag := range lags {
 		if lag < head {
 			options = append(options, Option{
 				fmt.Sprintf("an operator starts %d versions behind", lag), Fault, func() { w.launch(head - lag) },

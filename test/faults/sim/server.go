@@ -187,7 +187,9 @@ func (s *Server) store(by request, subresource string, key objectKey, current, o
 	if v := obj.GetResourceVersion(); v != "" && v != current.GetResourceVersion() {
 		return nil, conflict(key, "the object has been modified; version %s, not %s", current.GetResourceVersion(), v)
 	}
-	if obj.GetUID() != "" && obj.GetUID() != current.GetUID() {
+	// What is written to the status of a custom resource has no metadata.
+	_, custom := obj.(*appsv1.PodManager)
+	if obj.GetUID() != "" && obj.GetUID() != current.GetUID() && (!custom || subresource == "") {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: key.kind}, key.name, field.ErrorList{field.Invalid(
 			field.NewPath("metadata", "uid"), obj.GetUID(), "field is immutable")})
 	}
