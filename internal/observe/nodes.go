@@ -27,36 +27,60 @@ import (
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
-// nodes knows where pods run.
+// nodes knows where pods run. It serves one look: many pods share a node, and
+// each node is read once.
 type nodes struct {
 	cache, live client.Reader
+	known       map[string]whereabouts
 }
 
-// describe fills in the zone and whether the node can be trusted. A node that
-// the cache does not have may be a new one that it has not seen yet, so only
-// the API server's own word makes it gone.
+func newNodes(cache, live client.Reader) *nodes {
+	return &nodes{cache: cache, live: live, known: map[string]whereabouts{}}
+}
+
+// whereabouts is what a pod is told of its node.
+type whereabouts struct {
+	zone  string
+	state plan.NodeState
+}
+
+// describe fills in the zone and whether the node can be trusted.
 func (n *nodes) describe(ctx context.Context, p *plan.Pod) error {
 	if p.Node == "" {
 		return nil
 	}
+	w, ok := n.known[p.Node]
+	if !ok {
+		var err error
+		if w, err = n.find(ctx, p.Node); err != nil {
+			return fmt.Errorf("get node %s: %w", p.Node, err)
+		}
+		n.known[p.Node] = w
+	}
+	p.Zone, p.NodeState = w.zone, w.state
+	return nil
+}
+
+// find reads a node. One that the cache does not have may be a new one that it
+// has not seen yet, so only the API server's own word makes it gone.
+func (n *nodes) find(ctx context.Context, name string) (whereabouts, error) {
 	var node corev1.Node
-	key := client.ObjectKey{Name: p.Node}
-	err := n.cache.Get(ctx, key, &node)
+	key := client.ObjectKey{Name: name}
+	err := n.cache.Get(ctx, key, &node, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
 		err = n.live.Get(ctx, key, &node)
 	}
 	if apierrors.IsNotFound(err) {
-		p.NodeState = plan.NodeGone
-		return nil
+		return whereabouts{state: plan.NodeGone}, nil
 	}
 	if err != nil {
-		return fmt.Errorf("get node %s: %w", p.Node, err)
+		return whereabouts{}, err
 	}
-	p.Zone = node.Labels[corev1.LabelTopologyZone]
+	w := whereabouts{zone: node.Labels[corev1.LabelTopologyZone]}
 	if OutOfService(&node) {
-		p.NodeState = plan.NodeOutOfService
+		w.state = plan.NodeOutOfService
 	}
-	return nil
+	return w, nil
 }
 
 // OutOfService tells whether somebody vouched that nothing runs on the node.

@@ -79,14 +79,13 @@ type Seen struct {
 // Observer reads the cache.
 type Observer struct {
 	cache, live client.Reader
-	nodes       *nodes
 	ledger      *Ledger
 }
 
 // New makes an Observer. live reads past the cache; it is asked only when the
 // cache would be no proof.
 func New(cache, live client.Reader, ledger *Ledger) *Observer {
-	return &Observer{cache: cache, live: live, nodes: &nodes{cache: cache, live: live}, ledger: ledger}
+	return &Observer{cache: cache, live: live, ledger: ledger}
 }
 
 // Observe sees a fleet.
@@ -181,9 +180,10 @@ func (o *Observer) listRevisions(ctx context.Context, owner podrender.Owner) ([]
 
 func (o *Observer) describe(ctx context.Context, f Fleet, owned, orphans []*corev1.Pod) ([]plan.Pod, error) {
 	pods := make([]plan.Pod, 0, len(owned)+len(orphans))
+	nodes := newNodes(o.cache, o.live)
 	add := func(pod *corev1.Pod, membership plan.Membership) error {
 		p := describePod(&f.Desired, pod, membership)
-		if err := o.nodes.describe(ctx, &p); err != nil {
+		if err := nodes.describe(ctx, &p); err != nil {
 			return err
 		}
 		pods = append(pods, p)

@@ -196,19 +196,7 @@ func describeResize(p *plan.Pod, c *corev1.PodCondition, followed bool) {
 
 // describeContainers says what runs and whether a change in place is done.
 func describeContainers(p *plan.Pod, pod *corev1.Pod) {
-	marks := map[string]plan.ContainerMark{}
-	for _, mark := range inPlaceMarks(pod) {
-		marks[mark.Name] = mark
-	}
-	images := map[string]string{}
-	for i := range pod.Spec.Containers {
-		images[pod.Spec.Containers[i].Name] = pod.Spec.Containers[i].Image
-	}
-	for i := range pod.Spec.InitContainers {
-		if c := &pod.Spec.InitContainers[i]; sidecar(c) {
-			images[c.Name] = c.Image
-		}
-	}
+	marks := inPlaceMarks(pod)
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
 		for i := range list {
 			status := &list[i]
@@ -216,12 +204,17 @@ func describeContainers(p *plan.Pod, pod *corev1.Pod) {
 			if w := status.State.Waiting; w != nil && p.Waiting == "" && troubled(w.Reason) {
 				p.Waiting = w.Reason
 			}
-			image, serves := images[status.Name]
+			image, serves := servingImage(pod, status.Name)
 			if !serves {
 				continue
 			}
 			mark := plan.ContainerMark{Name: status.Name, ContainerID: status.ContainerID, ImageID: status.ImageID, Image: image}
-			before, marked := marks[status.Name]
+			var before plan.ContainerMark
+			at := slices.IndexFunc(marks, func(m plan.ContainerMark) bool { return m.Name == status.Name })
+			marked := at >= 0
+			if marked {
+				before = marks[at]
+			}
 			if marked && before.ContainerID == status.ContainerID {
 				mark = before // the container is still the one before the change
 			}
@@ -231,6 +224,21 @@ func describeContainers(p *plan.Pod, pod *corev1.Pod) {
 			}
 		}
 	}
+}
+
+// servingImage is the image of a container that runs as long as the pod.
+func servingImage(pod *corev1.Pod, name string) (image string, serves bool) {
+	for i := range pod.Spec.Containers {
+		if pod.Spec.Containers[i].Name == name {
+			return pod.Spec.Containers[i].Image, true
+		}
+	}
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; c.Name == name && sidecar(c) {
+			return c.Image, true
+		}
+	}
+	return "", false
 }
 
 // sidecar: an init container that runs as long as the pod.
@@ -246,9 +254,13 @@ func troubled(reason string) bool {
 // inPlaceMarks are the containers that the last change in place replaced, as
 // they were before it.
 func inPlaceMarks(pod *corev1.Pod) []plan.ContainerMark {
+	note, ok := pod.Annotations[appsv1.AnnotationInPlace]
+	if !ok {
+		return nil
+	}
 	var marks []plan.ContainerMark
-	if err := json.Unmarshal([]byte(pod.Annotations[appsv1.AnnotationInPlace]), &marks); err != nil {
-		return nil // no change in place, or somebody edited our note
+	if err := json.Unmarshal([]byte(note), &marks); err != nil {
+		return nil // somebody edited it
 	}
 	return marks
 }

@@ -82,6 +82,7 @@ type Reconciler struct {
 	metrics  *Metrics
 	clock    clock.PassiveClock
 	mine     func(client.Object) bool
+	pace     *pacer
 }
 
 // Parts is what a Reconciler is made of.
@@ -113,6 +114,7 @@ func New(kind Kind, p Parts) *Reconciler {
 		metrics:  p.Metrics,
 		clock:    p.Clock,
 		mine:     p.Mine,
+		pace:     newPacer(),
 	}
 	r.status = newStatusWriter(p.Client, p.Ledger, kind, r.send)
 	return r
@@ -124,6 +126,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	owner := r.kind.New()
 	if err := r.cache.Get(ctx, req.NamespacedName, owner); err != nil {
 		r.metrics.forget(r.kind.Name(), req.NamespacedName)
+		r.pace.forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if r.mine != nil && !r.mine(owner) {
@@ -142,6 +145,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 
+	r.pace.note(req.NamespacedName, max(len(seen.Observed.Pods), fleet.Desired.Replicas))
 	decision := plan.Plan(fleet.Desired, seen.Observed, now)
 	outcomes, applyErr := r.applier.Apply(ctx, r.target(fleet, seen), decision.Actions)
 	flightrecorder.SetPayload(ctx, flight.New(fleet.Desired, seen.Observed, decision, outcomes, now))

@@ -67,7 +67,7 @@ func TestOneReconcile(t *testing.T) {
 		t.Errorf("%d pods", n)
 	}
 	s := w.status(t)
-	if s.CurrentReplicas != 2 || s.ReadyReplicas != 0 || s.ObservedGeneration != 1 {
+	if s.CurrentReplicas != 2 || s.ReadyReplicas != 0 || s.ObservedGeneration != 2 {
 		t.Errorf("status %+v", s)
 	}
 	if n := testutil.ToFloat64(w.Metrics.created.WithLabelValues("test", appsv1.WhyScaleUp)); n != 2 {

@@ -127,7 +127,7 @@ type Ears struct {
 
 // Ears makes the reconciler's ears. reader finds the owners of pods.
 func (r *Reconciler) Ears(reader client.Reader, ledger *observe.Ledger, w Watched) Ears {
-	owners := ownerFinder{reader: reader, kind: r.kind, watched: w}
+	owners := ownerFinder{reader: reader, kind: r.kind, watched: w, pace: r.pace}
 	return Ears{
 		Owners:       &handler.EnqueueRequestForObject{},
 		OwnerChanged: r.ownerChanged(ledger),
@@ -269,6 +269,7 @@ type ownerFinder struct {
 	reader  client.Reader
 	kind    Kind
 	watched Watched
+	pace    *pacer
 }
 
 // handlePods wakes the owners of a pod before and after the change: a pod that
@@ -278,7 +279,11 @@ func (f ownerFinder) handlePods() handler.EventHandler {
 	add := func(ctx context.Context, q queue, objs ...client.Object) {
 		for _, obj := range objs {
 			for _, req := range f.ofPod(ctx, obj) {
-				q.Add(req)
+				if wait := f.pace.wait(req.NamespacedName); wait > 0 {
+					q.AddAfter(req, wait)
+				} else {
+					q.Add(req)
+				}
 			}
 		}
 	}

@@ -39,11 +39,18 @@ import (
 // While a fleet moves, its counters and its history change with every pod.
 // They are written at most once in a window that grows from the first to the
 // last value; a change of anything else, and the goal, is written at once.
+// The first status of a new owner waits as well: nobody has read anything of it
+// yet, and its goal may be the first thing to say. It waits longer where many
+// are new at once, because then each of them takes longer.
 // Events of deeds wait for more of their kind, longer each time, so that an
 // event tells of a decision and not of a pod.
 const (
 	firstWindow = 200 * time.Millisecond
 	lastWindow  = 5 * time.Second
+	// windowPerOwner is by how much each owner that waits lengthens the wait
+	// of a new one, up to newWindow.
+	windowPerOwner = 10 * time.Millisecond
+	newWindow      = 2 * time.Second
 
 	firstEventWindow = time.Second
 	lastEventWindow  = 8 * time.Second
@@ -61,6 +68,8 @@ type statusWriter struct {
 
 	mu     sync.Mutex
 	drafts map[types.UID]*draft
+	// waiting are the owners whose status waits.
+	waiting map[types.UID]bool
 }
 
 // draft is what an owner's status will say, and how often it says it. One
@@ -82,7 +91,7 @@ type draft struct {
 }
 
 func newStatusWriter(c client.Client, ledger apply.Ledger, kind Kind, send func(client.Object, plan.Event)) *statusWriter {
-	return &statusWriter{client: c, ledger: ledger, kind: kind, send: send, drafts: map[types.UID]*draft{}}
+	return &statusWriter{client: c, ledger: ledger, kind: kind, send: send, drafts: map[types.UID]*draft{}, waiting: map[types.UID]bool{}}
 }
 
 // memory is the status as it was last reported, written or not.
@@ -120,13 +129,19 @@ func (w *statusWriter) writeStatus(ctx context.Context, owner client.Object, d *
 	// A kind may keep less than the planner reports: only what it keeps
 	// can be new.
 	status = w.kind.Status(after)
-	d.status = nil
+	w.keep(owner.GetUID(), d, nil)
 	if equality.Semantic.DeepEqual(before, status) {
 		return 0, nil
 	}
 	progress := onlyProgress(before, status)
+	if isNew(before, status) {
+		progress = true
+		if d.last.IsZero() {
+			d.last, d.window = now, w.newWindow()
+		}
+	}
 	if wait := d.last.Add(d.window).Sub(now); progress && !atGoal(status) && wait > 0 {
-		d.status = &status
+		w.keep(owner.GetUID(), d, &status)
 		return wait, nil
 	}
 	patch, err := statuspatch.Between(owner, after)
@@ -134,7 +149,7 @@ func (w *statusWriter) writeStatus(ctx context.Context, owner client.Object, d *
 		return 0, err
 	}
 	if err := w.client.Status().Patch(ctx, after, patch); err != nil {
-		d.status = &status // nothing is lost: the next pass tries again
+		w.keep(owner.GetUID(), d, &status) // nothing is lost: the next pass tries again
 		return 0, client.IgnoreNotFound(fmt.Errorf("write the status of %s %s: %w",
 			w.kind.Name(), client.ObjectKeyFromObject(owner), err))
 	}
@@ -144,6 +159,32 @@ func (w *statusWriter) writeStatus(ctx context.Context, owner client.Object, d *
 	w.mu.Unlock()
 	d.pace(now, progress)
 	return 0, nil
+}
+
+// keep holds a status back, or none.
+func (w *statusWriter) keep(owner types.UID, d *draft, status *appsv1.PodManagerStatus) {
+	d.status = status
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if status == nil {
+		delete(w.waiting, owner)
+	} else {
+		w.waiting[owner] = true
+	}
+}
+
+// newWindow is how long the first status of a new owner waits.
+func (w *statusWriter) newWindow() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return min(firstWindow+time.Duration(len(w.waiting))*windowPerOwner, newWindow)
+}
+
+// isNew tells whether this would be an owner's first status, with nothing in it
+// that a person has to know or that a successor of this process needs.
+func isNew(before, after appsv1.PodManagerStatus) bool {
+	return before.ObservedGeneration <= 0 && after.Failures == nil && after.Rollback == nil && len(after.Held) == 0 &&
+		!meta.IsStatusConditionTrue(after.Conditions, appsv1.ConditionStalled)
 }
 
 // pace makes the window longer while nothing but progress is told.
@@ -227,6 +268,7 @@ func (w *statusWriter) forget(owner types.UID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.drafts, owner)
+	delete(w.waiting, owner)
 }
 
 // onlyProgress tells whether two statuses differ in nothing but how far things

@@ -82,8 +82,10 @@ func (testKind) Fleet(owner client.Object) observe.Fleet {
 func fleetOwner(name string) *appsv1.PodManager {
 	replicas := int32(2)
 	return &appsv1.PodManager{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Generation: 1},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Generation: 2},
 		Spec:       appsv1.PodManagerSpec{Replicas: &replicas, Image: "app:1"},
+		// It has been told of before. The first status of a new one waits.
+		Status: appsv1.PodManagerStatus{ObservedGeneration: 1},
 	}
 }
 

@@ -1,0 +1,89 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package fleet
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+func TestALargerFleetIsLookedAtLessOften(t *testing.T) {
+	owner := types.NamespacedName{Namespace: "default", Name: "web"}
+	for name, test := range map[string]struct {
+		pods int
+		want time.Duration
+	}{
+		"one that nobody has looked at": {0, 0},
+		"a small one":                   {19, 0},
+		"a hundred pods":                {100, 5 * time.Millisecond},
+		"a thousand":                    {1000, 50 * time.Millisecond},
+		"a hundred thousand":            {100_000, 250 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPacer()
+			if test.pods > 0 {
+				p.note(owner, test.pods)
+			}
+			if got := p.wait(owner); got != test.want {
+				t.Errorf("waits %s, want %s", got, test.want)
+			}
+			p.forget(owner)
+			if got := p.wait(owner); got != 0 {
+				t.Errorf("waits %s for an owner that is gone", got)
+			}
+		})
+	}
+}
+
+// adds is a queue that writes down what is added.
+type adds struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+	waits []time.Duration
+}
+
+func (a *adds) Add(reconcile.Request) { a.waits = append(a.waits, 0) }
+
+func (a *adds) AddAfter(_ reconcile.Request, wait time.Duration) { a.waits = append(a.waits, wait) }
+
+func TestPodEventsWaitForOthers(t *testing.T) {
+	r, w := newReconciler(t)
+	ears := r.Ears(w.Client, w.Ledger, Watched{GVK: testGVK, NameLabel: appsv1.LabelName})
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: "web-0",
+		OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: testGVK.GroupVersion().String(), Kind: testGVK.Kind, Name: "web", Controller: ptr.To(true),
+		}},
+	}}
+	q := &adds{}
+	ears.Pods.Create(t.Context(), event.CreateEvent{Object: pod}, q)
+	r.pace.note(types.NamespacedName{Namespace: "default", Name: "web"}, 1000)
+	ears.Pods.Create(t.Context(), event.CreateEvent{Object: pod}, q)
+	if diff := cmp.Diff([]time.Duration{0, 50 * time.Millisecond}, q.waits); diff != "" {
+		t.Errorf("waits (-want +got):\n%s", diff)
+	}
+}
