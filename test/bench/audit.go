@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"time"
 
@@ -32,6 +33,8 @@ import (
 // requests are what one user asked the API server for.
 type requests struct {
 	writes    map[string]int
+	reads     map[string]int
+	dryRuns   int
 	lists     int
 	conflicts int
 	// last is when this process read of the last one that was no watch.
@@ -61,7 +64,7 @@ func (l *ledger) reset() error {
 func (l *ledger) of(user string) *requests {
 	r := l.users[user]
 	if r == nil {
-		r = &requests{writes: map[string]int{}}
+		r = &requests{writes: map[string]int{}, reads: map[string]int{}}
 		l.users[user] = r
 	}
 	return r
@@ -107,13 +110,25 @@ func (l *ledger) count(e *localkube.AuditEvent, now time.Time) {
 		r.conflicts++
 	}
 	switch {
+	case e.Mutating() && dryRun(e):
+		r.dryRuns++
+		r.last = now
 	case e.Mutating():
 		r.writes[kindOf(e)]++
 		r.last = now
 	case e.Verb == "list":
 		r.lists++
+		r.reads[kindOf(e)]++
 		r.last = now
+	case e.Verb == "get":
+		r.reads[kindOf(e)]++
 	}
+}
+
+// dryRun tells whether nothing was to be stored.
+func dryRun(e *localkube.AuditEvent) bool {
+	u, err := url.Parse(e.RequestURI)
+	return err == nil && u.Query().Get("dryRun") != ""
 }
 
 func kindOf(e *localkube.AuditEvent) string {

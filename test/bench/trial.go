@@ -19,11 +19,7 @@ package bench
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
-	"os"
-	"path/filepath"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -221,7 +217,7 @@ func (t *trial) sample(step string, before reading, watch *stopwatch) (figures.S
 	asked := t.ledger.of(t.process.user)
 	return figures.Sample{
 		Step: step, Contender: t.contender.name, Repetition: t.repetition, Seconds: watch.done, Milestones: watch.laps,
-		Writes: maps.Clone(asked.writes), Lists: asked.lists, Conflicts: asked.conflicts,
+		Writes: maps.Clone(asked.writes), Reads: maps.Clone(asked.reads), DryRuns: asked.dryRuns, Lists: asked.lists, Conflicts: asked.conflicts,
 		ControllerCPU: (after.contender.CPU - before.contender.CPU).Seconds(),
 		APIServerCPU:  (after.apiServer.CPU - before.apiServer.CPU).Seconds(),
 		PeakMemory:    peak,
@@ -247,47 +243,6 @@ func (s *stage) settle(ctx context.Context, users ...string) error {
 		return nil
 	}
 	return err
-}
-
-// startProfile takes a CPU profile of the operator until the returned function
-// is called, where one is wanted.
-func (t *trial) startProfile(ctx context.Context, step string) (stop func()) {
-	if t.process.profile == "" {
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	get := func(ctx context.Context, what, name string) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, t.process.profile+what, nil)
-		if err != nil {
-			return err
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close()
-		raw, err := io.ReadAll(response.Body)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(t.options.Profiles, fmt.Sprintf("%s-%s-%d.%s.pprof", step, t.contender.name, t.repetition, name)), raw, 0o600)
-	}
-	go func() {
-		defer close(done)
-		// The server ends a profile by time alone: this one is as long as the
-		// step took the last time, or a little more.
-		if err := get(ctx, "/profile?seconds=12", "cpu"); err != nil {
-			t.say("no CPU profile: %v", err)
-		}
-	}()
-	return func() {
-		<-done
-		if err := get(ctx, "/heap?gc=1", "heap"); err != nil {
-			t.say("no heap profile: %v", err)
-		}
-		cancel()
-	}
 }
 
 // end removes the trial's objects and pods, then ends the contender, and waits

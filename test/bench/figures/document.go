@@ -92,7 +92,7 @@ func (r *Results) markdown(links []string) string {
 		fmt.Fprintf(&b, "\n### %s) %s\n\n%s. Measured on %s, %s.\n\n%s", step.Name, step.Title, capital(step.Goal),
 			step.Time.UTC().Format("2006-01-02"), repetitions(step), markdown(rows(step)))
 		if text := step.writes(); text != "" {
-			b.WriteString("\nWhat was written, in the first repetition:\n\n" + text)
+			b.WriteString("\nWhat was written and read, in the first repetition:\n\n" + text)
 		}
 	}
 	if len(r.Planner) > 0 {
@@ -127,7 +127,14 @@ func (s *Step) writes() string {
 	var b strings.Builder
 	for _, contender := range order(s.Contenders()) {
 		if sample, ok := s.Of(contender)[1]; ok && len(sample.Writes) > 0 {
-			fmt.Fprintf(&b, "- %s: %s\n", Title(contender), writesInWords(sample.Writes))
+			fmt.Fprintf(&b, "- %s: %s", Title(contender), inWords(sample.Writes))
+			if len(sample.Reads) > 0 {
+				fmt.Fprintf(&b, "; read: %s", inWords(sample.Reads))
+			}
+			if sample.DryRuns > 0 {
+				fmt.Fprintf(&b, "; tried: %s dry runs", Thousands(sample.DryRuns))
+			}
+			b.WriteString("\n")
 		}
 	}
 	return b.String()

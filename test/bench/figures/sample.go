@@ -47,6 +47,11 @@ type Sample struct {
 	// Writes are what the controller sent, by verb and resource, whatever the
 	// answer was.
 	Writes map[string]int `json:"writes"`
+	// Reads are its GET and LIST requests, by verb and resource.
+	Reads map[string]int `json:"reads,omitempty"`
+	// DryRuns are writes that asked for nothing to be stored: pods that the
+	// admission webhook tries.
+	DryRuns int `json:"dryRuns,omitempty"`
 	// Lists are its LIST requests.
 	Lists int `json:"lists"`
 	// Conflicts are its requests that were answered with 409.
@@ -195,17 +200,17 @@ func Read(path string) (Results, error) {
 	return r, nil
 }
 
-// writesInWords lists writes, the most frequent first.
-func writesInWords(writes map[string]int) string {
-	kinds := slices.SortedFunc(maps.Keys(writes), func(a, b string) int {
-		if writes[a] != writes[b] {
-			return writes[b] - writes[a]
+// inWords lists requests, the most frequent first.
+func inWords(counts map[string]int) string {
+	kinds := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		if counts[a] != counts[b] {
+			return counts[b] - counts[a]
 		}
 		return strings.Compare(a, b)
 	})
 	words := make([]string, 0, len(kinds))
 	for _, kind := range kinds {
-		words = append(words, fmt.Sprintf("%s %s", Thousands(writes[kind]), kind))
+		words = append(words, fmt.Sprintf("%s %s", Thousands(counts[kind]), kind))
 	}
 	return strings.Join(words, ", ")
 }

@@ -125,7 +125,7 @@ func TestNumbersInWords(t *testing.T) {
 			t.Errorf("%v: got %s, want %s", c.values, got, want)
 		}
 	}
-	if got, want := writesInWords(map[string]int{"b": 2, "a": 2, "c": 3000}), "3,000 c, 2 a, 2 b"; got != want {
+	if got, want := inWords(map[string]int{"b": 2, "a": 2, "c": 3000}), "3,000 c, 2 a, 2 b"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
