@@ -13,6 +13,7 @@ BIN := bin
 IMG ?= controller:latest
 CONTAINER_TOOL ?= docker
 DOCKER_ARGS ?=
+BENCH ?=
 IMAGE_ARGS ?=
 KUBECTL ?= $(BIN)/kubectl
 PKG ?= ./...
@@ -75,6 +76,11 @@ bench-shards: control-plane ## Measure 1, 2 and 4 operators with shards, and wri
 .PHONY: chromium
 chromium:
 	@hack/ensure-chromium
+
+.PHONY: bench
+bench: build ## Measure PodManager beside other controllers, and update docs/performance.md. BENCH='--steps a,b --repeat 3' chooses.
+	@go build -trimpath -o $(BIN)/bench ./test/bench/cmd
+	@$(BIN)/bench $(BENCH)
 
 ##@ Build
 
