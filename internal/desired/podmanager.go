@@ -88,7 +88,7 @@ func podManager(pm *appsv1.PodManager, selector string) plan.Desired {
 		NamePrefix: pm.Name,
 		Identity:   identity,
 		Selector:   selector,
-		Replicas:   int(ptr.Deref(spec.Replicas, defaultReplicas)),
+		Replicas:   replicas(pm),
 		MinReady:   time.Duration(spec.MinReadySeconds) * time.Second,
 		Paused:     spec.Paused,
 		FailedPods: plan.FailedPods{
@@ -109,6 +109,12 @@ func podManager(pm *appsv1.PodManager, selector string) plan.Desired {
 		Finalizer: finalizer(pm),
 		Deletion:  deletion(pm),
 	}
+}
+
+// replicas is never negative: the schema sees to that on the API server, but
+// the command line reads files, too.
+func replicas(pm *appsv1.PodManager) int {
+	return max(0, int(ptr.Deref(pm.Spec.Replicas, defaultReplicas)))
 }
 
 func finalizer(pm *appsv1.PodManager) plan.FinalizerState {

@@ -34,7 +34,7 @@ import (
 // partition round up, unavailable rounds down.
 func update(pm *appsv1.PodManager) plan.Update {
 	spec := &pm.Spec.Update
-	replicas := int(ptr.Deref(pm.Spec.Replicas, defaultReplicas))
+	replicas := replicas(pm)
 	strategy, onFailure := spec.Strategy, spec.OnFailure
 	if strategy == "" {
 		strategy = appsv1.UpdateInPlace
