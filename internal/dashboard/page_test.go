@@ -197,6 +197,7 @@ func TestThePageIsFluentWithFiveThousandPods(t *testing.T) {
 	b.See("the search finds one of them", fmt.Sprintf(`document.querySelectorAll('.tile:not(.off)').length === 1 && document.querySelectorAll('.tile.off').length === %d`, largeFleet-1))
 	b.Do("search no more", chromedp.Evaluate(`document.getElementById('search').value = ''; document.getElementById('search').dispatchEvent(new Event('input'))`, nil))
 	b.See("all are back", `document.querySelectorAll('.tile.off').length === 0`)
+	b.Do("scroll up", chromedp.Evaluate(`window.scrollTo(0, 0)`, nil))
 	b.Keep("5000")
 	b.Content()
 }

@@ -100,3 +100,14 @@ func TestOnlyWhatWasNotDoneIsListedApart(t *testing.T) {
 		t.Errorf("undone (-want +got):\n%s", diff)
 	}
 }
+
+func TestWhatCameAlongEarlyIsNotTheCause(t *testing.T) {
+	record := &flightrecorder.Record{Triggers: []flightrecorder.Trigger{
+		{Kind: flightrecorder.TriggerRequeueAfter, Delay: flightrecorder.Duration(30 * time.Second), Early: true},
+		{Kind: flightrecorder.TriggerManual, User: "ada"},
+	}}
+	want := []string{"ada asked for it", "the run before wanted another look after 30s, which came along early"}
+	if diff := cmp.Diff(want, flight.Causes(record)); diff != "" {
+		t.Errorf("causes (-want +got):\n%s", diff)
+	}
+}

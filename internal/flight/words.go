@@ -120,12 +120,19 @@ func list(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
 }
 
-// Causes tells in a sentence each why a reconcile ran.
+// Causes tells in a sentence each why a reconcile ran. What was planned for
+// later and came along is told last, because it is not why.
 func Causes(record *flightrecorder.Record) []string {
 	causes := make([]string, 0, len(record.Triggers))
+	var along []string
 	for i := range record.Triggers {
-		causes = append(causes, cause(&record.Triggers[i]))
+		if t := &record.Triggers[i]; t.Early {
+			along = append(along, cause(t)+", which came along early")
+		} else {
+			causes = append(causes, cause(t))
+		}
 	}
+	causes = append(causes, along...)
 	if record.TriggersDropped > 0 {
 		causes = append(causes, fmt.Sprintf("and %d events more", record.TriggersDropped))
 	}

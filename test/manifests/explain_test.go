@@ -17,6 +17,7 @@ limitations under the License.
 package manifests
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -34,12 +35,15 @@ import (
 // The component turns on what the installation leaves off, and all its parts
 // speak of the same port and the same pods.
 func TestTheExplainComponentFitsTheInstallation(t *testing.T) {
-	overlay, err := os.MkdirTemp(config, ".overlay-")
+	overlay := t.TempDir()
+	shipped, err := filepath.Abs(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(overlay) })
-	text := "resources: [../default]\ncomponents: [../explain]\n"
+	if shipped, err = filepath.Rel(overlay, shipped); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("resources: [%s/default]\ncomponents: [%s/explain]\n", shipped, shipped)
 	if err := os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,9 @@ func TestTranscripts(t *testing.T) {
 	testkit.Eventually(t, "there is a namespace "+namespace, func() error {
 		return suite.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	})
-	t.Cleanup(func() { _ = suite.Client.Delete(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}) })
+	t.Cleanup(func() {
+		_ = suite.Client.Delete(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+	})
 	s := scribe{as(t, namespace, "ada")}
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("web.yaml", []byte(changedYAML), 0o600); err != nil {

@@ -65,7 +65,9 @@ func operator(t *testing.T) *httptest.Server {
 	mux.HandleFunc("POST /api/podmanagers/{namespace}/{name}/reconcile", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, 403, map[string]string{"message": "ada may not update it."})
 	})
-	mux.HandleFunc("GET /moved/", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://evil.example", http.StatusFound) })
+	mux.HandleFunc("GET /moved/", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://evil.example", http.StatusFound)
+	})
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer ada's" {
 			answer(w, 401, map[string]string{"message": "The API server does not know this token."})
@@ -230,8 +232,10 @@ func TestThePortIsTheDeclaredOneOrTheFlags(t *testing.T) {
 		change func(*corev1.Container)
 		want   int32
 	}{
-		"declared":        {func(c *corev1.Container) { c.Ports = []corev1.ContainerPort{{Name: "explain", ContainerPort: 9}} }, 9},
-		"in the flag":     {func(c *corev1.Container) { c.Args = []string{"--leader-elect", "--explain-bind-address=127.0.0.1:8444"} }, 8444},
+		"declared": {func(c *corev1.Container) { c.Ports = []corev1.ContainerPort{{Name: "explain", ContainerPort: 9}} }, 9},
+		"in the flag": {func(c *corev1.Container) {
+			c.Args = []string{"--leader-elect", "--explain-bind-address=127.0.0.1:8444"}
+		}, 8444},
 		"after the flag":  {func(c *corev1.Container) { c.Args = []string{"--explain-bind-address", ":8445"} }, 8445},
 		"turned off":      {func(c *corev1.Container) { c.Args = []string{"--explain-bind-address=0"} }, 0},
 		"not asked about": {func(*corev1.Container) {}, 0},

@@ -82,7 +82,8 @@ func New(s *kube.Session) *cobra.Command {
 			return r.patch(ctx, c, pm, map[string]any{"spec": map[string]any{"paused": true}}, "paused")
 		}),
 		verb("resume", "Let the rollout go on", func(ctx context.Context, c client.Client, pm *appsv1.PodManager) error {
-			return r.patch(ctx, c, pm, map[string]any{"spec": map[string]any{"paused": nil}}, "resumed")
+			// False and not nothing: of a field that is gone nobody can tell who took it off.
+			return r.patch(ctx, c, pm, map[string]any{"spec": map[string]any{"paused": false}}, "resumed")
 		}),
 		verb("restart", "Recreate all pods, within the budget", func(ctx context.Context, c client.Client, pm *appsv1.PodManager) error {
 			return r.patch(ctx, c, pm, annotation(appsv1.AnnotationRestart, time.Now().UTC().Format(time.RFC3339)), "restarted")

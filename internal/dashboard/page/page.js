@@ -197,7 +197,7 @@ function drawFleet() {
     $('progress-text').textContent = `${d.updated} of ${d.desired} on ${d.updateRevision}`;
   }
   $('held').hidden = d.blocked.length === 0;
-  const held = d.blocked.slice(0, listedHolds).map((b) => el('li', { textContent: `${b.by}: ${b.pod || ''}${b.count > 1 ? ` and ${b.count - 1} more` : ''} ${b.message}` }));
+  const held = d.blocked.slice(0, listedHolds).map((b) => el('li', { textContent: `${b.by}: ${b.pod || ''}${b.count > 1 ? ` and ${b.count - 1} more` : ''}${b.pod ? ': ' : ''}${b.message}` }));
   if (d.blocked.length > listedHolds) held.push(el('li', { textContent: `and ${d.blocked.length - listedHolds} more` }));
   $('blocked').replaceChildren(...held);
   drawPods();
@@ -455,7 +455,7 @@ async function showRecord(id) {
           return line;
         }))
         : el('p', { textContent: 'Nothing was to be done.' }),
-      ...(decision.blocked || []).map((b) => el('p', { textContent: `Held back by ${b.by}: ${b.pod || ''} ${b.message}` })),
+      ...(decision.blocked || []).map((b) => el('p', { textContent: `Held back by ${b.by}: ${b.pod ? `${b.pod}: ` : ''}${b.message}` })),
       ...(e.payload?.undone || []).map((u) => el('p', { textContent: `${u.result}: ${u.verb} ${u.pod || ''} ${u.cause || ''} ${u.message || ''}` }))),
       section('3. What was written', (e.writes || []).length
         ? items('ol', e.writes.map((w) => `${w.verb} ${w.object.kind} ${w.object.name || ''}${w.subresource ? `/${w.subresource}` : ''}: ${w.code} in ${w.latencyMs.toFixed(1)} ms`))
