@@ -77,24 +77,25 @@ func (j *judge) add(step, what, measured string, value, limit float64, precision
 
 // most holds the largest of all repetitions against a limit: a count that is
 // too high once is too high.
-func (j *judge) most(step, contender, what string, m Measure, limit float64, precision int) {
+func (j *judge) most(step, contender, what string, m Measure, limit float64) {
 	s := j.results.Step(step)
 	if s == nil {
 		return
 	}
 	if got := s.Summary(contender, m); got.Count > 0 {
-		j.add(step, what, got.digits(precision), got.Max, limit, precision)
+		j.add(step, what, got.digits(0), got.Max, limit, 0)
 	}
 }
 
-// ratio holds the median ratio to the best of the others against a limit.
-func (j *judge) ratio(step, contender, what string, others []string, m Measure, limit float64) {
+// ratio holds PodManager's median ratio to the best of the others against a
+// limit.
+func (j *judge) ratio(step, what string, others []string, m Measure, limit float64) {
 	s := j.results.Step(step)
 	if s == nil {
 		return
 	}
 	if best, ok := s.Best(others, m); ok {
-		if got := s.Ratio(contender, best, m); got.Count > 0 {
+		if got := s.Ratio(PodManager, best, m); got.Count > 0 {
 			j.add(step, fmt.Sprintf("%s, to %s's", what, Title(best)), got.digits(2)+" ×", got.Median, limit, 2)
 		}
 	}
@@ -104,25 +105,25 @@ func (j *judge) ratio(step, contender, what string, others []string, m Measure, 
 func (r *Results) Verdicts() []Verdict {
 	j := &judge{results: r}
 	replicaSet := []string{ReplicaSet}
-	j.ratio("a", PodManager, "time until all are ready", replicaSet, Seconds, 1)
-	j.ratio("a", PodManager, "controller CPU", replicaSet, ControllerCPU, 0.8)
-	j.ratio("a", PodManager, "API server CPU", peers(), APIServerCPU, 0.9)
-	j.most("a", PodManager, "writes", Writes, 1020, 0)
-	j.most("a", PodManager, "status writes", StatusWrites, 12, 0)
-	j.most("a", PodManager, "peak memory at 1,000 pods, MB", PeakMB, 80, 0)
-	j.ratio("b", PodManager, "time until all are terminating", peers(), Seconds, 1)
-	j.most("b", PodManager, "writes", Writes, 1010, 0)
-	j.ratio("c", PodManager, "time until all are ready again", replicaSet, Seconds, 1)
-	j.most("c", PodManager, "writes", Writes, 106, 0)
-	j.ratio("d", PodManager, "time, in place", peers(), Seconds, 1)
-	j.most("d", PodManager, "writes, in place", Writes, 315, 0)
-	j.most("d", PodManager, "pods created or deleted, in place", replacedPods, 0, 0)
-	j.most("d", PodManagerRecreate, "writes, recreate", Writes, 215, 0)
-	j.ratio("e", PodManager, "time until all are ready", replicaSet, Seconds, 1)
-	j.most("e", PodManager, "writes", Writes, 3000, 0)
-	j.most("f", PodManager, "mutating requests", Writes, 0, 0)
-	j.most("f", PodManager, "LIST requests", Lists, 0, 0)
-	j.most("g2", PodManager, "peak memory at 10,000 pods, MB", PeakMB, 160, 0)
+	j.ratio("a", "time until all are ready", replicaSet, Seconds, 1)
+	j.ratio("a", "controller CPU", replicaSet, ControllerCPU, 0.8)
+	j.ratio("a", "API server CPU", peers(), APIServerCPU, 0.9)
+	j.most("a", PodManager, "writes", Writes, 1020)
+	j.most("a", PodManager, "status writes", StatusWrites, 12)
+	j.most("a", PodManager, "peak memory at 1,000 pods, MB", PeakMB, 80)
+	j.ratio("b", "time until all are terminating", peers(), Seconds, 1)
+	j.most("b", PodManager, "writes", Writes, 1010)
+	j.ratio("c", "time until all are ready again", replicaSet, Seconds, 1)
+	j.most("c", PodManager, "writes", Writes, 106)
+	j.ratio("d", "time, in place", peers(), Seconds, 1)
+	j.most("d", PodManager, "writes, in place", Writes, 315)
+	j.most("d", PodManager, "pods created or deleted, in place", replacedPods, 0)
+	j.most("d", PodManagerRecreate, "writes, recreate", Writes, 215)
+	j.ratio("e", "time until all are ready", replicaSet, Seconds, 1)
+	j.most("e", PodManager, "writes", Writes, 3000)
+	j.most("f", PodManager, "mutating requests", Writes, 0)
+	j.most("f", PodManager, "LIST requests", Lists, 0)
+	j.most("g2", PodManager, "peak memory at 10,000 pods, MB", PeakMB, 160)
 	j.planner()
 	return j.verdicts
 }
