@@ -67,6 +67,20 @@ test: control-plane chromium ## Vet everything and run all tests. PKG=./internal
 	go vet $(PKG)
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
 	go test $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PKG)
+	@$(faults-table)
+
+# How much make faults tries.
+SCHEDULES ?= 10000
+DEVIATIONS ?= 1
+
+.PHONY: faults
+faults: control-plane binaries ## Try all faults: simulator schedules, every crash point, the real binary. Takes an hour or so.
+	@rm -rf test-output/faults
+	go test -timeout 2h -count 1 ./test/faults/sim -schedules $(SCHEDULES) -deviations $(DEVIATIONS) -stride 1
+	go test -timeout 30m -count 1 ./test/faults/conformance -operations 5000
+	go test -timeout 3h -count 1 -parallel 4 ./test/faults/crash -scenarios 0 -points 0
+	go test -timeout 2h -count 1 ./test/faults/binary -all
+	@$(faults-table)
 
 .PHONY: bench-shards
 bench-shards: control-plane ## Measure 1, 2 and 4 operators with shards, and write the tables of docs/sharding.md.
@@ -199,6 +213,9 @@ undeploy: uninstall ## Delete the PodManagers, then everything that deploy insta
 	@$(use-cluster); $(KUSTOMIZE) build config/default | $(KUBECTL) delete --ignore-not-found -f -
 
 # ---- how it is done ----
+
+# What the fault tests of this run have tried, one line each.
+faults-table = cat test-output/faults/*.txt 2>/dev/null || true
 
 # $(call render,IMAGE) prints config/default with that image. The overlay lives
 # in dist/, so that choosing an image changes no file of the repository.

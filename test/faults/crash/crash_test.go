@@ -37,6 +37,7 @@ import (
 	"github.com/mycompany/pod-operator/test/faults/oracle"
 	"github.com/mycompany/pod-operator/test/faults/scenario"
 	"github.com/mycompany/pod-operator/test/faults/summary"
+	"github.com/mycompany/pod-operator/test/faults/witness"
 )
 
 // quiet is how long nothing may change before a run without faults counts as
@@ -256,7 +257,7 @@ func (c *stage) take(step scenario.Step) {
 
 func (c *stage) look(anonymous bool) (oracle.End, []client.Object) {
 	c.t.Helper()
-	all, err := objects(c.t.Context(), c.namespace)
+	all, err := watched.Objects(c.t.Context(), c.namespace)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -327,11 +328,7 @@ func (c *stage) stayQuiet() {
 
 func (c *stage) versions() map[string]string {
 	_, all := c.look(false)
-	m := map[string]string{}
-	for _, obj := range all {
-		m[fmt.Sprintf("%T %s", obj, obj.GetName())] = obj.GetResourceVersion()
-	}
-	return m
+	return witness.Versions(all)
 }
 
 // story is what the witness saw, complete up to what there is now.
@@ -339,25 +336,13 @@ func (c *stage) story() []oracle.Revision {
 	c.t.Helper()
 	var history []oracle.Revision
 	testkit.Eventually(c.t, "the witness has seen everything", func() error {
-		witness.mu.Lock()
-		history = slices.Clone(witness.history[c.namespace])
-		witness.mu.Unlock()
-		there := map[string]string{}
-		for i := range history {
-			r := &history[i]
-			key := fmt.Sprintf("%T %s", r.Object, r.Object.GetName())
-			if r.Gone {
-				delete(there, key)
-			} else {
-				there[key] = r.Object.GetResourceVersion()
-			}
-		}
+		var there map[string]string
+		history, there = watched.History(c.namespace)
 		if diff := cmp.Diff(c.versions(), there); diff != "" {
 			return errors.New(diff)
 		}
 		return nil
 	})
-	slices.SortStableFunc(history, func(a, b oracle.Revision) int { return int(a.Version - b.Version) })
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range history {

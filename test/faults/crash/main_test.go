@@ -32,22 +32,15 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"strconv"
-	"sync"
 	"testing"
 
-	kappsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/localkube"
 	"github.com/mycompany/pod-operator/internal/manager"
 	"github.com/mycompany/pod-operator/internal/testkit"
-	"github.com/mycompany/pod-operator/test/faults/oracle"
+	"github.com/mycompany/pod-operator/test/faults/witness"
 )
 
 // How much is tried. make faults tries all.
@@ -59,7 +52,7 @@ var (
 
 var (
 	suite   *testkit.Suite
-	witness *watcher
+	watched *witness.Witness
 )
 
 func TestMain(m *testing.M) {
@@ -88,7 +81,11 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, suite.Cluster.Stop()) }()
-	if witness, err = newWatcher(ctx); err != nil {
+	scheme, err := manager.Scheme()
+	if err != nil {
+		return 1, err
+	}
+	if watched, err = witness.New(ctx, suite.Cluster.RESTConfig(), scheme); err != nil {
 		return 1, err
 	}
 	code = m.Run()
@@ -97,71 +94,4 @@ func run(m *testing.M) (code int, err error) {
 		return code, nil
 	}
 	return code, os.Remove(logFile.Name())
-}
-
-// watcher sees every version of everything, straight from the API server.
-type watcher struct {
-	mu      sync.Mutex
-	history map[string][]oracle.Revision // by namespace
-}
-
-func newWatcher(ctx context.Context) (*watcher, error) {
-	scheme, err := manager.Scheme()
-	if err != nil {
-		return nil, err
-	}
-	c, err := client.NewWithWatch(suite.Cluster.RESTConfig(), client.Options{Scheme: scheme})
-	if err != nil {
-		return nil, err
-	}
-	w := &watcher{history: map[string][]oracle.Revision{}}
-	for _, list := range []client.ObjectList{&corev1.PodList{}, &appsv1.PodManagerList{}, &kappsv1.ControllerRevisionList{}} {
-		events, err := c.Watch(ctx, list)
-		if err != nil {
-			return nil, fmt.Errorf("watch %T: %w", list, err)
-		}
-		go w.listen(events)
-	}
-	return w, nil
-}
-
-func (w *watcher) listen(events watch.Interface) {
-	for e := range events.ResultChan() {
-		obj, ok := e.Object.(client.Object)
-		if !ok {
-			continue
-		}
-		version, err := strconv.ParseInt(obj.GetResourceVersion(), 10, 64)
-		if err != nil {
-			continue
-		}
-		w.mu.Lock()
-		w.history[obj.GetNamespace()] = append(w.history[obj.GetNamespace()], oracle.Revision{
-			Version: version, Object: obj, Gone: e.Type == watch.Deleted,
-		})
-		w.mu.Unlock()
-	}
-}
-
-// objects are everything of a namespace that the oracles look at.
-func objects(ctx context.Context, namespace string) ([]client.Object, error) {
-	var all []client.Object
-	var pods corev1.PodList
-	var owners appsv1.PodManagerList
-	var revisions kappsv1.ControllerRevisionList
-	for _, list := range []client.ObjectList{&pods, &owners, &revisions} {
-		if err := suite.Client.List(ctx, list, client.InNamespace(namespace)); err != nil {
-			return nil, err
-		}
-	}
-	for i := range pods.Items {
-		all = append(all, &pods.Items[i])
-	}
-	for i := range owners.Items {
-		all = append(all, &owners.Items[i])
-	}
-	for i := range revisions.Items {
-		all = append(all, &revisions.Items[i])
-	}
-	return all, nil
 }

@@ -32,7 +32,6 @@ package oracle
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	kappsv1 "k8s.io/api/apps/v1"
@@ -45,8 +44,11 @@ import (
 	"github.com/mycompany/pod-operator/internal/desired"
 )
 
-// Operator is the actor of the operator's own writes.
-const Operator = "operator"
+// Actors. Late is the operator whose write arrived after it had died.
+const (
+	Operator = "operator"
+	Late     = "late operator"
+)
 
 // Revision is one change of one object.
 type Revision struct {
@@ -92,7 +94,6 @@ type ownerVersion struct {
 	version int64
 	bound   int
 	random  bool
-	orphans bool
 }
 
 type checker struct {
@@ -123,7 +124,6 @@ func (c *checker) seeOwner(r *Revision, pm *appsv1.PodManager) {
 	want := desired.PodManager(pm).Desired
 	c.owners[pm.UID] = append(c.owners[pm.UID], ownerVersion{
 		version: r.Version, bound: want.Replicas + want.Update.MaxSurge, random: want.Identity == appsv1.IdentityRandom,
-		orphans: pm.Spec.Deletion.Policy == appsv1.DeletionOrphan || slices.Contains(pm.Finalizers, metav1.FinalizerOrphanDependents),
 	})
 }
 
@@ -156,7 +156,7 @@ func (c *checker) seePod(r *Revision, pod *corev1.Pod) {
 
 // checkOwnership is S3.
 func (c *checker) checkOwnership(r *Revision, before, after *corev1.Pod) {
-	if r.Actor != Operator {
+	if r.Actor != Operator && r.Actor != Late {
 		return
 	}
 	if before == nil {
@@ -186,6 +186,9 @@ func (c *checker) checkBound(r *Revision, created *corev1.Pod) {
 	versions := c.owners[ref.UID]
 	if len(versions) == 0 {
 		return
+	}
+	if r.Actor == Late && versions[len(versions)-1].random {
+		return // nobody could have known of it, and the next pass removes it
 	}
 	bound := 0
 	for i, v := range versions {

@@ -298,6 +298,9 @@ func (r remote) request() request {
 	if r.task != nil {
 		by.floor = r.task.floor
 	}
+	if r.dead {
+		by.actor = oracle.Late
+	}
 	return by
 }
 

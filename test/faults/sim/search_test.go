@@ -202,7 +202,7 @@ func (l *laboratory) condemn(t *testing.T, c Case, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join("testdata", "regressions", name+".json")
+	file := filepath.Join("testdata", "regressions", strings.ReplaceAll(name, " ", "-")+".json")
 	if err := os.WriteFile(file, append(raw, '\n'), 0o600); err != nil {
 		t.Fatal(err)
 	}
