@@ -48,7 +48,7 @@ func TestFlags(t *testing.T) {
 	}{
 		"an unknown step":             {[]string{"--steps=z"}, `there is no step "z", choose from a, b, c, d, e, f, g1, g2`},
 		"an unknown contender":        {[]string{"--contenders=daemonset"}, `nobody is called "daemonset"`},
-		"CloneSet without its binary": {[]string{"--contenders=cloneset"}, "cloneset needs --cloneset-manager and --cloneset-crds"},
+		"CloneSet without its binary": {[]string{"--contenders=cloneset"}, "cloneset needs --cloneset-manager and --cloneset-config"},
 		"no repetition":               {[]string{"--repeat=0"}, "--repeat is 0: it must be at least 1"},
 		"more victims than pods":      {[]string{"--pods=5", "--kill=6"}, "--kill is 6 of --pods 5"},
 		"an argument":                 {[]string{"a"}, `"a" is not a flag`},

@@ -39,10 +39,10 @@ type Options struct {
 	StepTimeout time.Duration
 
 	// Manager and CloneSetManager are the operators' binaries; the second is
-	// the user's own, and its CRDs are read from CloneSetCRDs.
+	// the user's own, and CloneSetConfig is the folder config of its source.
 	Manager         string
 	CloneSetManager string
-	CloneSetCRDs    string
+	CloneSetConfig  string
 
 	// Output is the JSON file; Document and Images are left alone when empty.
 	Output, Document, Images string
@@ -116,7 +116,7 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	fs.IntVar(&o.Sizes.GrowthRepeat, "growth-repeat", o.Sizes.GrowthRepeat, "Step g: how often.")
 	fs.StringVar(&o.Manager, "manager", "bin/manager", "The operator.")
 	fs.StringVar(&o.CloneSetManager, "cloneset-manager", "", "A manager of OpenKruise that you built; without it CloneSet does not take part.")
-	fs.StringVar(&o.CloneSetCRDs, "cloneset-crds", "", "The folder with its CRDs, config/crd/bases of the same version.")
+	fs.StringVar(&o.CloneSetConfig, "cloneset-config", "", "The folder config of the source that it was built from, for its CRDs and webhooks.")
 	fs.StringVar(&o.Output, "output", "test-output/bench.json", "Where the samples go.")
 	fs.StringVar(&o.Document, "document", "docs/performance.md", "The document to update; empty for none.")
 	fs.StringVar(&o.Images, "images", "docs/images", "The folder for the plots.")
@@ -171,8 +171,8 @@ func (o *Options) validate() error {
 		if !slices.Contains(contenderNames(true), name) {
 			errs = append(errs, fmt.Errorf("--contenders: nobody is called %q, choose from %s", name, strings.Join(contenderNames(true), ", ")))
 		}
-		if strings.HasPrefix(name, "cloneset") && (o.CloneSetManager == "" || o.CloneSetCRDs == "") {
-			errs = append(errs, fmt.Errorf("--contenders: %s needs --cloneset-manager and --cloneset-crds", name))
+		if strings.HasPrefix(name, "cloneset") && (o.CloneSetManager == "" || o.CloneSetConfig == "") {
+			errs = append(errs, fmt.Errorf("--contenders: %s needs --cloneset-manager and --cloneset-config", name))
 		}
 	}
 	for name, n := range map[string]int{

@@ -109,14 +109,6 @@ func startRawLoop(s *stage, c *contender) (*process, error) {
 	}, nil)
 }
 
-// startKruise runs the manager that the user built.
-func startKruise(s *stage, c *contender) (*process, error) {
-	return s.run(c, s.options.CloneSetManager, []string{
-		"--enable-leader-election=false", "--enable-webhook=false", "--metrics-addr=127.0.0.1:0", "--health-probe-addr=127.0.0.1:0",
-		"--rest-config-qps=" + qps, "--rest-config-burst=" + qps,
-	}, []string{"POD_NAMESPACE=kube-system"})
-}
-
 // waitReady waits until the process says that it is.
 func (p *process) waitReady(ctx context.Context) error {
 	if p.ready == "" {

@@ -26,12 +26,10 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
 	"github.com/mycompany/pod-operator/internal/install"
 	"github.com/mycompany/pod-operator/internal/localkube"
@@ -109,12 +107,12 @@ func (s *stage) install(ctx context.Context, admin *rest.Config) error {
 		return err
 	}
 	install.CallByURL(objects, fmt.Sprintf("https://127.0.0.1:%d", s.webhookPort))
-	if s.options.CloneSetCRDs != "" {
-		crds, err := readManifests(s.options.CloneSetCRDs)
+	if s.options.CloneSetConfig != "" {
+		kruise, err := kruiseManifests(s.options.CloneSetConfig)
 		if err != nil {
 			return err
 		}
-		objects = append(objects, crds...)
+		objects = append(objects, kruise...)
 	}
 	if err := install.Apply(ctx, admin, objects); err != nil {
 		return err
@@ -129,29 +127,6 @@ func (s *stage) install(ctx context.Context, admin *rest.Config) error {
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: contendersGroup}},
 	}, metav1.CreateOptions{})
 	return err
-}
-
-func readManifests(dir string) ([]*unstructured.Unstructured, error) {
-	paths, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
-	if err != nil {
-		return nil, err
-	}
-	if len(paths) == 0 {
-		return nil, fmt.Errorf("no manifests in %s", dir)
-	}
-	var objects []*unstructured.Unstructured
-	for _, path := range paths {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(raw, &object.Object); err != nil {
-			return nil, fmt.Errorf("read %s: %w", path, err)
-		}
-		objects = append(objects, object)
-	}
-	return objects, nil
 }
 
 // kubeconfig logs a contender in.
