@@ -143,6 +143,10 @@ func TestPodManagersThatNobodyLooksAt(t *testing.T) {
 	expect(t, workFindings([]appsv1.PodManager{pm}, noon)[0], OK, "1 PodManager")
 	pm.Status.Conditions = []metav1.Condition{{Type: appsv1.ConditionStalled, Reason: appsv1.ReasonQuotaExceeded}}
 	expect(t, workFindings([]appsv1.PodManager{pm}, noon)[1], ToDo, "stalled: shop/web (QuotaExceeded)")
+	pm.Status.Conditions[0].Reason = appsv1.ReasonNamespaceTerminating
+	if got := workFindings([]appsv1.PodManager{pm}, noon); len(got) != 1 {
+		t.Errorf("one that goes with its namespace: %+v", got)
+	}
 }
 
 func TestFindingsOnATerminal(t *testing.T) {

@@ -118,7 +118,8 @@ func workFindings(managers []appsv1.PodManager, now time.Time) []Finding {
 			waiting = append(waiting, name)
 		}
 		for _, condition := range pm.Status.Conditions {
-			if condition.Type == appsv1.ConditionStalled {
+			// What goes with its namespace needs nobody's help.
+			if condition.Type == appsv1.ConditionStalled && condition.Reason != appsv1.ReasonNamespaceTerminating {
 				stalled = append(stalled, name+" ("+condition.Reason+")")
 			}
 		}
