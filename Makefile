@@ -106,6 +106,7 @@ binaries: ## Build only our own programs, the ones under cmd/.
 	@mkdir -p $(BIN)
 	@echo "building bin/manager, bin/playground and bin/kubectl-podmanager"
 	@go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
+	@install -m 755 cmd/kubectl-podmanager/path/* $(BIN)/ # kubectl pm, and the completion of both names
 
 .PHONY: control-plane
 control-plane: ## Build Kubernetes and kwok. The first time takes minutes, after that only a changed playground/ does.
