@@ -37,6 +37,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -54,6 +55,9 @@ const (
 	// home stands for the working folder, which differs from reader to reader.
 	home = "~/pod-operator"
 )
+
+// token is the login in a link, good for a day and for nobody else.
+var token = regexp.MustCompile(`#token=[\w.-]+`)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -95,7 +99,7 @@ func rewrite(ctx context.Context, path string) error {
 				return fmt.Errorf("%s: %w\n%s", strings.TrimSpace(command), err, said)
 			}
 			out.WriteString(line)
-			out.WriteString(strings.ReplaceAll(trimmed(said), folder, home))
+			out.WriteString(token.ReplaceAllString(strings.ReplaceAll(trimmed(said), folder, home), "#token=…"))
 		}
 	}
 	return os.WriteFile(path, out.Bytes(), 0o644)

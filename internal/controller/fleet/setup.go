@@ -277,8 +277,13 @@ type ownerFinder struct {
 func (f ownerFinder) handlePods() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	add := func(ctx context.Context, q queue, objs ...client.Object) {
+		var woken []reconcile.Request
 		for _, obj := range objs {
 			for _, req := range f.ofPod(ctx, obj) {
+				if slices.Contains(woken, req) {
+					continue // most pods keep their owner
+				}
+				woken = append(woken, req)
 				if wait := f.pace.wait(req.NamespacedName); wait > 0 {
 					q.AddAfter(req, wait)
 				} else {
