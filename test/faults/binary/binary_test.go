@@ -108,9 +108,9 @@ func newGround(t *testing.T) *ground {
 // launch starts the program.
 func (g *ground) launch(t *testing.T, name string, args ...string) *localkube.Process {
 	t.Helper()
-	args = append([]string{"--kubeconfig=" + g.login, "--health-probe-bind-address=0", "--controllers=podmanager"}, args...)
+	args = append([]string{"--kubeconfig=" + g.login, "--health-probe-bind-address=0", "--controllers=podmanager", "--webhook-bind-address=0"}, args...)
 	p, err := g.Cluster.RunProcess(localkube.ProcessSpec{
-		Name: name, Path: g.program, Args: args, LogPath: filepath.Join(t.TempDir(), name+".log"),
+		Name: name, Path: g.program, Args: args, LogPath: filepath.Join(filepath.Dir(g.program), name+".log"),
 	})
 	if err != nil {
 		t.Fatalf("start %s: %v", name, err)
@@ -344,7 +344,7 @@ func (g *ground) leader(t *testing.T, not string) string {
 				return nil
 			}
 		}
-		return errors.New("nobody leads")
+		return fmt.Errorf("%d leases, the last is held by %q", len(leases.Items), name)
 	})
 	return name
 }
