@@ -158,7 +158,8 @@ func (g *ground) settle(t *testing.T, namespace string) {
 		s := &pm.Status
 		if s.ObservedGeneration != pm.Generation || s.AvailableReplicas != *pm.Spec.Replicas || s.CurrentReplicas != *pm.Spec.Replicas ||
 			s.CurrentRevision != s.UpdateRevision || meta.IsStatusConditionTrue(s.Conditions, appsv1.ConditionReconciling) {
-			return fmt.Errorf("generation %d, status %+v", pm.Generation, s)
+			pods, err := g.watched.Objects(t.Context(), namespace)
+			return errors.Join(fmt.Errorf("generation %d, status %+v, there are %+v", pm.Generation, s, oracle.Normalise(pods, false)), err)
 		}
 		return nil
 	})
