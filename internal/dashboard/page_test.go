@@ -143,9 +143,7 @@ func meter(b *browser.Tab) (busy, nodes float64) {
 }
 
 // The page stays fluent with 5,000 pods because it touches what changed and
-// nothing else. That is counted: mutations of the document per changed pod, and
-// the page's own time for an update as a share of its time for the first
-// drawing, which no slow machine changes.
+// nothing else. That is counted, as mutations of the document per changed pod.
 func TestThePageIsFluentWithFiveThousandPods(t *testing.T) {
 	https, c := town(t)
 	b := browser.Open(t, https.URL, "a-token", performance.Enable())
