@@ -245,6 +245,8 @@ func (s *supervisor) showSample(ctx context.Context, cluster *localkube.Cluster)
 
 // idle says what to try and waits for the end.
 func (s *supervisor) idle(ctx context.Context, cluster *localkube.Cluster) error {
+	// In this order: whoever started us in the background reads until we are ready.
+	s.say("%s", s.hints())
 	s.mu.Lock()
 	s.state.Ready = time.Now()
 	err := s.state.write(s.layout)
@@ -252,7 +254,6 @@ func (s *supervisor) idle(ctx context.Context, cluster *localkube.Cluster) error
 	if err != nil {
 		return err
 	}
-	s.say("%s", s.hints())
 	for {
 		select {
 		case <-ctx.Done():
