@@ -29,13 +29,19 @@ func resetPeak(pid int) error {
 }
 
 // peakMemory is the largest resident memory since the last reset.
-func peakMemory(pid int) (int64, error) {
+func peakMemory(pid int) (int64, error) { return statusField(pid, "VmHWM") }
+
+// privateMemory is the resident memory that is not a file's: without the pages
+// of the executable.
+func privateMemory(pid int) (int64, error) { return statusField(pid, "RssAnon") }
+
+func statusField(pid int, name string) (int64, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err
 	}
 	for line := range bytes.Lines(raw) {
-		rest, ok := bytes.CutPrefix(line, []byte("VmHWM:"))
+		rest, ok := bytes.CutPrefix(line, []byte(name+":"))
 		if !ok {
 			continue
 		}
@@ -46,5 +52,5 @@ func peakMemory(pid int) (int64, error) {
 		kb, err := strconv.ParseInt(string(number), 10, 64)
 		return kb * 1024, err
 	}
-	return 0, fmt.Errorf("/proc/%d/status has no VmHWM in kB", pid)
+	return 0, fmt.Errorf("/proc/%d/status has no %s in kB", pid, name)
 }

@@ -160,7 +160,10 @@ func (w *stopwatch) lap(name string, at time.Time) { w.laps[name] = at.Sub(w.sta
 func (w *stopwatch) stop(at time.Time) { w.done = at.Sub(w.start).Seconds() }
 
 // reading is what the meters show.
-type reading struct{ contender, apiServer localkube.Usage }
+type reading struct {
+	contender, apiServer localkube.Usage
+	memory               *memoryWatch
+}
 
 func (t *trial) readMeters() (r reading, err error) {
 	if r.contender, err = t.process.Usage(); err != nil {
@@ -178,10 +181,12 @@ func (t *trial) measure(ctx context.Context, step string, act func(context.Conte
 	}
 	stopProfile := t.startProfile(ctx, step)
 	watch := &stopwatch{start: time.Now(), laps: map[string]float64{}}
-	if err := act(ctx, watch); err != nil {
-		return err
+	err = act(ctx, watch)
+	if err == nil {
+		err = t.settle(ctx)
 	}
-	if err := t.settle(ctx); err != nil {
+	if err != nil {
+		before.memory.end()
 		return err
 	}
 	stopProfile()
@@ -202,10 +207,13 @@ func (t *trial) startMeters() (reading, error) {
 	if err := resetPeak(t.process.PID()); err != nil {
 		return reading{}, fmt.Errorf("reset the peak memory of %s: %w", t.process.user, err)
 	}
-	return t.readMeters()
+	before, err := t.readMeters()
+	before.memory = watchMemory(t.process.PID())
+	return before, err
 }
 
 func (t *trial) sample(step string, before reading, watch *stopwatch) (figures.Sample, error) {
+	private := before.memory.end()
 	after, err := t.readMeters()
 	if err != nil {
 		return figures.Sample{}, err
@@ -221,6 +229,7 @@ func (t *trial) sample(step string, before reading, watch *stopwatch) (figures.S
 		ControllerCPU: (after.contender.CPU - before.contender.CPU).Seconds(),
 		APIServerCPU:  (after.apiServer.CPU - before.apiServer.CPU).Seconds(),
 		PeakMemory:    peak,
+		PrivateMemory: private,
 	}, nil
 }
 

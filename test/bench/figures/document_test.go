@@ -85,10 +85,10 @@ func TestWhatWasNotMeasuredHasNoVerdict(t *testing.T) {
 
 func TestTheTableOfAStep(t *testing.T) {
 	want := [][]string{
-		{"", "time, to ReplicaSet's", "writes", "of status", "409s", "seconds", "controller CPU s", "API server CPU s", "peak MB"},
-		{"PodManager", "1.00 (0.90–1.10) ×", "1,012 (1,010–1,013)", "12 (10–13)", "0", "15.50 (9.00–22.00)", "0.75 (0.50–1.00)", "4.50 (3.00–6.00)", "71 (70–71)"},
-		{"ReplicaSet", "1.00 ×", "1,258", "258", "0", "15.00 (10.00–20.00)", "1.50 (1.00–2.00)", "6.00 (4.00–8.00)", "0"},
-		{"bare loop, 8 workers", "0.50 ×", "1,000", "0", "0", "5.00", "0.00", "0.00", "0"},
+		{"", "time, to ReplicaSet's", "writes", "of status", "409s", "seconds", "controller CPU s", "API server CPU s", "peak MB", "of it private"},
+		{"PodManager", "1.00 (0.90–1.10) ×", "1,012 (1,010–1,013)", "12 (10–13)", "0", "15.50 (9.00–22.00)", "0.75 (0.50–1.00)", "4.50 (3.00–6.00)", "71 (70–71)", "0"},
+		{"ReplicaSet", "1.00 ×", "1,258", "258", "0", "15.00 (10.00–20.00)", "1.50 (1.00–2.00)", "6.00 (4.00–8.00)", "0", "0"},
+		{"bare loop, 8 workers", "0.50 ×", "1,000", "0", "0", "5.00", "0.00", "0.00", "0", "0"},
 	}
 	if diff := cmp.Diff(want, rows(&full().Steps[0])); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
@@ -98,8 +98,8 @@ func TestTheTableOfAStep(t *testing.T) {
 func TestTheTableOfAQuietStepTellsNoTimes(t *testing.T) {
 	quiet := &Step{Name: "f", Samples: []Sample{{Contender: PodManager, Repetition: 1, Seconds: 60, Lists: 1}}}
 	want := [][]string{
-		{"", "LISTs", "writes", "of status", "409s", "controller CPU s", "API server CPU s", "peak MB"},
-		{"PodManager", "1", "0", "0", "0", "0.00", "0.00", "0"},
+		{"", "LISTs", "writes", "of status", "409s", "controller CPU s", "API server CPU s", "peak MB", "of it private"},
+		{"PodManager", "1", "0", "0", "0", "0.00", "0.00", "0", "0"},
 	}
 	if diff := cmp.Diff(want, rows(quiet)); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)

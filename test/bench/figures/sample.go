@@ -61,6 +61,8 @@ type Sample struct {
 	APIServerCPU  float64 `json:"apiServerCPU"`
 	// PeakMemory of the controller in bytes, resident.
 	PeakMemory int64 `json:"peakMemory"`
+	// PrivateMemory is the peak of what of it is not a file's.
+	PrivateMemory int64 `json:"privateMemory"`
 }
 
 // TotalWrites is the sum of all writes.

@@ -57,6 +57,7 @@ var (
 	ControllerCPU Measure = func(s *Sample) float64 { return s.ControllerCPU }
 	APIServerCPU  Measure = func(s *Sample) float64 { return s.APIServerCPU }
 	PeakMB        Measure = func(s *Sample) float64 { return float64(s.PeakMemory) / 1e6 }
+	PrivateMB     Measure = func(s *Sample) float64 { return float64(s.PrivateMemory) / 1e6 }
 )
 
 // Milestone takes the seconds to a milestone.

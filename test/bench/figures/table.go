@@ -64,6 +64,7 @@ func columns(step *Step) []column {
 		{"controller CPU s", number(ControllerCPU, 2)},
 		{"API server CPU s", number(APIServerCPU, 2)},
 		{"peak MB", number(PeakMB, 0)},
+		{"of it private", number(PrivateMB, 0)},
 	}
 	if step.Name == "f" { // nothing happens, so nothing takes time
 		return append([]column{{"LISTs", number(Lists, 0)}}, slices.Delete(slices.Delete(all, 4, 5), 0, 1)...)
