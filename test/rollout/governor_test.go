@@ -54,6 +54,7 @@ func TestPodsThatTheKubeletRejects(t *testing.T) {
 		t.Run(identity, func(t *testing.T) {
 			t.Parallel()
 			f := &fleet{T: t, ns: suite.Namespace(t)}
+			began := time.Now()
 			f.apply(2, "identity: "+identity+rejected)
 			w := f.watch(func(pods map[string]*corev1.Pod) string {
 				corpses := 0
@@ -79,9 +80,10 @@ func TestPodsThatTheKubeletRejects(t *testing.T) {
 			f.expectWarnings(1)
 			w.hear(f)
 			// In four failures, of which the second waits 1 s and the third 2 s,
-			// not many pods were made.
-			if n := f.requests("create", "pods", ""); n > 12 {
-				t.Errorf("%d pods were created", n)
+			// not many pods were made; from then on two every 4 s.
+			took := time.Since(began)
+			if n := f.requests("create", "pods", ""); n > 12+2*int(took/(4*time.Second)) {
+				t.Errorf("%d pods were created in %s", n, took)
 			}
 			f.patch(`{"template":{"metadata":{"annotations":{"localkube.mycompany.com/reject":null}}}}`)
 			f.expectReady(2)
