@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 )
 
 // resetPeak makes the kernel forget a process's peak of resident memory.
@@ -53,4 +54,30 @@ func statusField(pid int, name string) (int64, error) {
 		return kb * 1024, err
 	}
 	return 0, fmt.Errorf("/proc/%d/status has no %s in kB", pid, name)
+}
+
+// machineCPU is what all programs have used of the machine so far.
+func machineCPU() (time.Duration, error) {
+	raw, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, err
+	}
+	line, _, _ := bytes.Cut(raw, []byte("\n"))
+	fields := bytes.Fields(line)
+	if len(fields) < 9 || string(fields[0]) != "cpu" {
+		return 0, fmt.Errorf("/proc/stat: not understood: %q", line)
+	}
+	var ticks int64
+	for i, field := range fields[1:9] {
+		if i == 3 || i == 4 { // idle, and waiting for a disk
+			continue
+		}
+		n, err := strconv.ParseInt(string(field), 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("/proc/stat: %w", err)
+		}
+		ticks += n
+	}
+	const tick = 10 * time.Millisecond // on every Linux that Go runs on
+	return time.Duration(ticks) * tick, nil
 }

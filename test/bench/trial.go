@@ -20,6 +20,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
+	"runtime"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -162,15 +164,45 @@ func (w *stopwatch) stop(at time.Time) { w.done = at.Sub(w.start).Seconds() }
 // reading is what the meters show.
 type reading struct {
 	contender, apiServer localkube.Usage
-	memory               *memoryWatch
+	// machine is what all programs have used, ours what the cluster, the
+	// contender and this process have.
+	machine, ours time.Duration
+	at            time.Time
+	memory        *memoryWatch
 }
 
 func (t *trial) readMeters() (r reading, err error) {
 	if r.contender, err = t.process.Usage(); err != nil {
 		return r, err
 	}
-	r.apiServer, err = t.Usage(localkube.APIServer)
+	r.ours = r.contender.CPU
+	for _, component := range t.Components() {
+		usage, err := t.Usage(component)
+		if err != nil {
+			return r, err
+		}
+		r.ours += usage.CPU
+		if component == localkube.APIServer {
+			r.apiServer = usage
+		}
+	}
+	self, err := localkube.ProcessUsage(os.Getpid())
+	if err != nil {
+		return r, err
+	}
+	r.ours += self.CPU
+	r.at = time.Now()
+	r.machine, err = machineCPU()
 	return r, err
+}
+
+// others is the share of the machine that programs beside ours took.
+func (r reading) others(before reading) float64 {
+	capacity := r.at.Sub(before.at) * time.Duration(runtime.NumCPU())
+	if capacity <= 0 {
+		return 0
+	}
+	return max(0, (r.machine-before.machine-(r.ours-before.ours)).Seconds()/capacity.Seconds())
 }
 
 // measure takes a sample of what act does, until the contender is silent.
@@ -194,8 +226,8 @@ func (t *trial) measure(ctx context.Context, step string, act func(context.Conte
 	if err != nil {
 		return err
 	}
-	t.say("  %-4s %-22s %8.2f s %7s writes  %5.2f s CPU  API server %5.2f s  %4d MB", step, t.contender.name, sample.Seconds,
-		figures.Thousands(sample.TotalWrites()), sample.ControllerCPU, sample.APIServerCPU, sample.PeakMemory/1e6)
+	t.say("  %-4s %-22s %8.2f s %7s writes  %5.2f s CPU  API server %5.2f s  %4d MB  others %2.0f %%", step, t.contender.name, sample.Seconds,
+		figures.Thousands(sample.TotalWrites()), sample.ControllerCPU, sample.APIServerCPU, sample.PeakMemory/1e6, 100*sample.Others)
 	return t.add(sample)
 }
 
@@ -230,6 +262,7 @@ func (t *trial) sample(step string, before reading, watch *stopwatch) (figures.S
 		APIServerCPU:  (after.apiServer.CPU - before.apiServer.CPU).Seconds(),
 		PeakMemory:    peak,
 		PrivateMemory: private,
+		Others:        after.others(before),
 	}, nil
 }
 

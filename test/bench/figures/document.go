@@ -91,6 +91,9 @@ func (r *Results) markdown(links []string) string {
 		}
 		fmt.Fprintf(&b, "\n### %s) %s\n\n%s. Measured on %s, %s.\n\n%s", step.Name, step.Title, capital(step.Goal),
 			step.Time.UTC().Format("2006-01-02"), repetitions(step), markdown(rows(step)))
+		if share := step.others(); share.Median >= noise {
+			fmt.Fprintf(&b, "\nThe machine was not idle: other programs took %s %% of it, so the times are rough.\n", share.digits(0))
+		}
 		if text := step.writes(); text != "" {
 			b.WriteString("\nWhat was written and read, in the first repetition:\n\n" + text)
 		}
@@ -120,6 +123,18 @@ func repetitions(step *Step) string {
 		return "once"
 	}
 	return fmt.Sprintf("%d repetitions", most)
+}
+
+// noise is from which share of the machine on others are mentioned, in percent.
+const noise = 5
+
+// others is what other programs took of the machine, in percent.
+func (s *Step) others() Summary {
+	var shares []float64
+	for i := range s.Samples {
+		shares = append(shares, 100*s.Samples[i].Others)
+	}
+	return Summarize(shares)
 }
 
 // writes lists what every contender wrote.

@@ -140,6 +140,19 @@ func TestTheDocumentKeepsWhatOthersWrote(t *testing.T) {
 	}
 }
 
+func TestTheDocumentSaysWhenTheMachineWasNotIdle(t *testing.T) {
+	r := full()
+	if text := r.markdown(nil); strings.Contains(text, "not idle") {
+		t.Error("an idle machine is called busy")
+	}
+	for i := range r.Steps[0].Samples {
+		r.Steps[0].Samples[i].Others = 0.2
+	}
+	if text := r.markdown(nil); !strings.Contains(text, "The machine was not idle: other programs took 20 % of it, so the times are rough.") {
+		t.Errorf("a busy machine is not mentioned:\n%s", text)
+	}
+}
+
 func TestADocumentWithoutMarkersIsLeftAlone(t *testing.T) {
 	for name, text := range map[string]string{"none": "# Title\n", "one": beginMark + "\n", "in the wrong order": endMark + beginMark} {
 		if _, err := replaceBetweenMarks(text, "new"); err == nil {

@@ -63,6 +63,9 @@ type Sample struct {
 	PeakMemory int64 `json:"peakMemory"`
 	// PrivateMemory is the peak of what of it is not a file's.
 	PrivateMemory int64 `json:"privateMemory"`
+	// Others is the share of the machine that programs beside the cluster, the
+	// contender and the benchmark took meanwhile.
+	Others float64 `json:"others"`
 }
 
 // TotalWrites is the sum of all writes.
