@@ -62,6 +62,8 @@ var varying = []struct {
 	{regexp.MustCompile(`(resourceVersion(?: is)?) \d+`), "$1 N"},
 	{regexp.MustCompile(`\d+\.\d s\b`), "N s"},
 	{regexp.MustCompile(`\d+ objects in \d+ KiB`), "N objects in N KiB"},
+	// A watch that a busy server turns away is asked for again.
+	{regexp.MustCompile(`\d+ (requests until the caches are filled)`), "N $1"},
 }
 
 func normal(text string) string {
