@@ -112,6 +112,7 @@ type wiring struct {
 	mgr     ctrl.Manager
 	options Options
 	ledger  *observe.Ledger
+	pods    *observe.PodIndex
 	counts  *fleet.Metrics
 	// records is nil where nothing is recorded.
 	records *records
@@ -135,6 +136,9 @@ func addControllers(ctx context.Context, w *wiring) error {
 	if err != nil {
 		return fmt.Errorf("index the cache: %w", err)
 	}
+	if w.pods, err = observe.NewPodIndex(ctx, mgr.GetCache(), appsv1.LabelName, batchv1alpha1.LabelName); err != nil {
+		return err
+	}
 	doorman, err := newDoorman(mgr)
 	if err != nil {
 		return err
@@ -157,6 +161,7 @@ func addFleet(k fleet.Kind, gvk schema.GroupVersionKind, nameLabel string) func(
 		reconciler := fleet.New(k, fleet.Parts{
 			Client:   gate.Client(w.mgr.GetClient()),
 			Live:     w.mgr.GetAPIReader(),
+			Pods:     w.pods,
 			Ledger:   w.ledger,
 			Recorder: w.mgr.GetEventRecorder(k.Name()),
 			Metrics:  w.counts,

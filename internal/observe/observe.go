@@ -80,12 +80,20 @@ type Seen struct {
 type Observer struct {
 	cache, live client.Reader
 	ledger      *Ledger
+	// index is nil where pods are listed through the cache.
+	index *PodIndex
 }
 
 // New makes an Observer. live reads past the cache; it is asked only when the
 // cache would be no proof.
 func New(cache, live client.Reader, ledger *Ledger) *Observer {
 	return &Observer{cache: cache, live: live, ledger: ledger}
+}
+
+// WithIndex makes the Observer find pods in an index; nil changes nothing.
+func (o *Observer) WithIndex(index *PodIndex) *Observer {
+	o.index = index
+	return o
 }
 
 // Observe sees a fleet.
@@ -149,6 +157,9 @@ func (o *Observer) checkFresh(ctx context.Context, f Fleet, pods []*corev1.Pod, 
 }
 
 func (o *Observer) listPods(ctx context.Context, namespace, key string) ([]*corev1.Pod, error) {
+	if o.index != nil {
+		return o.index.find(namespace, key)
+	}
 	var list corev1.PodList
 	// The pods are read and never changed, so the cache's own will do.
 	err := o.cache.List(ctx, &list, client.InNamespace(namespace),

@@ -61,25 +61,8 @@ type index struct {
 // indexes are all the ways in which Observe looks things up. orphanLabels are
 // the labels by which kinds recognise their orphans.
 func indexes(orphanLabels []string) []index {
-	controller := func(obj client.Object) []string {
-		if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
-			return []string{string(ref.UID)}
-		}
-		return nil
-	}
 	return []index{
-		{&corev1.Pod{}, IndexPods, func(obj client.Object) []string {
-			keys := controller(obj)
-			if keys != nil {
-				return keys
-			}
-			for _, label := range orphanLabels {
-				if value, ok := obj.GetLabels()[label]; ok {
-					keys = append(keys, OrphanKey(label, value))
-				}
-			}
-			return keys
-		}},
+		{&corev1.Pod{}, IndexPods, podKeys(orphanLabels)},
 		{&corev1.Pod{}, IndexPodsByNode, func(obj client.Object) []string {
 			if pod, ok := obj.(*corev1.Pod); ok && pod.Spec.NodeName != "" {
 				return []string{pod.Spec.NodeName}
@@ -89,8 +72,32 @@ func indexes(orphanLabels []string) []index {
 		{&corev1.PersistentVolumeClaim{}, IndexClaims, func(obj client.Object) []string {
 			return []string{obj.GetLabels()[appsv1.LabelName]}
 		}},
-		{&kappsv1.ControllerRevision{}, IndexRevisions, controller},
+		{&kappsv1.ControllerRevision{}, IndexRevisions, controllerKey},
 	}
+}
+
+// podKeys finds a pod by its controller, or by the fleet that it may be an
+// orphan of.
+func podKeys(orphanLabels []string) func(client.Object) []string {
+	return func(obj client.Object) []string {
+		keys := controllerKey(obj)
+		if keys != nil {
+			return keys
+		}
+		for _, label := range orphanLabels {
+			if value, ok := obj.GetLabels()[label]; ok {
+				keys = append(keys, OrphanKey(label, value))
+			}
+		}
+		return keys
+	}
+}
+
+func controllerKey(obj client.Object) []string {
+	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
+		return []string{string(ref.UID)}
+	}
+	return nil
 }
 
 // AddIndexes registers the indexes that Observe reads.

@@ -90,7 +90,9 @@ type Parts struct {
 	// Client reads from the cache and writes to the API server.
 	Client client.Client
 	// Live reads past the cache.
-	Live     client.Reader
+	Live client.Reader
+	// Pods finds pods faster than Client does; nil where it cannot.
+	Pods     *observe.PodIndex
 	Ledger   *observe.Ledger
 	Recorder recorder.EventRecorder
 	Metrics  *Metrics
@@ -108,7 +110,7 @@ func New(kind Kind, p Parts) *Reconciler {
 	r := &Reconciler{
 		kind:     kind,
 		cache:    p.Client,
-		observer: observe.New(p.Client, p.Live, p.Ledger),
+		observer: observe.New(p.Client, p.Live, p.Ledger).WithIndex(p.Pods),
 		applier:  apply.New(p.Client, p.Live, p.Ledger, p.Clock).StartWith(p.FirstBatch),
 		recorder: p.Recorder,
 		metrics:  p.Metrics,
