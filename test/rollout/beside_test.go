@@ -100,7 +100,7 @@ func (f *fleet) setImages(image string) {
 // deleted by hand.
 func TestBesideTheBuiltInKinds(t *testing.T) {
 	t.Parallel()
-	f := &fleet{T: t, ns: suite.Namespace(t)}
+	f := emptyFleet(t)
 	f.applyYAML(three)
 	before := map[string]map[types.UID]bool{}
 	for _, app := range []string{"d", "s", "p"} {

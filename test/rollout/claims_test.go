@@ -111,7 +111,7 @@ template: {spec: {containers: [{name: app, volumeMounts: [{name: data, mountPath
 // and, because claims are kept by default, after a scale-down and up.
 func TestVolumeClaimsAreFoundAgain(t *testing.T) {
 	t.Parallel()
-	f := &fleet{T: t, ns: suite.Namespace(t)}
+	f := emptyFleet(t)
 	f.volumes(3)
 	f.withClaims(2, "")
 	claims := f.expectClaims("data-web-0", "data-web-1")
@@ -147,7 +147,7 @@ func TestVolumeClaimsAreFoundAgain(t *testing.T) {
 // persistentVolumeClaimRetentionPolicy: Delete, when scaled and when deleted.
 func TestVolumeClaimsGoWhereThePolicySaysSo(t *testing.T) {
 	t.Parallel()
-	f := &fleet{T: t, ns: suite.Namespace(t)}
+	f := emptyFleet(t)
 	f.volumes(3)
 	f.withClaims(2, "whenScaled: Delete, whenDeleted: Delete")
 	claims := f.expectClaims("data-web-0", "data-web-1")

@@ -44,13 +44,25 @@ import (
 type fleet struct {
 	*testing.T
 	ns string
+	// since is where the audit log ended before the fleet was made.
+	since localkube.AuditMark
+}
+
+// emptyFleet is a namespace in which nothing was applied yet.
+func emptyFleet(t *testing.T) *fleet {
+	t.Helper()
+	mark, err := suite.Cluster.AuditMark()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &fleet{T: t, ns: suite.Namespace(t), since: mark}
 }
 
 // newFleet applies a PodManager with a spec in YAML and waits until its pods
 // are available.
 func newFleet(t *testing.T, replicas int, spec string) *fleet {
 	t.Helper()
-	f := &fleet{T: t, ns: suite.Namespace(t)}
+	f := emptyFleet(t)
 	f.apply(replicas, spec)
 	f.expectReady(replicas)
 	return f
@@ -324,7 +336,7 @@ func (f *fleet) expectWarnings(want int) {
 func (f *fleet) requests(verb, resource, subresource string) int {
 	f.Helper()
 	n := 0
-	for _, e := range f.audit(0) {
+	for _, e := range f.audit(f.since) {
 		if e.Verb == verb && e.ObjectRef.Resource == resource && e.ObjectRef.Subresource == subresource {
 			n++
 		}

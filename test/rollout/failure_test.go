@@ -74,7 +74,7 @@ func TestProgressDeadline(t *testing.T) {
 // The first pods of a fleet have a deadline, too.
 func TestABrokenFirstRevisionIsToldAndPutRight(t *testing.T) {
 	t.Parallel()
-	f := &fleet{T: t, ns: suite.Namespace(t)}
+	f := emptyFleet(t)
 	f.apply(2, "image: broken.invalid/app:1\nupdate: {progressDeadlineSeconds: 2, onFailure: Rollback}")
 	if message := f.expectCondition(appsv1.ConditionStalled, appsv1.ReasonProgressDeadlineExceeded); !strings.Contains(message, "ImagePullBackOff") {
 		t.Errorf("Stalled does not name the cause: %s", message)

@@ -54,7 +54,7 @@ func TestPodsThatTheKubeletRejects(t *testing.T) {
 	for _, identity := range []string{"Ordinal", "Random"} {
 		t.Run(identity, func(t *testing.T) {
 			t.Parallel()
-			f := &fleet{T: t, ns: suite.Namespace(t)}
+			f := emptyFleet(t)
 			began := time.Now()
 			f.apply(2, "identity: "+identity+rejected)
 			w := f.watch(func(pods map[string]*corev1.Pod) string {
@@ -82,8 +82,8 @@ func TestPodsThatTheKubeletRejects(t *testing.T) {
 			w.hear(f)
 			// In four failures, of which the second waits 1 s and the third 2 s,
 			// not many pods were made; from then on two every 4 s.
-			took := time.Since(began)
-			if n := f.requests("create", "pods", ""); n > 12+2*int(took/(4*time.Second)) {
+			n := f.requests("create", "pods", "")
+			if took := time.Since(began); n > 12+2*int(took/(4*time.Second)) {
 				t.Errorf("%d pods were created in %s", n, took)
 			}
 			f.patch(`{"template":{"metadata":{"annotations":{"localkube.mycompany.com/reject":null}}}}`)
@@ -176,7 +176,7 @@ func (f *fleet) refuser(words string) (stop func()) {
 // come.
 func TestAnAdmissionWebhookRefusesPods(t *testing.T) {
 	t.Parallel()
-	f := &fleet{T: t, ns: suite.Namespace(t)}
+	f := emptyFleet(t)
 	stop := f.refuser("not on a Sunday")
 	f.apply(2, plain)
 	if message := f.expectCondition(appsv1.ConditionStalled, appsv1.ReasonPodsRefused); !strings.Contains(message, "not on a Sunday") {

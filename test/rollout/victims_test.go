@@ -109,7 +109,7 @@ func TestScaleDownVictims(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := &fleet{T: t, ns: suite.Namespace(t)}
+			f := emptyFleet(t)
 			settledPods(f, test.nodes...)
 			if test.given != nil {
 				test.given(f)
@@ -124,7 +124,7 @@ func TestScaleDownVictims(t *testing.T) {
 // scale-down comes, or it would be replaced at once.
 func TestTheDeleteLabelComesFirst(t *testing.T) {
 	t.Parallel()
-	f := &fleet{T: t, ns: suite.Namespace(t)}
+	f := emptyFleet(t)
 	settledPods(f, "node-1", "node-2", "node-3")
 	f.kubectl("annotate", "pod", "settled-0", "controller.kubernetes.io/pod-deletion-cost=-10")
 	f.kubectl("label", "pod", "settled-2", appsv1.LabelHoldDelete+"=test", appsv1.LabelDelete+"=true")
