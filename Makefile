@@ -93,7 +93,7 @@ chromium:
 
 .PHONY: bench
 bench: build ## Measure PodManager beside other controllers, and update docs/performance.md. BENCH='--steps a,b --repeat 3' chooses.
-	@go build -trimpath -o $(BIN)/bench ./test/bench/cmd
+	@go build -o $(BIN)/bench ./test/bench/cmd
 	@$(BIN)/bench $(BENCH)
 
 ##@ Build
