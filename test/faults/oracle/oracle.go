@@ -31,6 +31,7 @@ limitations under the License.
 package oracle
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -38,6 +39,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -76,6 +78,10 @@ func (v Violation) String() string {
 
 // Rules choose what of a history is judged.
 type Rules struct {
+	// Kind is the kind of owner whose controller is judged; empty means
+	// PodManager. ReplicaSets can be judged too: they have no slots and no
+	// surge.
+	Kind string
 	// FinalizerStripped: a user took the finalizer off, so the owner cannot
 	// wait for its pods.
 	FinalizerStripped bool
@@ -83,6 +89,7 @@ type Rules struct {
 
 // Check judges a history, which must be in the order of its versions.
 func Check(history []Revision, rules Rules) []Violation {
+	rules.Kind = cmp.Or(rules.Kind, desired.PodManagerGVK.Kind)
 	c := &checker{rules: rules, pods: map[types.UID]*corev1.Pod{}, owners: map[types.UID][]ownerVersion{}}
 	for i := range history {
 		c.see(&history[i])
@@ -111,6 +118,10 @@ func (c *checker) see(r *Revision) {
 	switch obj := r.Object.(type) {
 	case *appsv1.PodManager:
 		c.seeOwner(r, obj)
+	case *kappsv1.ReplicaSet:
+		if !r.Gone {
+			c.owners[obj.UID] = append(c.owners[obj.UID], ownerVersion{version: r.Version, bound: int(ptr.Deref(obj.Spec.Replicas, 1))})
+		}
 	case *corev1.Pod:
 		c.seePod(r, obj)
 	}
@@ -164,7 +175,7 @@ func (c *checker) checkOwnership(r *Revision, before, after *corev1.Pod) {
 	}
 	ref := metav1.GetControllerOf(before)
 	switch {
-	case ref != nil && ref.Kind != desired.PodManagerGVK.Kind:
+	case ref != nil && ref.Kind != c.rules.Kind:
 		c.report(r, "S3", "the operator wrote pod %s, which %s %s controls", after.Name, ref.Kind, ref.Name)
 	case ref == nil && before.Labels[appsv1.LabelName] == "":
 		c.report(r, "S3", "the operator wrote pod %s, which is nobody's and matches nothing", after.Name)
@@ -209,7 +220,9 @@ func (c *checker) checkBound(r *Revision, created *corev1.Pod) {
 }
 
 // adopted pods were not made from a revision of ours.
-func adopted(pod *corev1.Pod) bool { return pod.Labels[appsv1.LabelRevision] == "" }
+func adopted(pod *corev1.Pod) bool {
+	return metav1.GetControllerOf(pod).Kind == desired.PodManagerGVK.Kind && pod.Labels[appsv1.LabelRevision] == ""
+}
 
 // checkSlot is S2.
 func (c *checker) checkSlot(r *Revision, pod *corev1.Pod) {

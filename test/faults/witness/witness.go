@@ -22,6 +22,7 @@ package witness
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -33,6 +34,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
@@ -51,7 +53,7 @@ type Witness struct {
 }
 
 func lists() []client.ObjectList {
-	return []client.ObjectList{&corev1.PodList{}, &appsv1.PodManagerList{}, &kappsv1.ControllerRevisionList{}}
+	return []client.ObjectList{&corev1.PodList{}, &appsv1.PodManagerList{}, &kappsv1.ControllerRevisionList{}, &kappsv1.ReplicaSetList{}}
 }
 
 // New begins to watch, until the context ends.
@@ -96,12 +98,41 @@ func (w *Witness) catchUp(ctx context.Context, list client.ObjectList, version s
 	if err != nil {
 		return version
 	}
+	present := map[types.UID]bool{}
 	for _, item := range items {
 		if obj, ok := item.(client.Object); ok {
 			w.see(obj, false)
+			present[obj.GetUID()] = true
 		}
 	}
+	w.bury(elementOf(fresh), present, fresh.GetResourceVersion())
 	return fresh.GetResourceVersion()
+}
+
+// elementOf is the type of a list's items.
+func elementOf(list client.ObjectList) reflect.Type {
+	return reflect.PointerTo(reflect.ValueOf(list).Elem().FieldByName("Items").Type().Elem())
+}
+
+// bury notes the end of what went while nobody looked.
+func (w *Witness) bury(kind reflect.Type, present map[types.UID]bool, version string) {
+	w.mu.Lock()
+	last := map[types.UID]oracle.Revision{}
+	for _, history := range w.history {
+		for i := range history {
+			if r := &history[i]; reflect.TypeOf(r.Object) == kind {
+				last[r.Object.GetUID()] = *r
+			}
+		}
+	}
+	w.mu.Unlock()
+	for uid, r := range last {
+		if !r.Gone && !present[uid] {
+			obj := r.Object.DeepCopyObject().(client.Object)
+			obj.SetResourceVersion(version)
+			w.see(obj, true)
+		}
+	}
 }
 
 // see notes a version, once.
@@ -159,7 +190,8 @@ func (w *Witness) Objects(ctx context.Context, namespace string) ([]client.Objec
 	var pods corev1.PodList
 	var owners appsv1.PodManagerList
 	var revisions kappsv1.ControllerRevisionList
-	for _, list := range []client.ObjectList{&pods, &owners, &revisions} {
+	var sets kappsv1.ReplicaSetList
+	for _, list := range []client.ObjectList{&pods, &owners, &revisions, &sets} {
 		if err := w.client.List(ctx, list, client.InNamespace(namespace)); err != nil {
 			return nil, err
 		}
@@ -173,6 +205,9 @@ func (w *Witness) Objects(ctx context.Context, namespace string) ([]client.Objec
 	}
 	for i := range revisions.Items {
 		all = append(all, &revisions.Items[i])
+	}
+	for i := range sets.Items {
+		all = append(all, &sets.Items[i])
 	}
 	return all, nil
 }
