@@ -25,6 +25,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,7 +70,7 @@ func build(ctx context.Context, o options) error {
 			return fmt.Errorf("the platform %q is none: give linux/ARCH, several with commas", platform)
 		}
 		fmt.Fprintf(os.Stderr, "building for %s/%s\n", goos, goarch)
-		binary := filepath.Join(out, "manager-"+goarch)
+		binary := filepath.Join(out, path.Base(o.program)+"-"+goarch)
 		if err := compile(ctx, o, goos, goarch, binary); err != nil {
 			return err
 		}
@@ -90,7 +91,7 @@ func build(ctx context.Context, o options) error {
 // write writes the index as a layout and as an archive of it.
 func write(o options, index v1.ImageIndex, out string) error {
 	folder := filepath.Join(out, "oci")
-	path, err := layout.Write(folder, empty.Index)
+	written, err := layout.Write(folder, empty.Index)
 	if err != nil {
 		return fmt.Errorf("write the layout: %w", err)
 	}
@@ -99,7 +100,7 @@ func write(o options, index v1.ImageIndex, out string) error {
 	if !ok {
 		tag = "latest"
 	}
-	err = path.AppendIndex(index, layout.WithAnnotations(map[string]string{
+	err = written.AppendIndex(index, layout.WithAnnotations(map[string]string{
 		"org.opencontainers.image.ref.name": tag, "io.containerd.image.name": o.name,
 	}))
 	if err != nil {
@@ -167,7 +168,8 @@ func assemble(o options, base v1.Layer, binary, goos, goarch string) (v1.Image, 
 	if err != nil {
 		return nil, err
 	}
-	program, err := layer([]file{{name: "manager", mode: 0o755, data: data}}, o.stamp.date)
+	name := path.Base(o.program)
+	program, err := layer([]file{{name: name, mode: 0o755, data: data}}, o.stamp.date)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +185,7 @@ func assemble(o options, base v1.Layer, binary, goos, goarch string) (v1.Image, 
 	config.OS, config.Architecture = goos, goarch
 	config.Created = v1.Time{Time: o.stamp.date}
 	config.Config = v1.Config{
-		Entrypoint: []string{"/manager"}, User: nonroot + ":" + nonroot, WorkingDir: "/",
+		Entrypoint: []string{"/" + name}, User: nonroot + ":" + nonroot, WorkingDir: "/",
 		Env: []string{"PATH=/", "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"},
 		Labels: map[string]string{
 			"org.opencontainers.image.title":    "pod-operator",

@@ -45,6 +45,7 @@ type stamp struct {
 
 type options struct {
 	root, out, name string
+	program         string // the package whose binary goes into the image
 	platforms       []string
 	stamp           stamp
 }
@@ -65,6 +66,7 @@ func run(ctx context.Context, args []string) error {
 	fs.StringVar(&o.root, "root", "..", "The project's folder.")
 	fs.StringVar(&o.out, "out", "dist/image", "Where to write, in the project's folder.")
 	fs.StringVar(&o.name, "name", "controller:latest", "The image's name.")
+	fs.StringVar(&o.program, "package", "./cmd/manager", "What to build, in the project's folder. The end to end tests have images of their own.")
 	fs.StringVar(&platforms, "platforms", "linux/amd64,linux/arm64", "What to build for.")
 	fs.StringVar(&version, "version", "", "The version to stamp. Empty asks git.")
 	fs.StringVar(&commit, "commit", "", "The commit to stamp. Empty asks git.")
@@ -115,7 +117,7 @@ func compile(ctx context.Context, o options, goos, goarch, to string) error {
 	const pkg = "github.com/mycompany/pod-operator/internal/version"
 	flags := fmt.Sprintf("-s -w -X %s.Version=%s -X %s.Commit=%s -X %s.Date=%s",
 		pkg, o.stamp.version, pkg, o.stamp.commit, pkg, o.stamp.date.Format(time.RFC3339))
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+flags, "-o", to, "./cmd/manager")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+flags, "-o", to, o.program)
 	cmd.Dir = o.root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch, "GOFLAGS=")
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
