@@ -18,6 +18,7 @@ package webhooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -206,6 +207,49 @@ func TestTheFinalizerIsThereFromTheStart(t *testing.T) {
 			e.ObjectRef.Resource == "podmanagers" && e.ObjectRef.Subresource == "" {
 			t.Errorf("the operator wrote the object: %s %s", e.Verb, e.RequestURI)
 		}
+	}
+}
+
+// TestOneTemplateIsTriedOnce: objects that are made at once from one template do
+// not cost the API server a trial each.
+func TestOneTemplateIsTriedOnce(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	mark, err := suite.Cluster.AuditMark()
+	if err != nil {
+		t.Fatal(err)
+	}
+	create(t, testkit.MakePodManager(ns, "web").Replicas(0).Obj())
+	const more = 10
+	var made sync.WaitGroup
+	for i := range more {
+		made.Go(func() {
+			pm := testkit.MakePodManager(ns, fmt.Sprintf("web-%d", i)).Replicas(0).Obj()
+			if err := suite.Client.Create(t.Context(), pm); err != nil {
+				t.Errorf("create PodManager %s: %v", pm.Name, err)
+			}
+		})
+	}
+	made.Wait()
+	trials := 0
+	testkit.Eventually(t, "the trial is in the audit log", func() error {
+		events, err := suite.Cluster.AuditEvents(mark)
+		if err != nil {
+			return err
+		}
+		trials = 0
+		for _, e := range events {
+			if e.ObjectRef.Namespace == ns && e.ObjectRef.Resource == "pods" && strings.Contains(e.RequestURI, "dryRun=All") {
+				trials++
+			}
+		}
+		if trials == 0 {
+			return errors.New("it is not")
+		}
+		return nil
+	})
+	if trials > more {
+		t.Errorf("%d objects with one template were tried %d times", more+1, trials)
 	}
 }
 

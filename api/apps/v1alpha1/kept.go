@@ -47,10 +47,10 @@ const (
 	// reader can make sense of. A longer one is compressed: all annotations
 	// of an object together have to stay below 256 KiB.
 	plainLimit = 4 << 10
-	// annotationsLimit is what all annotations of an object may have
+	// AnnotationsLimit is what all annotations of an object may have
 	// together. The API server holds a converted object to it, and one that
 	// breaks it spoils every list that it is in.
-	annotationsLimit = 256 << 10
+	AnnotationsLimit = 256 << 10
 	// unpackedLimit bounds what a compressed annotation may unpack to. No
 	// object that etcd takes is larger.
 	unpackedLimit = 4 << 20
@@ -94,7 +94,7 @@ func (k kept) putOn(object map[string]any) (fits bool) {
 		metadata["annotations"] = annotations
 	}
 	annotations[AnnotationKept] = encode(content)
-	if size(annotations) <= annotationsLimit {
+	if size(annotations) <= AnnotationsLimit {
 		return true
 	}
 	drop(metadata, "annotations", AnnotationKept)

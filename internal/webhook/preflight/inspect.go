@@ -86,6 +86,7 @@ type Inspector struct {
 	// what is not cached.
 	cache, live client.Reader
 	trial       client.Writer
+	verdicts    verdicts
 	observer    *observe.Observer
 	security    policy.Evaluator
 	clock       clock.PassiveClock

@@ -44,9 +44,18 @@ func (f *Findings) dropSecurity() {
 	f.Warnings = slices.DeleteFunc(f.Warnings, func(w string) bool { return strings.Contains(w, violatesSecurity) })
 }
 
-// tryPod creates the pod, and its claims, as a dry run.
+// tryPod creates the pod, and its claims, as a dry run, unless one just like it
+// was tried a moment ago.
 func (i *Inspector) tryPod(ctx context.Context, c Change, f observe.Fleet, pod *corev1.Pod) Findings {
-	found := i.try(ctx, pod.DeepCopy(), "pod", c.Path)
+	key, comparable := verdictOf(c, f, pod)
+	if comparable && i.verdicts.known(key, i.clock.Now()) {
+		return Findings{}
+	}
+	asked := i.clock.Now()
+	found, taken := i.try(ctx, pod.DeepCopy(), "pod", c.Path)
+	if comparable && taken && len(found.Warnings) == 0 {
+		i.verdicts.remember(key, asked)
+	}
 	made, before := claims(f), map[string]*corev1.PersistentVolumeClaim{}
 	if c.Old != nil {
 		before = claims(c.Kind.Fleet(c.Old))
@@ -56,38 +65,43 @@ func (i *Inspector) tryPod(ctx context.Context, c Change, f observe.Fleet, pod *
 			continue
 		}
 		path := func(field string) string { return c.ClaimPath(template, field) }
-		found = join(found, i.try(ctx, made[template], "volume claim", path))
+		more, _ := i.try(ctx, made[template], "volume claim", path)
+		found = join(found, more)
 	}
 	return found
 }
 
-// try creates an object as a dry run and makes sense of the answer.
-func (i *Inspector) try(ctx context.Context, obj client.Object, what string, path func(string) string) Findings {
+// try creates an object as a dry run and tells whether it was taken.
+func (i *Inspector) try(ctx context.Context, obj client.Object, what string, path func(string) string) (found Findings, taken bool) {
 	heard := &warnings{}
 	err := i.trial.Create(context.WithValue(ctx, warningsKey{}, heard), obj, client.DryRunAll)
-	found := Findings{Warnings: heard.list()}
+	found = Findings{Warnings: heard.list()}
 	if err == nil {
-		return found
+		return found, true
 	}
+	return join(found, refusal(err, what, path)), false
+}
+
+// refusal makes sense of the answer to an object that was not taken.
+func refusal(err error, what string, path func(string) string) Findings {
 	var status apierrors.APIStatus
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return join(found, warn("the %s was not tried: the API server did not answer within %s", what, Budget))
+		return warn("the %s was not tried: the API server did not answer within %s", what, Budget)
 	case !errors.As(err, &status):
-		return join(found, warn("the %s was not tried: %v", what, err))
+		return warn("the %s was not tried: %v", what, err)
 	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
 		problems := problemsOf(status.Status(), path)
 		if len(problems) == 0 {
-			return join(found, warn("the API server would refuse the %s now: %s", what, reason(status.Status())))
+			return warn("the API server would refuse the %s now: %s", what, reason(status.Status()))
 		}
-		found.Problems = problems
-		return found
+		return Findings{Problems: problems}
 	case apierrors.IsForbidden(err) && awaitsDefaultAccount(status.Status()):
-		return found
+		return Findings{}
 	case apierrors.IsForbidden(err):
-		return join(found, warn("the API server would refuse the %s now: %s", what, reason(status.Status())))
+		return warn("the API server would refuse the %s now: %s", what, reason(status.Status()))
 	}
-	return join(found, warn("the %s was not tried: %s", what, status.Status().Message))
+	return warn("the %s was not tried: %s", what, status.Status().Message)
 }
 
 // awaitsDefaultAccount: the namespace is so new that its ServiceAccount is
