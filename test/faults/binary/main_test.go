@@ -201,7 +201,7 @@ func (g *ground) edit(t *testing.T, namespace, what string, do func(*appsv1.PodM
 func (g *ground) settle(t *testing.T, namespace string) time.Duration {
 	t.Helper()
 	start := time.Now()
-	testkit.Eventually(t, "the fleet is ready", func() error {
+	patiently(t, "the fleet is ready", func() error {
 		pm := &appsv1.PodManager{}
 		if err := g.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "web"}, pm); err != nil {
 			return err
@@ -215,6 +215,23 @@ func (g *ground) settle(t *testing.T, namespace string) time.Duration {
 		return nil
 	})
 	return time.Since(start)
+}
+
+// patience is longer than what a client waits that could not watch for a while:
+// client-go tries again after up to a minute, here and in the scheduler and in
+// kwok, and starts over only when nothing went wrong for two.
+const patience = 3 * time.Minute
+
+func patiently(t *testing.T, what string, check func() error) {
+	t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		last = check()
+		return last == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("waited %s until %s: %v", patience, what, last)
+	}
 }
 
 // quiet is how long nothing may change at the end.

