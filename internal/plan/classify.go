@@ -204,8 +204,8 @@ func (s *scene) conclude() Decision {
 		if s.serves(p) && !s.available(p) {
 			s.lookAfter(p.ReadySince.Add(s.desired.MinReady).Sub(s.now))
 		}
-		if d.Waiting == "" && p.Waiting != "" {
-			d.Waiting = p.Name + ": " + p.Waiting
+		if because := p.waitsFor(); d.Waiting == "" && because != "" {
+			d.Waiting = p.Name + ": " + because
 		}
 	}
 	d.Counts = countLive(d.Live)
@@ -247,6 +247,14 @@ func (b Blocked) passes() bool {
 		return false
 	}
 	return true
+}
+
+// waitsFor is why the pod is not yet what it shall be, where its node tells.
+func (p *Pod) waitsFor() string {
+	if p.Waiting == "" && p.Resize == ResizeDeferred {
+		return "node " + p.Node + " has no room for its new size now"
+	}
+	return p.Waiting
 }
 
 // resizes: the node will still carry out a resize, or say that it cannot.

@@ -323,7 +323,7 @@ func TestARolloutIsToldUntilTheNodesFollowed(t *testing.T) {
 		},
 		"a resize that is put off": {
 			given: aFleet(1, ordinal(0).resizing(ResizeDeferred, time.Second)).rollingOut(),
-			want:  "1 of 1 pods are on revision web-new, the nodes of 1 still follow",
+			want:  "1 of 1 pods are on revision web-new, the nodes of 1 still follow; web-0: node node-a has no room for its new size now",
 		},
 		"nothing any more": {given: aFleet(1, ordinal(0)).rollingOut()},
 	} {

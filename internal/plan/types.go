@@ -412,7 +412,8 @@ type Decision struct {
 	Rollout  *appsv1.RolloutRecord  `json:"rollout,omitempty"`
 	Rollback *appsv1.RollbackRecord `json:"rollback,omitempty"`
 	Held     []appsv1.HeldPod       `json:"held,omitempty"`
-	// Waiting is the first reason for which a container does not run.
+	// Waiting is the first reason for which a container does not run, or a
+	// resize is put off.
 	Waiting string `json:"waiting,omitempty"`
 	// NextLook is how long the planner can wait without an event; 0 means
 	// for ever.
