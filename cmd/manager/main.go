@@ -60,6 +60,9 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	if err := manager.ReleaseStartup(mgr); err != nil {
+		return err
+	}
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run the manager: %w", err)
 	}

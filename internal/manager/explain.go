@@ -23,12 +23,14 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mycompany/pod-operator/internal/controller/crdgate"
+	"github.com/mycompany/pod-operator/internal/podwriter"
 	"github.com/mycompany/pod-operator/pkg/flightrecorder"
 )
 
@@ -89,9 +91,15 @@ func (r *records) write(ctx context.Context) error {
 
 func (r *records) newClient() client.NewClientFunc {
 	if r == nil {
-		return nil // the manager has a default
+		return podwriter.NewClient
 	}
-	return r.recorder.NewClient
+	return func(config *rest.Config, options client.Options) (client.Client, error) {
+		c, err := podwriter.NewClient(config, options)
+		if err != nil {
+			return nil, err
+		}
+		return r.recorder.Client(c), nil
+	}
 }
 
 // strip takes managedFields off what goes into the cache, remembering who

@@ -75,6 +75,9 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = float32(o.QPS), o.Burst
 	config.UserAgent = "pod-operator"
+	// Packing and unpacking costs both sides more than a cluster's own network
+	// saves.
+	config.DisableCompression = true
 
 	records, err := newRecords(o)
 	if err != nil {

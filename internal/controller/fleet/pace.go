@@ -28,7 +28,7 @@ import (
 // pods. So a pod's event waits a moment for others, longer where there are more
 // of them. What an owner asks for never waits.
 const (
-	waitPerPod  = 50 * time.Microsecond
+	waitPerPod  = 100 * time.Microsecond
 	longestWait = 250 * time.Millisecond
 	// worthWaiting is below which a wait saves nothing.
 	worthWaiting = time.Millisecond

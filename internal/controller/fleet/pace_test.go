@@ -39,9 +39,9 @@ func TestALargerFleetIsLookedAtLessOften(t *testing.T) {
 		want time.Duration
 	}{
 		"one that nobody has looked at": {0, 0},
-		"a small one":                   {19, 0},
-		"a hundred pods":                {100, 5 * time.Millisecond},
-		"a thousand":                    {1000, 50 * time.Millisecond},
+		"a small one":                   {9, 0},
+		"a hundred pods":                {100, 10 * time.Millisecond},
+		"a thousand":                    {1000, 100 * time.Millisecond},
 		"a hundred thousand":            {100_000, 250 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestPodEventsWaitForOthers(t *testing.T) {
 	ears.Pods.Create(t.Context(), event.CreateEvent{Object: pod}, q)
 	r.pace.note(types.NamespacedName{Namespace: "default", Name: "web"}, 1000)
 	ears.Pods.Create(t.Context(), event.CreateEvent{Object: pod}, q)
-	if diff := cmp.Diff([]time.Duration{0, 50 * time.Millisecond}, q.waits); diff != "" {
+	if diff := cmp.Diff([]time.Duration{0, 100 * time.Millisecond}, q.waits); diff != "" {
 		t.Errorf("waits (-want +got):\n%s", diff)
 	}
 }
