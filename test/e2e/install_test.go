@@ -1,3 +1,5 @@
+//go:build linux
+
 /*
 Copyright 2026 The pod-operator Authors.
 
@@ -14,26 +16,32 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-//go:build linux
-
 package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
 	"time"
 
-	kappsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/mycompany/pod-operator/internal/install"
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
 // patience is for machines with few cores that do other things meanwhile.
 const patience = 2 * time.Minute
+
+// operatorImage is what hack/build-e2e calls it.
+const operatorImage = "e2e.local/pod-operator:e2e"
 
 // poll waits until check returns nil.
 func poll(ctx context.Context, what string, check func() error) error {
@@ -48,28 +56,45 @@ func poll(ctx context.Context, what string, check func() error) error {
 	return nil
 }
 
-func installOperator(ctx context.Context) error {
-	objects, err := install.Render(filepath.Join(testkit.Root(), "config", "default"))
+// installOperator installs the chart as a user does, with the image that the nodes
+// know, and returns when helm says that it is ready.
+func installOperator(ctx context.Context, work string) error {
+	repository, tag, _ := strings.Cut(operatorImage, ":")
+	home := filepath.Join(work, "helm")
+	cmd := exec.CommandContext(ctx, filepath.Join(testkit.Root(), "bin", "helm"), "install", "pod-operator",
+		filepath.Join(testkit.Root(), "charts", "pod-operator"), "--namespace", testkit.OperatorNamespace, "--create-namespace",
+		"--set", "image.repository="+repository, "--set", "image.tag="+tag,
+		// The other node is the one that loses its power.
+		"--set", `nodeSelector.kubernetes\.io/hostname=`+nodeA,
+		"--wait", "--timeout", patience.String())
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+suite.Cluster.KubeconfigPath(), "HOME="+home,
+		"HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		pods, _ := kubectl(ctx, "get", "pods,events", "-n", testkit.OperatorNamespace, "-o", "wide")
+		return errors.Join(fmt.Errorf("helm install: %w\n%s", err, out), errors.New(pods))
+	}
+	return nil
+}
+
+// kubectl is the administrator's, for use without a test.
+func kubectl(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, filepath.Join(testkit.Root(), "bin", "kubectl"), args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+suite.Cluster.KubeconfigPath())
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// operatorPod is the operator's one pod.
+func operatorPod(t testing.TB) corev1.Pod {
+	t.Helper()
+	var list corev1.PodList
+	err := suite.Client.List(t.Context(), &list, client.InNamespace(testkit.OperatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})
 	if err != nil {
-		return err
+		t.Fatalf("list the operator's pods: %v", err)
 	}
-	for _, o := range objects {
-		if o.GetKind() == "Deployment" {
-			o.Object["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)["image"] = "e2e.local/pod-operator:e2e"
-		}
+	live := slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
+	if len(live) != 1 {
+		t.Fatalf("the operator has %d pods, want 1", len(live))
 	}
-	if err := install.Apply(ctx, suite.Cluster.RESTConfig(), objects); err != nil {
-		return err
-	}
-	return poll(ctx, "the operator is ready", func() error {
-		var d kappsv1.Deployment
-		key := client.ObjectKey{Namespace: testkit.OperatorNamespace, Name: testkit.OperatorServiceAccount}
-		if err := suite.Client.Get(ctx, key, &d); err != nil {
-			return err
-		}
-		if d.Status.ReadyReplicas == 0 {
-			return fmt.Errorf("status: %+v", d.Status)
-		}
-		return nil
-	})
+	return live[0]
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 /*
 Copyright 2026 The pod-operator Authors.
 
@@ -13,8 +15,6 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
-
-//go:build linux
 
 // Package e2e drives the operator where nothing is played: real kubelets,
 // containerd and runc run real containers, and the operator runs in a pod from
@@ -129,7 +129,7 @@ func start(ctx context.Context, bin, work string) error {
 	if err := startNodes(ctx, bin, work); err != nil {
 		return err
 	}
-	return installOperator(ctx)
+	return installOperator(ctx, work)
 }
 
 func startNodes(ctx context.Context, bin, work string) error {

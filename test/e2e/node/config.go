@@ -1,3 +1,5 @@
+//go:build linux
+
 /*
 Copyright 2026 The pod-operator Authors.
 
@@ -13,8 +15,6 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
-
-//go:build linux
 
 package node
 
@@ -39,8 +39,8 @@ func (n *Node) writeFiles() error {
 		return err
 	}
 	for name, content := range map[string]string{
-		"containerd.toml":    n.containerdConfig(),
-		"kubelet.yaml":       n.kubeletConfig(),
+		"containerd.toml":     n.containerdConfig(),
+		"kubelet.yaml":        n.kubeletConfig(),
 		"cni/10-e2e.conflist": n.networkConfig(),
 	} {
 		if err := os.WriteFile(n.file(name), []byte(content), 0o600); err != nil {

@@ -1,3 +1,5 @@
+//go:build linux
+
 /*
 Copyright 2026 The pod-operator Authors.
 
@@ -13,8 +15,6 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
-
-//go:build linux
 
 // Package node is a Kubernetes node: a real kubelet with a real containerd, runc
 // and network plugins, inside a sandbox. Several of them share one kernel; each
@@ -65,7 +65,7 @@ type Node struct {
 // Start starts the node and returns when its kubelet runs. The API says when the
 // node is ready.
 func Start(ctx context.Context, opts Options) (*Node, error) {
-	n := &Node{opts: opts, dir: filepath.Join(opts.Work, opts.Name), run: filepath.Join("/run", opts.Name)}
+	n := &Node{opts: opts, dir: filepath.Join(opts.Work, opts.Name), run: "/run/" + opts.Name}
 	var err error
 	if n.cgroup, err = sandbox.NewCgroup(opts.Work, opts.Name); err != nil {
 		return nil, err

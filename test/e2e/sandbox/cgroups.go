@@ -1,3 +1,5 @@
+//go:build linux
+
 /*
 Copyright 2026 The pod-operator Authors.
 
@@ -13,8 +15,6 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
-
-//go:build linux
 
 package sandbox
 
@@ -45,14 +45,28 @@ func (h hierarchy) has(controller string) bool {
 	return h.unified || slices.Contains(h.options, controller)
 }
 
-// hierarchies reads where the cgroups are mounted. A version 2 beside version 1 has
-// no controllers, and is left out.
+// hierarchies are those that have controllers. A version 2 beside version 1 has
+// none.
 func hierarchies() ([]hierarchy, error) {
+	one, two, err := mountedHierarchies()
+	switch {
+	case err != nil:
+		return nil, err
+	case len(one) > 0:
+		return one, nil
+	case len(two) > 0:
+		return two[:1], nil
+	default:
+		return nil, errors.New("no cgroups are mounted")
+	}
+}
+
+// mountedHierarchies reads where the cgroups of both versions are mounted.
+func mountedHierarchies() (one, two []hierarchy, err error) {
 	mounts, err := os.ReadFile("/proc/mounts")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var one, two []hierarchy
 	lines := bufio.NewScanner(bytes.NewReader(mounts))
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
@@ -64,13 +78,7 @@ func hierarchies() ([]hierarchy, error) {
 			two = append(two, hierarchy{mount: fields[1], unified: true})
 		}
 	}
-	if len(one) > 0 {
-		return one, nil
-	}
-	if len(two) == 0 {
-		return nil, errors.New("no cgroups are mounted")
-	}
-	return two[:1], nil
+	return one, two, lines.Err()
 }
 
 // makeCgroups makes a cgroup in every hierarchy.
@@ -129,14 +137,15 @@ func (h hierarchy) delegate(dir string) error {
 	}
 }
 
-// removeCgroups removes the cgroup everywhere, the deepest first.
+// removeCgroups removes the cgroup everywhere, the deepest first. The runtime makes
+// some in a version 2 without controllers, too.
 func removeCgroups(name string) error {
-	trees, err := hierarchies()
+	one, two, err := mountedHierarchies()
 	if err != nil {
 		return err
 	}
 	var failed error
-	for _, tree := range trees {
+	for _, tree := range append(one, two...) {
 		failed = errors.Join(failed, removeTree(filepath.Join(tree.mount, name)))
 	}
 	return failed
@@ -202,6 +211,19 @@ func (c Cgroup) Kill() error {
 	if err != nil {
 		return err
 	}
+	return killAll(dir)
+}
+
+// KillContainer ends the processes of one container below it. Nobody else is told.
+func (c Cgroup) KillContainer(id string) error {
+	dir, err := c.find("pids", id)
+	if err != nil {
+		return err
+	}
+	return killAll(dir)
+}
+
+func killAll(dir string) error {
 	give := time.Now().Add(removePatience)
 	for {
 		pids := processes(dir)
@@ -209,7 +231,7 @@ func (c Cgroup) Kill() error {
 			return nil
 		}
 		if time.Now().After(give) {
-			return fmt.Errorf("processes of %s survive: %v", c.path, pids)
+			return fmt.Errorf("processes of %s survive: %v", dir, pids)
 		}
 		for _, pid := range pids {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // it may be gone
@@ -248,21 +270,33 @@ func processes(dir string) []int {
 	return pids
 }
 
-// MemoryLimit reads the limit in bytes of the cgroup whose path ends in name,
-// wherever below it is.
-func (c Cgroup) MemoryLimit(name string) (string, error) {
-	return c.read("memory", name, "memory.limit_in_bytes", "memory.max")
+// MemoryLimit reads the limit in bytes of a container below it.
+func (c Cgroup) MemoryLimit(id string) (string, error) {
+	return c.read("memory", id, "memory.limit_in_bytes", "memory.max")
 }
 
-// CPUQuota reads how many microseconds in each period it may use: a number alone
-// with version 1, followed by the period with version 2.
-func (c Cgroup) CPUQuota(name string) (string, error) {
-	quota, err := c.read("cpu", name, "cpu.cfs_quota_us", "cpu.max")
+// CPUQuota reads how many microseconds in each period a container may use: a number
+// alone with version 1, followed by the period with version 2.
+func (c Cgroup) CPUQuota(id string) (string, error) {
+	quota, err := c.read("cpu", id, "cpu.cfs_quota_us", "cpu.max")
 	quota, _, _ = strings.Cut(quota, " ")
 	return quota, err
 }
 
 func (c Cgroup) read(controller, name, one, two string) (string, error) {
+	found, err := c.find(controller, name)
+	if err != nil {
+		return "", err
+	}
+	data, err := os.ReadFile(filepath.Join(found, one))
+	if errors.Is(err, os.ErrNotExist) {
+		data, err = os.ReadFile(filepath.Join(found, two))
+	}
+	return strings.TrimSpace(string(data)), err
+}
+
+// find looks for the cgroup whose path ends so, wherever below it is.
+func (c Cgroup) find(controller, name string) (string, error) {
 	dir, err := c.dir(controller)
 	if err != nil {
 		return "", err
@@ -278,9 +312,5 @@ func (c Cgroup) read(controller, name, one, two string) (string, error) {
 	if err != nil || found == "" {
 		return "", errors.Join(err, fmt.Errorf("no cgroup %s below %s", name, dir))
 	}
-	data, err := os.ReadFile(filepath.Join(found, one))
-	if errors.Is(err, os.ErrNotExist) {
-		data, err = os.ReadFile(filepath.Join(found, two))
-	}
-	return strings.TrimSpace(string(data)), err
+	return found, nil
 }

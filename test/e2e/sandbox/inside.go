@@ -1,3 +1,5 @@
+//go:build linux
+
 /*
 Copyright 2026 The pod-operator Authors.
 
@@ -13,8 +15,6 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
-
-//go:build linux
 
 package sandbox
 
@@ -91,8 +91,8 @@ func shieldSysctls(work string) error {
 	for _, name := range []string{
 		"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops", "kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes",
 	} {
-		real := filepath.Join("/proc/sys", name)
-		value, err := os.ReadFile(real)
+		sysctl := "/proc/sys/" + name
+		value, err := os.ReadFile(sysctl)
 		if errors.Is(err, os.ErrNotExist) {
 			continue // this kernel has none
 		}
@@ -103,8 +103,8 @@ func shieldSysctls(work string) error {
 		if err := os.WriteFile(copied, value, 0o600); err != nil {
 			return err
 		}
-		if err := unix.Mount(copied, real, "", unix.MS_BIND, ""); err != nil {
-			return fmt.Errorf("shield %s from the kubelet: %w", real, err)
+		if err := unix.Mount(copied, sysctl, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("shield %s from the kubelet: %w", sysctl, err)
 		}
 	}
 	return nil
@@ -127,13 +127,10 @@ func tryOverlay(work string) error {
 	return errors.Join(unix.Unmount(merged, 0), os.RemoveAll(dir))
 }
 
-// The addresses on the loopback interface.
-var (
-	// Kubernetes is where pods look for the API server: the first address of the
-	// Services' range. There is no kube-proxy, so the API server itself listens
-	// there. It is the one Service that pods can call by its address.
-	Kubernetes = net.IPv4(10, 96, 0, 1)
-)
+// Kubernetes is where pods look for the API server: the first address of the
+// Services' range. There is no kube-proxy, so the API server itself listens there.
+// It is the one Service that pods can call by its address.
+func Kubernetes() net.IP { return net.IPv4(10, 96, 0, 1) }
 
 // NodeAddress is the address of a node, counted from 0.
 func NodeAddress(node int) net.IP { return net.IPv4(10, 97, 0, byte(node+1)) }
@@ -156,7 +153,7 @@ func connect() error {
 	if err := unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, lo); err != nil {
 		return fmt.Errorf("bring the loopback interface up: %w", err)
 	}
-	addresses := []net.IP{Kubernetes}
+	addresses := []net.IP{Kubernetes()}
 	for node := range maxNodes {
 		addresses = append(addresses, NodeAddress(node))
 	}

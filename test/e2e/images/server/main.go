@@ -109,7 +109,7 @@ func (w *workload) routes() http.Handler {
 	})
 	mux.HandleFunc("GET /readyz", func(out http.ResponseWriter, _ *http.Request) {
 		if w.unready.Load() {
-			http.Error(out, "switched off", http.StatusServiceUnavailable)
+			out.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
 	mux.HandleFunc("POST /ready/{value}", func(out http.ResponseWriter, in *http.Request) {
