@@ -154,9 +154,14 @@ func (w *statusWriter) writeStatus(ctx context.Context, owner client.Object, d *
 			w.kind.Name(), client.ObjectKeyFromObject(owner), err))
 	}
 	w.ledger.WroteOwner(after)
-	w.mu.Lock()
-	d.version = after.GetResourceVersion()
-	w.mu.Unlock()
+	// A patch says what changed. Where somebody wrote in between, for example
+	// a predecessor whose last write came late, the two are mixed: then what
+	// came of it is as foreign as a status that we did not write.
+	if equality.Semantic.DeepEqual(w.kind.Status(after), status) {
+		w.mu.Lock()
+		d.version = after.GetResourceVersion()
+		w.mu.Unlock()
+	}
 	d.pace(now, progress)
 	return 0, nil
 }

@@ -271,6 +271,44 @@ func TestAStatusPatchCarriesTheUID(t *testing.T) {
 	}
 }
 
+// TestAMixedStatusIsForeign: a patch on top of a write that we had not seen
+// makes a status that nobody meant, so its event has to wake the owner.
+func TestAMixedStatusIsForeign(t *testing.T) {
+	s := newScribe(t)
+	read := func() *appsv1.PodManager {
+		owner := &appsv1.PodManager{}
+		if err := s.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "web"}, owner); err != nil {
+			t.Fatal(err)
+		}
+		return owner
+	}
+	before := read()
+	if _, err := s.tell(t, 0, reached()); err != nil {
+		t.Fatal(err)
+	}
+	if s.foreign(before, read()) {
+		t.Error("a status of our own counts as foreign")
+	}
+	before = read()
+	late := before.DeepCopy()
+	late.Status.TerminatingReplicas = 7
+	if err := s.client.Status().Update(t.Context(), late); err != nil {
+		t.Fatal(err)
+	}
+	next := reached()
+	next.Nodes = []string{"web-0"}
+	if _, err := s.write(t.Context(), before, plan.Reported{Status: next}, time.Unix(5000, 0)); err != nil {
+		t.Fatal(err)
+	}
+	after := read()
+	if after.Status.TerminatingReplicas != 7 || len(after.Status.Nodes) != 1 {
+		t.Fatalf("the two writes are not mixed, so nothing is tested: %+v", after.Status)
+	}
+	if !s.foreign(before, after) {
+		t.Error("a status that is half somebody else's counts as ours, and stays")
+	}
+}
+
 // TestWhatWaitsIsRemembered: the planner's memory is what was last reported,
 // written or not, also when the write fails.
 func TestWhatWaitsIsRemembered(t *testing.T) {
