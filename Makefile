@@ -29,6 +29,7 @@ KUSTOMIZE := $(BIN)/kustomize
 GOLANGCI_LINT := $(BIN)/golangci-lint
 DLV := $(BIN)/dlv
 KUBEBUILDER := $(BIN)/kubebuilder
+HELM := $(BIN)/helm
 CLIENT_GENS := $(addprefix $(BIN)/,applyconfiguration-gen client-gen informer-gen lister-gen)
 
 # The race detector needs a C compiler. Go sets CGO_ENABLED to 0 where there is none.
@@ -63,7 +64,7 @@ down: ## Stop the local Kubernetes.
 	@if [[ -x $(BIN)/playground ]]; then $(BIN)/playground down; else echo "nothing to stop: bin/playground was never built"; fi
 
 .PHONY: test
-test: control-plane chromium ## Vet everything and run all tests. PKG=./internal/plan TESTFLAGS='-run Scale -v' narrows it.
+test: control-plane chromium $(HELM) ## Vet everything and run all tests. PKG=./internal/plan TESTFLAGS='-run Scale -v' narrows it.
 	go vet $(PKG)
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
 	go test $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PKG)
@@ -157,6 +158,10 @@ manifests: $(CONTROLLER_GEN) ## Generate the CRDs and the operator's ClusterRole
 	mv "$$tmp"/*.yaml config/crd/bases/
 	$(CONTROLLER_GEN) rbac:roleName=manager-role paths=./internal/... output:rbac:artifacts:config=config/rbac
 
+.PHONY: chart
+chart: ## Copy into charts/pod-operator what it shares with config/.
+	@hack/sync-chart
+
 .PHONY: verify
 verify: ## Fail when generating again changes a file, or when go.mod is not tidy.
 	@hack/verify-generated
@@ -239,4 +244,5 @@ $(eval $(call tool,kustomize,tools,sigs.k8s.io/kustomize/kustomize/v5))
 $(eval $(call tool,kubebuilder,tools,sigs.k8s.io/kubebuilder/v4))
 $(foreach gen,$(notdir $(CLIENT_GENS)),$(eval $(call tool,$(gen),tools,k8s.io/code-generator/cmd/$(gen))))
 $(eval $(call tool,dlv,tools,github.com/go-delve/delve/cmd/dlv))
+$(eval $(call tool,helm,tools/helm,helm.sh/helm/v4/cmd/helm))
 $(eval $(call tool,golangci-lint,tools/lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint))
