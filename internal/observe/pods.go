@@ -208,20 +208,20 @@ func describeContainers(p *plan.Pod, pod *corev1.Pod) {
 		for i := range list {
 			status := &list[i]
 			p.Restarts += int(status.RestartCount)
-			if w := status.State.Waiting; w != nil && p.Waiting == "" && troubled(w.Reason) {
-				p.Waiting = w.Reason
+			at := slices.IndexFunc(marks, func(m plan.ContainerMark) bool { return m.Name == status.Name })
+			marked := at >= 0
+			var before plan.ContainerMark
+			if marked {
+				before = marks[at]
+			}
+			if p.Waiting == "" {
+				p.Waiting = trouble(pod, status, before.ContainerID)
 			}
 			image, serves := servingImage(pod, status.Name)
 			if !serves {
 				continue
 			}
 			mark := plan.ContainerMark{Name: status.Name, ContainerID: status.ContainerID, ImageID: status.ImageID, Image: image}
-			var before plan.ContainerMark
-			at := slices.IndexFunc(marks, func(m plan.ContainerMark) bool { return m.Name == status.Name })
-			marked := at >= 0
-			if marked {
-				before = marks[at]
-			}
 			if marked && before.ContainerID == status.ContainerID {
 				mark = before // the container is still the one before the change
 			}
@@ -253,9 +253,35 @@ func sidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
+// trouble is why a container does not serve, where its status tells: what it
+// waits for, or how its last run ended. One that crashes again and again waits
+// most of the time, but whoever looks may find it ended or started again. The
+// end of the run that a change in place replaced is none.
+func trouble(pod *corev1.Pod, status *corev1.ContainerStatus, replaced string) string {
+	if w := status.State.Waiting; w != nil && troubled(w.Reason) {
+		return w.Reason
+	}
+	ended := status.State.Terminated
+	if run := status.State.Running; run != nil && !status.Ready && neverReady(pod, run.StartedAt.Time) {
+		ended = status.LastTerminationState.Terminated
+	}
+	if ended == nil || ended.ExitCode == 0 || replaced != "" && ended.ContainerID == replaced {
+		return ""
+	}
+	return ended.Reason
+}
+
 // troubled leaves out the reasons of a container that is merely starting.
 func troubled(reason string) bool {
 	return reason != "" && reason != "ContainerCreating" && reason != "PodInitializing"
+}
+
+// neverReady: the pod has not been ready since then. A pod that was is not
+// unready by how an earlier run of its container ended.
+func neverReady(pod *corev1.Pod, since time.Time) bool {
+	return !slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.LastTransitionTime.After(since)
+	})
 }
 
 // inPlaceMarks are the containers that the last change in place replaced, as
@@ -390,14 +416,24 @@ func slimStatuses(list []corev1.ContainerStatus) []corev1.ContainerStatus {
 	for i := range list {
 		c := &list[i]
 		slim[i] = corev1.ContainerStatus{
-			Name: c.Name, RestartCount: c.RestartCount, Image: c.Image, ImageID: c.ImageID, ContainerID: c.ContainerID,
+			Name: c.Name, RestartCount: c.RestartCount, Image: c.Image, ImageID: c.ImageID, ContainerID: c.ContainerID, Ready: c.Ready,
 		}
-		if c.State.Terminated != nil {
-			slim[i].State.Terminated = &corev1.ContainerStateTerminated{FinishedAt: c.State.Terminated.FinishedAt}
+		slim[i].State.Terminated = slimEnd(c.State.Terminated)
+		// How an earlier run ended is read of a container that does not serve;
+		// most do.
+		if end := c.LastTerminationState.Terminated; end != nil && end.ExitCode != 0 && !c.Ready && c.State.Running != nil {
+			slim[i].State.Running, slim[i].LastTerminationState.Terminated = c.State.Running, slimEnd(end)
 		}
 		if c.State.Waiting != nil {
 			slim[i].State.Waiting = &corev1.ContainerStateWaiting{Reason: c.State.Waiting.Reason}
 		}
 	}
 	return slim
+}
+
+func slimEnd(end *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {
+	if end == nil {
+		return nil
+	}
+	return &corev1.ContainerStateTerminated{FinishedAt: end.FinishedAt, ExitCode: end.ExitCode, Reason: end.Reason, ContainerID: end.ContainerID}
 }

@@ -248,6 +248,60 @@ func TestAChangeInPlaceIsDone(t *testing.T) {
 	}
 }
 
+// A container that crashes is told of in whichever state it is found, also from
+// the cache; one that a change in place has ended is not.
+func TestWhyAContainerDoesNotServe(t *testing.T) {
+	start := time.Unix(100, 0)
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(start)}}
+	ended := func(code int32, reason, id string) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, ContainerID: id}}
+	}
+	waiting := func(reason string) corev1.ContainerState {
+		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}
+	}
+	for name, test := range map[string]struct {
+		status      corev1.ContainerStatus
+		unreadyFrom time.Time
+		want        string
+	}{
+		"it waits to be started again":         {status: corev1.ContainerStatus{State: waiting("CrashLoopBackOff"), LastTerminationState: ended(1, "Error", "b")}, want: "CrashLoopBackOff"},
+		"it starts":                            {status: corev1.ContainerStatus{State: waiting("ContainerCreating")}},
+		"it has just crashed":                  {status: corev1.ContainerStatus{State: ended(1, "Error", "b")}, want: "Error"},
+		"it has ended well":                    {status: corev1.ContainerStatus{State: ended(0, "Completed", "b")}},
+		"it was started again after a crash":   {status: corev1.ContainerStatus{State: running, LastTerminationState: ended(137, "OOMKilled", "b")}, want: "OOMKilled"},
+		"it crashed once, and serves":          {status: corev1.ContainerStatus{State: running, Ready: true, LastTerminationState: ended(1, "Error", "b")}},
+		"it served after its crash":            {status: corev1.ContainerStatus{State: running, LastTerminationState: ended(1, "Error", "b")}, unreadyFrom: start.Add(time.Minute)},
+		"a change in place has ended it":       {status: corev1.ContainerStatus{State: ended(143, "Error", "old")}},
+		"the new image starts after the old":   {status: corev1.ContainerStatus{State: running, LastTerminationState: ended(143, "Error", "old")}},
+		"the new image crashed after the old":  {status: corev1.ContainerStatus{State: running, LastTerminationState: ended(1, "Error", "new")}, want: "Error"},
+		"it waits, and was ended by a change":  {status: corev1.ContainerStatus{State: waiting("ErrImagePull"), LastTerminationState: ended(143, "Error", "old")}, want: "ErrImagePull"},
+		"it runs for the first time, unready":  {status: corev1.ContainerStatus{State: running}},
+		"it ended well and was started again ": {status: corev1.ContainerStatus{State: running, LastTerminationState: ended(0, "Completed", "b")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.status.Name = "app"
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Name: "web-0", Annotations: map[string]string{appsv1.AnnotationInPlace: `[{"name":"app","containerID":"old"}]`}},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app"}}},
+				Status: corev1.PodStatus{
+					ContainerStatuses: []corev1.ContainerStatus{test.status},
+					Conditions:        []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(test.unreadyFrom)}},
+				},
+			}
+			if got := describePod(ordinals(), pod, plan.Member).Waiting; got != test.want {
+				t.Errorf("it says %q, want %q", got, test.want)
+			}
+			slim, err := Slim(pod.DeepCopy())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := describePod(ordinals(), slim.(*corev1.Pod), plan.Member).Waiting; got != test.want {
+				t.Errorf("from the cache it says %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 // TestAnEditedNoteIsNoNote: the annotation is on the pod, where anybody can
 // write.
 func TestAnEditedNoteIsNoNote(t *testing.T) {
