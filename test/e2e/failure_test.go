@@ -45,8 +45,9 @@ func TestCrashLoopStallsAndTheFixGoesThrough(t *testing.T) {
 	f.change(func(pm *appsv1.PodManager) { pm.Spec.Image = imageCrash })
 	stalled := f.waitStalled(appsv1.ReasonProgressDeadlineExceeded)
 	t.Logf("Stalled: %s", stalled.Message)
-	if !strings.Contains(stalled.Message, "CrashLoopBackOff") {
-		t.Errorf("the message does not name CrashLoopBackOff: %s", stalled.Message)
+	// It waits most of the time; but it may just have been started again.
+	if !strings.Contains(stalled.Message, "web-2: CrashLoopBackOff") && !strings.Contains(stalled.Message, "web-2: Error") {
+		t.Errorf("the message does not say why: %s", stalled.Message)
 	}
 	client.end(t, 2, "v1")
 	if got := onImage(f, imageCrash); got != 1 {
