@@ -20,7 +20,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -46,6 +48,59 @@ const (
 	hidePod     = "an event of a pod is hidden until the next one"
 )
 
+// More faults, which the operator survives: an answer that is not true or does
+// not come.
+const (
+	lost       = "a time-out without effect"
+	unanswered = "a time-out with effect"
+	conflict   = "409"
+	tooMany    = "429"
+	broken     = "500"
+)
+
+// plan tells what happens at a write, counted from 1. Empty means nothing.
+type plan func(write int) string
+
+// once is the plan with one fault.
+func once(f fault) plan {
+	return func(write int) string {
+		if write != f.at {
+			return ""
+		}
+		return f.what
+	}
+}
+
+// chaos is the plan with faults at random writes, until they are used up. The
+// lives of an operator share it.
+type chaos struct {
+	mu     sync.Mutex
+	rng    *rand.Rand
+	likely float64
+	left   int
+	done   []string
+}
+
+func (c *chaos) next(write int) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.left == 0 || c.rng.Float64() >= c.likely {
+		return ""
+	}
+	c.left--
+	all := []string{beforeSend, noReply, afterReply, freezePods, freezeOwner, hidePod, lost, unanswered, conflict, tooMany, broken}
+	what := all[c.rng.IntN(len(all))]
+	c.done = append(c.done, fmt.Sprintf("write %d: %s", write, what))
+	return what
+}
+
+// end makes peace.
+func (c *chaos) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left = 0
+}
+
 func faultsAt(at int) []fault {
 	var list []fault
 	for _, what := range []string{beforeSend, noReply, afterReply, freezePods, freezeOwner, hidePod} {
@@ -61,13 +116,11 @@ const stuckTime = 1500 * time.Millisecond
 var errCut = errors.New("the line is cut")
 
 // line is the way from an operator to the API server. It counts writes, does
-// what its fault says, and remembers which versions the operator wrote.
+// what its plan says, and remembers which versions the operator wrote.
 type line struct {
 	next  http.RoundTripper
-	fault fault
-	// tripped is closed when the fault has happened.
-	tripped chan struct{}
-	wrote   func(version string)
+	plan  plan
+	wrote func(version string)
 
 	mu     sync.Mutex
 	cut    bool
@@ -76,8 +129,8 @@ type line struct {
 	hiding bool
 }
 
-func newLine(f fault, wrote func(version string)) *line {
-	return &line{fault: f, tripped: make(chan struct{}), wrote: wrote, frozen: map[string]chan struct{}{}}
+func newLine(p plan, wrote func(version string)) *line {
+	return &line{plan: p, wrote: wrote, frozen: map[string]chan struct{}{}}
 }
 
 // wrap is for rest.Config.
@@ -98,23 +151,49 @@ func (l *line) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return l.next.RoundTrip(req)
 	}
-	due, dead := l.count()
-	if dead || due && l.fault.what == beforeSend {
-		l.trip(due)
+	what, dead := l.count()
+	if dead {
 		return nil, errCut
+	}
+	switch what {
+	case beforeSend, lost:
+		l.trip(what)
+		return nil, errCut
+	case conflict:
+		return refusal(req, http.StatusConflict, metav1.StatusReasonConflict), nil
+	case tooMany:
+		return refusal(req, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests), nil
+	case broken:
+		return refusal(req, http.StatusInternalServerError, metav1.StatusReasonInternalError), nil
 	}
 	resp, err := l.next.RoundTrip(req)
 	if err == nil {
 		err = l.note(resp)
 	}
-	if !due {
-		return resp, err
-	}
-	l.trip(true)
-	if l.fault.what == noReply {
+	l.trip(what)
+	if what == noReply || what == unanswered {
 		return nil, errCut
 	}
 	return resp, err
+}
+
+// refusal answers in the API server's place.
+func refusal(req *http.Request, code int, reason metav1.StatusReason) *http.Response {
+	body, err := json.Marshal(metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
+		Code: int32(code), Reason: reason, Message: "a fault of the test",
+	})
+	if err != nil {
+		panic(err) // a status always has a JSON form
+	}
+	header := http.Header{"Content-Type": {"application/json"}}
+	if code == http.StatusTooManyRequests {
+		header.Set("Retry-After", "1")
+	}
+	return &http.Response{
+		StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header, Request: req,
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	}
 }
 
 func (l *line) isCut() bool {
@@ -123,38 +202,37 @@ func (l *line) isCut() bool {
 	return l.cut
 }
 
-// count counts a write and tells whether it is the one.
-func (l *line) count() (due, dead bool) {
+// count counts a write and tells what happens to it.
+func (l *line) count() (what string, dead bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.cut {
-		return false, true
+		return "", true
 	}
 	l.writes++
-	return l.writes == l.fault.at, false
+	return l.plan(l.writes), false
 }
 
-// trip makes the fault happen.
-func (l *line) trip(due bool) {
-	if !due {
-		return
-	}
+// trip makes happen what lasts.
+func (l *line) trip(what string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	defer close(l.tripped)
-	switch l.fault.what {
+	switch what {
 	case freezePods:
 		l.freeze("pods")
 	case freezeOwner:
 		l.freeze("podmanagers")
 	case hidePod:
 		l.hiding = true
-	default:
+	case beforeSend, noReply, afterReply:
 		l.cut = true
 	}
 }
 
 func (l *line) freeze(resource string) {
+	if l.frozen[resource] != nil {
+		return
+	}
 	thaw := make(chan struct{})
 	l.frozen[resource] = thaw
 	time.AfterFunc(stuckTime, func() {
@@ -163,11 +241,6 @@ func (l *line) freeze(resource string) {
 		delete(l.frozen, resource)
 		close(thaw)
 	})
-}
-
-// crashes tells whether the fault ends the operator.
-func (f fault) crashes() bool {
-	return f.what == beforeSend || f.what == noReply || f.what == afterReply
 }
 
 // note remembers the version that a write made.
