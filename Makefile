@@ -13,6 +13,7 @@ BIN := bin
 IMG ?= controller:latest
 CONTAINER_TOOL ?= docker
 DOCKER_ARGS ?=
+BUNDLE_IMG ?= pod-operator-bundle:latest
 BENCH ?=
 IMAGE_ARGS ?=
 KUBECTL ?= $(BIN)/kubectl
@@ -30,6 +31,7 @@ GOLANGCI_LINT := $(BIN)/golangci-lint
 DLV := $(BIN)/dlv
 KUBEBUILDER := $(BIN)/kubebuilder
 HELM := $(BIN)/helm
+OPM := $(BIN)/opm
 CLIENT_GENS := $(addprefix $(BIN)/,applyconfiguration-gen client-gen informer-gen lister-gen)
 
 # The race detector needs a C compiler. Go sets CGO_ENABLED to 0 where there is none.
@@ -68,6 +70,7 @@ test: control-plane chromium $(HELM) ## Vet everything and run all tests. PKG=./
 	go vet $(PKG)
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
 	go test $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PKG)
+	$(if $(filter ./...,$(PKG)),cd tools/bundle && go test ./...)
 	@$(faults-table)
 
 # How much make faults tries.
@@ -82,6 +85,11 @@ faults: control-plane binaries ## Try all faults: simulator schedules, every cra
 	go test -timeout 3h -count 1 -parallel 4 ./test/faults/crash -scenarios 0 -points 0
 	go test -timeout 2h -count 1 ./test/faults/binary -all
 	@$(faults-table)
+
+.PHONY: e2e
+e2e: control-plane $(HELM) ## Run the operator in a pod on real kubelets and containers: docs/e2e.md. Needs Linux and root; says so and skips elsewhere.
+	@hack/build-e2e
+	E2E=1 go test -count=1 -timeout 20m -v $(TESTFLAGS) ./test/e2e
 
 .PHONY: bench-shards
 bench-shards: control-plane ## Measure 1, 2 and 4 operators with shards, and write the tables of docs/sharding.md.
@@ -161,6 +169,18 @@ manifests: $(CONTROLLER_GEN) ## Generate the CRDs and the operator's ClusterRole
 .PHONY: chart
 chart: ## Copy into charts/pod-operator what it shares with config/.
 	@hack/sync-chart
+
+# The version of the bundle and, in a release, of everything.
+BUNDLE_VERSION ?= 0.1.0
+BUNDLE_ARGS ?=
+
+.PHONY: bundle
+bundle: ## Generate the bundle for the Operator Lifecycle Manager, of IMG, and have OLM's validators judge it.
+	@cd tools/bundle && go run . --image $(IMG) --version $(BUNDLE_VERSION) $(BUNDLE_ARGS)
+
+.PHONY: catalog
+catalog: $(OPM) ## Render a file-based catalog with the bundle into dist/catalog. BUNDLE_IMG names the bundle's image.
+	@hack/render-catalog $(OPM) $(BUNDLE_IMG)
 
 .PHONY: verify
 verify: ## Fail when generating again changes a file, or when go.mod is not tidy.
@@ -245,4 +265,9 @@ $(eval $(call tool,kubebuilder,tools,sigs.k8s.io/kubebuilder/v4))
 $(foreach gen,$(notdir $(CLIENT_GENS)),$(eval $(call tool,$(gen),tools,k8s.io/code-generator/cmd/$(gen))))
 $(eval $(call tool,dlv,tools,github.com/go-delve/delve/cmd/dlv))
 $(eval $(call tool,helm,tools/helm,helm.sh/helm/v4/cmd/helm))
+# Without C: what opm needs C for is the signatures of images and the databases
+# that catalogs were before they were files.
+$(BIN)/opm: export CGO_ENABLED = 0
+$(BIN)/opm: export GOFLAGS = -tags=containers_image_openpgp,exclude_graphdriver_btrfs,exclude_graphdriver_devicemapper
+$(eval $(call tool,opm,tools/opm,github.com/operator-framework/operator-registry/cmd/opm))
 $(eval $(call tool,golangci-lint,tools/lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint))

@@ -65,6 +65,9 @@ var (
 
 func TestMain(m *testing.M) {
 	bin := filepath.Join(testkit.Root(), "bin", "e2e")
+	if os.Getenv("E2E") == "" {
+		skip(errors.New("make e2e builds the images and runs it"))
+	}
 	if err := node.Missing(bin); err != nil {
 		skip(fmt.Errorf("make e2e builds what is missing, where it can:\n%w", err))
 	}
