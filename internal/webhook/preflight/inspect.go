@@ -127,8 +127,7 @@ func (i *Inspector) Inspect(ctx context.Context, c Change) Findings {
 	if c.makesOtherPods(after) {
 		pod := trialPod(after)
 		read = checkImages(pod)
-		questions.Go(func() { tried = i.tryPod(ctx, c, after, pod) })
-		questions.Go(func() { secured.Warnings = i.CheckSecurity(ctx, pod.Namespace, &pod.ObjectMeta, &pod.Spec) })
+		questions.Go(func() { tried, secured = i.checkPod(ctx, c, after, pod) })
 		questions.Go(func() { overlapping = i.findOverlap(ctx, after) })
 	}
 	questions.Go(func() { foreseen = i.foresee(ctx, c, after) })
@@ -137,6 +136,25 @@ func (i *Inspector) Inspect(ctx context.Context, c Change) Findings {
 		tried.dropSecurity()
 	}
 	return join(foreseen, read, tried, secured, overlapping)
+}
+
+// checkPod asks what the cluster would say of the pod, unless it said nothing of
+// one just like it a moment ago.
+func (i *Inspector) checkPod(ctx context.Context, c Change, f observe.Fleet, pod *corev1.Pod) (tried, secured Findings) {
+	asked := i.clock.Now()
+	key, ok := verdictOf(c, f, pod)
+	if ok && i.verdicts.known(key, asked) {
+		return Findings{}, Findings{}
+	}
+	var taken bool
+	var questions sync.WaitGroup
+	questions.Go(func() { tried, taken = i.tryPod(ctx, c, f, pod) })
+	questions.Go(func() { secured.Warnings = i.CheckSecurity(ctx, pod.Namespace, &pod.ObjectMeta, &pod.Spec) })
+	questions.Wait()
+	if ok && taken && len(tried.Warnings)+len(secured.Warnings) == 0 {
+		i.verdicts.remember(key, asked)
+	}
+	return tried, secured
 }
 
 // makesOtherPods tells whether the pod that is made changes.

@@ -44,18 +44,10 @@ func (f *Findings) dropSecurity() {
 	f.Warnings = slices.DeleteFunc(f.Warnings, func(w string) bool { return strings.Contains(w, violatesSecurity) })
 }
 
-// tryPod creates the pod, and its claims, as a dry run, unless one just like it
-// was tried a moment ago.
-func (i *Inspector) tryPod(ctx context.Context, c Change, f observe.Fleet, pod *corev1.Pod) Findings {
-	key, comparable := verdictOf(c, f, pod)
-	if comparable && i.verdicts.known(key, i.clock.Now()) {
-		return Findings{}
-	}
-	asked := i.clock.Now()
-	found, taken := i.try(ctx, pod.DeepCopy(), "pod", c.Path)
-	if comparable && taken && len(found.Warnings) == 0 {
-		i.verdicts.remember(key, asked)
-	}
+// tryPod creates the pod, and its claims, as a dry run, and tells whether the
+// pod was taken.
+func (i *Inspector) tryPod(ctx context.Context, c Change, f observe.Fleet, pod *corev1.Pod) (found Findings, taken bool) {
+	found, taken = i.try(ctx, pod.DeepCopy(), "pod", c.Path)
 	made, before := claims(f), map[string]*corev1.PersistentVolumeClaim{}
 	if c.Old != nil {
 		before = claims(c.Kind.Fleet(c.Old))
@@ -68,7 +60,7 @@ func (i *Inspector) tryPod(ctx context.Context, c Change, f observe.Fleet, pod *
 		more, _ := i.try(ctx, made[template], "volume claim", path)
 		found = join(found, more)
 	}
-	return found
+	return found, taken
 }
 
 // try creates an object as a dry run and tells whether it was taken.

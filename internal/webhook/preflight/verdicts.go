@@ -24,7 +24,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/internal/plan"
 )
@@ -39,9 +38,10 @@ const (
 )
 
 // A trial costs the API server as much as a pod does. Objects that are made one
-// after the other from one template would all be told the same, so only the
-// first is tried. Only the API server's unconditional yes is remembered: a
-// warning or a refusal is asked for each time.
+// after the other from one template would all be told the same of its pod, so
+// only the first is tried and held against the Pod Security level. Only an
+// unconditional yes is remembered: what was warned of or refused is asked for
+// each time.
 type verdicts struct {
 	mu    sync.Mutex
 	taken map[verdict]time.Time
@@ -59,8 +59,10 @@ func verdictOf(c Change, f observe.Fleet, pod *corev1.Pod) (verdict, bool) {
 	for _, label := range c.Kind.ReservedLabels() {
 		delete(p.Labels, label)
 	}
-	if p.Labels[appsv1.LabelApp] == f.Desired.NamePrefix {
-		delete(p.Labels, appsv1.LabelApp)
+	for key, value := range p.Labels {
+		if value == f.Desired.NamePrefix {
+			p.Labels[key] = "" // whose it is, once more
+		}
 	}
 	if p.Spec.Hostname == plan.SlotName(&f.Desired, 0) {
 		p.Spec.Hostname = ""

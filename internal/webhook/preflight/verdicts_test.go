@@ -50,6 +50,10 @@ func TestVerdictOf(t *testing.T) {
 			pm.Spec.Template = &corev1.PodTemplateSpec{}
 			pm.Spec.Template.Labels = map[string]string{"team": "red"}
 		})},
+		"a label with the name": {other: named("b", func(pm *appsv1.PodManager) {
+			pm.Spec.Template = &corev1.PodTemplateSpec{}
+			pm.Spec.Template.Labels = map[string]string{appsv1.LabelApp: "b"}
+		}), same: true},
 		"an app label that was chosen": {other: named("b", func(pm *appsv1.PodManager) {
 			pm.Spec.Template = &corev1.PodTemplateSpec{}
 			pm.Spec.Template.Labels = map[string]string{appsv1.LabelApp: "shop"}
