@@ -29,8 +29,10 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -65,7 +67,8 @@ func podManager() contender {
 		scale: func(owner client.Object, n int32) { owner.(*appsv1.PodManager).Spec.Replicas = &n },
 		ready: func(owner client.Object, n int32) error {
 			pm := owner.(*appsv1.PodManager)
-			if s := pm.Status; s.ObservedGeneration != pm.Generation || s.Replicas != n || s.CurrentReplicas != n || s.AvailableReplicas != n {
+			if s := pm.Status; s.ObservedGeneration != pm.Generation || s.Replicas != n || s.CurrentReplicas != n || s.AvailableReplicas != n ||
+				s.TerminatingReplicas != 0 || meta.IsStatusConditionTrue(s.Conditions, appsv1.ConditionReconciling) {
 				return fmt.Errorf("%d of %d pods are available, %d wanted", s.AvailableReplicas, s.Replicas, n)
 			}
 			return nil
@@ -88,7 +91,8 @@ func replicaSet() contender {
 		scale: func(owner client.Object, n int32) { owner.(*kappsv1.ReplicaSet).Spec.Replicas = &n },
 		ready: func(owner client.Object, n int32) error {
 			rs := owner.(*kappsv1.ReplicaSet)
-			if s := rs.Status; s.ObservedGeneration != rs.Generation || s.Replicas != n || s.AvailableReplicas != n {
+			if s := rs.Status; s.ObservedGeneration != rs.Generation || s.Replicas != n || s.AvailableReplicas != n ||
+				ptr.Deref(s.TerminatingReplicas, 0) != 0 {
 				return fmt.Errorf("%d of %d pods are available, %d wanted", s.AvailableReplicas, s.Replicas, n)
 			}
 			return nil
@@ -96,34 +100,42 @@ func replicaSet() contender {
 	}
 }
 
-// newReplicaSetController is kube-controller-manager with one controller.
-func newReplicaSetController(t *testing.T, g *ground, elect bool) *operators {
+// adminLogin is a ServiceAccount's that may do everything: a proxy passes a
+// token on, and not a certificate.
+func adminLogin(t *testing.T, g *ground) *rest.Config {
 	t.Helper()
-	const name = "replicaset-under-test"
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: adminAccount}}
 	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
+		ObjectMeta: metav1.ObjectMeta{Name: adminAccount},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: name}},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: adminAccount}},
 	}
 	for _, obj := range []client.Object{account, binding} {
 		if err := client.IgnoreAlreadyExists(g.Client.Create(t.Context(), obj)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	config, err := g.Cluster.RESTConfigForServiceAccount(t.Context(), account.Namespace, name, 7200)
+	config, err := g.Cluster.RESTConfigForServiceAccount(t.Context(), account.Namespace, adminAccount, 7200)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return config
+}
+
+const adminAccount = "faults-admin"
+
+// newReplicaSetController is kube-controller-manager with one controller.
+func newReplicaSetController(t *testing.T, g *ground, elect bool) *operators {
+	t.Helper()
 	o := newOperators(t, g)
 	login := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := g.Cluster.WriteKubeconfig(login, o.Login(config)); err != nil {
+	if err := g.Cluster.WriteKubeconfig(login, o.Login(adminLogin(t, g))); err != nil {
 		t.Fatal(err)
 	}
 	o.path = filepath.Join(testkit.Root(), "bin", "kube-controller-manager")
 	o.args = []string{
 		"--kubeconfig=" + login, "--controllers=replicaset-controller", "--secure-port=0", "--kube-api-qps=1000", "--kube-api-burst=2000",
-		fmt.Sprintf("--leader-elect=%t", elect), "--leader-elect-resource-namespace=" + metav1.NamespaceDefault, "--leader-elect-resource-name=" + name,
+		fmt.Sprintf("--leader-elect=%t", elect), "--leader-elect-resource-namespace=" + metav1.NamespaceDefault, "--leader-elect-resource-name=replicaset-under-test",
 	}
 	return o
 }
