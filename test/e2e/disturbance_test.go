@@ -20,7 +20,6 @@ package e2e
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -44,12 +43,7 @@ func TestOperatorKilledInMidRollout(t *testing.T) {
 	before := f.lives()
 	traffic := newTraffic(f)
 	f.change(func(pm *appsv1.PodManager) { pm.Spec.Image = imageV2 })
-	f.eventually("the rollout is under way", func() error {
-		if n := onImage(f, imageV2); n < 1 || n > 3 {
-			return fmt.Errorf("%d pods have the new image", n)
-		}
-		return nil
-	})
+	f.waitUnderWay(imageV2)
 	operator := operatorPod(t)
 	if err := nodes[nodeA].Cgroup().KillContainer(containerID(operator)); err != nil {
 		t.Fatalf("kill the operator: %v", err)
@@ -64,25 +58,31 @@ func TestOperatorKilledInMidRollout(t *testing.T) {
 	}
 }
 
-// Deleting the operator's pod, as a drain does: the next one leads at once, because
-// the first gave its lease back.
-func TestOperatorPodReplacedInMidRollout(t *testing.T) {
-	f := newFleet(t, 4, nil)
-	before := f.lives()
-	traffic := newTraffic(f)
-	f.change(func(pm *appsv1.PodManager) { pm.Spec.Image = imageV3 })
+// waitUnderWay waits until some pods have the new image and some have not.
+func (f *fleet) waitUnderWay(image string) {
+	f.Helper()
 	f.eventually("the rollout is under way", func() error {
-		if n := onImage(f, imageV3); n < 1 {
-			return errors.New("no pod has the new image")
+		if n := onImage(f, image); n == 0 || n == len(f.pods()) {
+			return fmt.Errorf("%d pods have the new image", n)
 		}
 		return nil
 	})
+}
+
+// Deleting the operator's pod, as a drain does: the next one leads at once, because
+// the first gave its lease back.
+func TestOperatorPodReplacedInMidRollout(t *testing.T) {
+	f := newFleet(t, 6, nil)
+	before := f.lives()
+	traffic := newTraffic(f)
+	f.change(func(pm *appsv1.PodManager) { pm.Spec.Image = imageV3 })
+	f.waitUnderWay(imageV3)
 	operator := operatorPod(t)
 	if err := suite.Client.Delete(t.Context(), &operator); err != nil {
 		t.Fatal(err)
 	}
 	f.waitReady()
-	traffic.end(t, 3, "v1", "v3")
+	traffic.end(t, 5, "v1", "v3")
 	if diff := cmp.Diff(inPlace(before, imageV3), f.lives()); diff != "" {
 		t.Errorf("the pods' lives (-want +got):\n%s", diff)
 	}

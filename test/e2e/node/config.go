@@ -24,6 +24,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mycompany/pod-operator/test/e2e/sandbox"
 )
 
 // PauseImage holds a pod's namespaces.
@@ -137,12 +139,12 @@ func (n *Node) networkConfig() string {
   "cniVersion": "1.0.0",
   "name": "e2e",
   "plugins": [{
-    "type": "bridge", "bridge": "e2e%[1]d", "isGateway": true, "ipMasq": false, "hairpinMode": true,
+    "type": "bridge", "bridge": "%[3]s%[1]d", "isGateway": true, "ipMasq": false, "hairpinMode": true,
     "ipam": {
       "type": "host-local", "dataDir": %[2]q,
       "ranges": [[{"subnet": "10.244.%[1]d.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]
     }
   }]
 }
-`, n.opts.Index, n.file("ipam"))
+`, n.opts.Index, n.file("ipam"), sandbox.BridgePrefix)
 }

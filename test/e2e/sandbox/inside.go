@@ -88,9 +88,7 @@ func shieldSysctls(work string) error {
 	if err := os.Mkdir(shield, 0o700); err != nil {
 		return err
 	}
-	for _, name := range []string{
-		"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops", "kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes",
-	} {
+	for _, name := range sysctls() {
 		sysctl := "/proc/sys/" + name
 		value, err := os.ReadFile(sysctl)
 		if errors.Is(err, os.ErrNotExist) {

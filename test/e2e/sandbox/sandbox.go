@@ -69,7 +69,7 @@ func Main(base string, tests func(work string) int) (int, error) {
 	}
 }
 
-// Work is the folder's name as the cgroups know it.
+// cgroupOf is the folder's name as the cgroups know it.
 func cgroupOf(work string) string { return filepath.Base(work) }
 
 const folderPrefix = "pod-operator-e2e-"
@@ -86,7 +86,8 @@ func outside(base string) (code int, err error) {
 	if err := os.Mkdir(work, 0o700); err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, remove(work)) }()
+	before := machine()
+	defer func() { err = errors.Join(err, remove(work), before.compare(machine())) }()
 	if err := makeCgroups(cgroupOf(work)); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrCannot, err)
 	}
