@@ -16,6 +16,7 @@ DOCKER_ARGS ?=
 BUNDLE_IMG ?= pod-operator-bundle:latest
 BENCH ?=
 IMAGE_ARGS ?=
+RELEASE_ARGS ?=
 KUBECTL ?= $(BIN)/kubectl
 PKG ?= ./...
 TESTFLAGS ?=
@@ -134,6 +135,23 @@ build-installer: manifests $(KUSTOMIZE) ## Write dist/install.yaml, which instal
 	@mkdir -p dist
 	@$(call render,$(IMG)) > dist/install.yaml
 	@echo "dist/install.yaml installs $(IMG)"
+
+# Where a release's archives will be had from, for krew's manifest.
+DOWNLOADS ?= https://example.com/pod-operator/releases/download
+release-image = $(if $(filter controller:latest,$(IMG)),pod-operator:$(VERSION),$(IMG))
+commit-date = $(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ)
+
+.PHONY: release
+release: manifests chart $(KUSTOMIZE) ## Put a release together in dist/release, offline: VERSION=v1.2.3. IMG names its image, DOWNLOADS krew's source.
+	@[[ "$(VERSION)" =~ ^v[0-9]+\.[0-9]+\.[0-9]+ ]] || { echo "the version is $(VERSION): give one like VERSION=v1.2.3" >&2; exit 1; }
+	@rm -rf dist/release && mkdir -p dist/release
+	@$(call render,$(release-image)) > dist/release/install.yaml
+	@cd tools && go run ./image --name $(release-image) --version $(VERSION) $(IMAGE_ARGS)
+	@cp dist/image/image.tar dist/release/pod-operator_$(VERSION)_image.tar
+	@for sbom in dist/image/sbom-*.spdx.json; do cp "$$sbom" "dist/release/pod-operator_$(VERSION)_$${sbom##*/}"; done
+	@cd tools/bundle && go run . --image $(release-image) --version $(VERSION:v%=%) --created $(commit-date) --out dist/bundle
+	@cd tools && go run ./release --version $(VERSION) --commit $$(git rev-parse HEAD) --date $(commit-date) --bundle dist/bundle \
+		--downloads $(DOWNLOADS) $(RELEASE_ARGS)
 
 .PHONY: clean
 clean: down ## Stop the playground and remove its data, bin/ and dist/.
