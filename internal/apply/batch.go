@@ -104,7 +104,7 @@ func outcome(action plan.Action, err error) plan.Outcome {
 		o.Result, o.Cause = plan.Refused, appsv1.BlockedByDisruptionBudget
 	case action.Verb == plan.ResizePod && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)):
 		o.Result, o.Cause = plan.Refused, appsv1.WhyResizeInfeasible
-	case apierrors.IsConflict(err) && patches(action.Verb):
+	case apierrors.IsConflict(err) && aims(action.Verb):
 		o.Result = plan.Outdated
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonNamespaceTerminating
@@ -126,10 +126,13 @@ func noWebhook(err error) bool {
 	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
 }
 
-// patches are the verbs that change a pod in place.
-func patches(verb plan.Verb) bool {
+// aims are the verbs that are right only for the pod that was read. A conflict
+// says that it is another by now: a kubelet writes a pod's status at any moment,
+// which is no trouble to tell anybody of.
+func aims(verb plan.Verb) bool {
 	switch verb {
-	case plan.OpenGate, plan.ShutGate, plan.ResizePod, plan.UpdatePod, plan.TellHolder:
+	case plan.OpenGate, plan.ShutGate, plan.ResizePod, plan.UpdatePod, plan.TellHolder,
+		plan.AdoptPod, plan.ReleasePod, plan.OrphanPod, plan.DeletePod, plan.EvictPod:
 		return true
 	}
 	return false

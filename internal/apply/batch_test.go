@@ -179,7 +179,7 @@ func TestOutcomes(t *testing.T) {
 		"the API server is broken":                {plan.CreatePod, apierrors.NewInternalError(errors.New("no")), plan.Failed, ""},
 		"the network is broken":                   {plan.CreatePod, errors.New("connection reset"), plan.Failed, ""},
 		"a delete that is denied is tried again":  {plan.DeletePod, denied, plan.Failed, ""},
-		"a delete of a pod that was changed":      {plan.DeletePod, apierrors.NewConflict(pods, "web-0", errors.New("changed")), plan.Failed, ""},
+		"a delete of a pod that was changed":      {plan.DeletePod, apierrors.NewConflict(pods, "web-0", errors.New("changed")), plan.Outdated, ""},
 		"a budget holds an eviction back":         {plan.EvictPod, apierrors.NewTooManyRequests("budget", 1), plan.Refused, appsv1.BlockedByDisruptionBudget},
 		"a resize that the API server rules out":  {plan.ResizePod, invalid, plan.Refused, appsv1.WhyResizeInfeasible},
 		"a claim that the quota has no room for":  {plan.CreateClaim, quota, plan.Refused, appsv1.ReasonQuotaExceeded},

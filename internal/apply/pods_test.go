@@ -124,7 +124,7 @@ func TestADeleteThatComesTooLate(t *testing.T) {
 		ledger []string
 	}{
 		"it is gone":         {apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "web-0"), plan.Done, []string{"took away web-0"}},
-		"it has a successor": {apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "web-0", nil), plan.Failed, nil},
+		"it has a successor": {apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "web-0", nil), plan.Outdated, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
