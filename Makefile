@@ -72,10 +72,14 @@ test: control-plane chromium $(HELM) ## Vet everything and run all tests. PKG=./
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
 	go test $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PKG)
 	$(if $(filter ./...,$(PKG)),cd tools/bundle && go test ./...)
+	@$(if $(filter ./...,$(PKG)),$(call fuzz,$(FUZZ_LIGHT),2s))
 	@$(faults-table)
 
-# How much make faults tries.
+# How much make faults, make soak and make fuzz try.
 SCHEDULES ?= 10000
+RANDOM_SCHEDULES ?= 300
+SOAK ?= 10m
+FUZZTIME ?= 10m
 DEVIATIONS ?= 1
 
 .PHONY: faults
@@ -83,9 +87,18 @@ faults: control-plane binaries ## Try all faults: simulator schedules, every cra
 	@rm -rf test-output/faults
 	go test -timeout 2h -count 1 ./test/faults/sim -schedules $(SCHEDULES) -deviations $(DEVIATIONS) -stride 1
 	go test -timeout 30m -count 1 ./test/faults/conformance -operations 5000
-	go test -timeout 3h -count 1 -parallel 4 ./test/faults/crash -scenarios 0 -points 0
+	go test -timeout 3h -count 1 -parallel 4 ./test/faults/crash -scenarios 0 -points 0 -schedules $(RANDOM_SCHEDULES)
 	go test -timeout 2h -count 1 ./test/faults/binary -all
 	@$(faults-table)
+
+.PHONY: soak
+soak: control-plane ## Create, scale, edit and delete 200 PodManagers at random under faults. SOAK=1h says for how long.
+	go test -timeout 0 -count 1 ./test/faults/binary -run TestSoak -soak $(SOAK) -v
+	@$(faults-table)
+
+.PHONY: fuzz
+fuzz: ## Fuzz the planner, defaults, conversion, admission and the plugin's parsers, FUZZTIME each.
+	@$(call fuzz,$(FUZZ_LIGHT) $(FUZZ_HEAVY),$(FUZZTIME))
 
 .PHONY: e2e
 e2e: control-plane $(HELM) ## Run the operator in a pod on real kubelets and containers: docs/e2e.md. Needs Linux and root; says so and skips elsewhere.
@@ -257,6 +270,14 @@ undeploy: uninstall ## Delete the PodManagers, then everything that deploy insta
 	@$(use-cluster); $(KUSTOMIZE) build config/default | $(KUBECTL) delete --ignore-not-found -f -
 
 # ---- how it is done ----
+
+# FOLDER:TARGET. A fuzzed package is compiled for it with all it imports, so only
+# those that import little are part of make test; of the others it runs the seeds.
+FUZZ_LIGHT := internal/plan:FuzzPlan internal/desired:FuzzPodManager api/apps/v1alpha1:FuzzConversion
+FUZZ_HEAVY := internal/webhook/apps/v1:FuzzAdmission internal/cli/plan:FuzzApplyPatch internal/cli/replay:FuzzReplay
+
+# $(call fuzz,LIST,TIME) fuzzes one after the other.
+fuzz = for target in $(1); do go test -run '^$$' -fuzz "^$${target\#\#*:}$$" -fuzztime $(2) "./$${target%%:*}"; done
 
 # What the fault tests of this run have tried, one line each.
 faults-table = cat test-output/faults/*.txt 2>/dev/null || true

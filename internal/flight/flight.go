@@ -81,6 +81,10 @@ func Of(record *flightrecorder.Record) (*Flight, error) {
 	if err := json.Unmarshal(record.Payload, f); err != nil {
 		return nil, fmt.Errorf("read the payload of record %s: %w", record.ID, err)
 	}
+	// No operator wrote this, and the planner is not made for it.
+	if d := &f.Desired; min(d.Replicas, d.Update.MaxSurge, d.Update.MaxUnavailable, d.Update.Partition, d.RevisionHistoryLimit, d.FailedPods.Limit) < 0 {
+		return nil, fmt.Errorf("read the payload of record %s: it asks for a negative number", record.ID)
+	}
 	return f, nil
 }
 

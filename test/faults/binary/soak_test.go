@@ -215,7 +215,7 @@ func (c *crowd) calm() {
 		for i := range list.Items {
 			pm := &list.Items[i]
 			if s := &pm.Status; pm.DeletionTimestamp != nil || s.ObservedGeneration != pm.Generation || s.CurrentReplicas != *pm.Spec.Replicas ||
-				s.AvailableReplicas != *pm.Spec.Replicas || s.TerminatingReplicas > 0 || s.CurrentRevision != s.UpdateRevision {
+				s.AvailableReplicas != *pm.Spec.Replicas || s.TerminatingReplicas > 0 || *pm.Spec.Replicas > 0 && s.CurrentRevision != s.UpdateRevision {
 				return fmt.Errorf("%s/%s: generation %d, %+v", pm.Namespace, pm.Name, pm.Generation, s)
 			}
 		}
