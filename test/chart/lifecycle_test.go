@@ -232,6 +232,49 @@ func TestAFleetLivesThroughARelease(t *testing.T) {
 	c.kubectl("-n", f.ns, "delete", "pm", "web", "--timeout=60s")
 }
 
+// everyState brings objects of all kinds into the states that they can be in: one
+// whose pods no quota allows, one that is paused, and those of the other kinds.
+func (c *cluster) everyState(ns string) {
+	c.Helper()
+	manifest := `apiVersion: v1
+kind: ResourceQuota
+metadata: {name: no-big-pods}
+spec: {hard: {requests.nvidia.com/gpu: "0"}}
+---
+apiVersion: apps.mycompany.com/v1
+kind: PodManager
+metadata: {name: refused}
+spec:
+  replicas: 1
+  template: {spec: {containers: [{name: app, image: "nginx:1.27", resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+---
+apiVersion: apps.mycompany.com/v1
+kind: PodManager
+metadata: {name: paused}
+spec: {replicas: 1, image: "nginx:1.27", paused: true}
+---
+apiVersion: batch.tutorial.kubebuilder.io/v1alpha1
+kind: ImoocPod
+metadata: {name: imooc}
+spec: {replicas: 2}
+---
+apiVersion: test.jiaozi.com/v1alpha1
+kind: HelloWorld
+metadata: {name: hello}
+spec: {size: 1}
+---
+apiVersion: collector.ip.mycompany.com/v1
+kind: Collector
+metadata: {name: watch}
+spec: {selector: {matchLabels: {app: hello}}}
+`
+	path := filepath.Join(c.TempDir(), "objects.yaml")
+	if err := os.WriteFile(path, []byte(manifest), 0o600); err != nil {
+		c.Fatal(err)
+	}
+	c.kubectl("-n", ns, "apply", "-f", path)
+}
+
 // exercise has the operator create, change and delete pods, so that it counts
 // each of that.
 func (c *cluster) exercise(ns string) {
@@ -284,6 +327,7 @@ func TestAnOperatorForOneNamespace(t *testing.T) {
 	c.helm.run(slices.Concat([]string{"install", "tenant", chartDir(), "--namespace", "tenant", "--create-namespace", "--wait"},
 		values(t, "{watchNamespaces: [team], webhooks: {enabled: false}, metrics: {enabled: false}}"))...)
 	c.rollOut("tenant", "tenant-pod-operator-controller-manager")
+	gitops := watchAsArgo(c)
 	theirs := testkit.MakePodManager("other", "web").Replicas(size).Obj()
 	if err := c.client.Create(t.Context(), theirs); err != nil {
 		t.Fatal(err)
@@ -293,8 +337,11 @@ func TestAnOperatorForOneNamespace(t *testing.T) {
 	f.grow("scaled")
 	f.kubectl("-n", f.ns, "patch", "pm", "web", "--type=merge", "-p", `{"spec":{"image":"nginx:1.28"}}`)
 	f.expectReady()
+	c.everyState("team")
+	gitops.expect(t, "PodManager Healthy", "PodManager Progressing", "PodManager Degraded", "PodManager Suspended",
+		"ImoocPod Healthy", "HelloWorld Healthy", "Collector Healthy")
 	for i, o := range c.operators {
-		if text, err := os.ReadFile(o.log); err != nil || strings.Contains(string(text), "forbidden") {
+		if text, err := os.ReadFile(o.log); err != nil || strings.Contains(string(text), "is forbidden: User ") {
 			t.Errorf("operator %d lacks a right: %v\n%s", i, err, text)
 		}
 	}
