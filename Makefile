@@ -33,6 +33,8 @@ DLV := $(BIN)/dlv
 KUBEBUILDER := $(BIN)/kubebuilder
 HELM := $(BIN)/helm
 OPM := $(BIN)/opm
+HUGO := $(BIN)/hugo
+CRD_REF_DOCS := $(BIN)/crd-ref-docs
 CLIENT_GENS := $(addprefix $(BIN)/,applyconfiguration-gen client-gen informer-gen lister-gen)
 
 # The race detector needs a C compiler. Go sets CGO_ENABLED to 0 where there is none.
@@ -186,6 +188,25 @@ generate: $(CONTROLLER_GEN) $(CLIENT_GENS) ## Generate the deep copies of the AP
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	hack/generate-clients
 
+# Its warnings are of types deep in Kubernetes that it only links to.
+.PHONY: api-docs
+api-docs: $(CRD_REF_DOCS) ## Generate docs/api.md from the API types.
+	@$(CRD_REF_DOCS) --source-path=api --config=docs/site/api/config.yaml --templates-dir=docs/site/api --renderer=markdown \
+		--log-level=ERROR --output-path=docs/api.md
+
+# REPOSITORY is where files that are no pages can be browsed, up to their path.
+REPOSITORY ?=
+hugo = HUGO_PARAMS_REPOSITORY='$(REPOSITORY)' $(HUGO) $(1) --source docs/site --noBuildLock --panicOnWarning --cacheDir $(CURDIR)/dist/hugo
+
+.PHONY: docs
+docs: $(HUGO) ## Write the docs as a site into dist/site, to be read without a server: dist/site/index.html.
+	@$(call hugo,build --quiet) --cleanDestinationDir --destination $(CURDIR)/dist/site
+	@echo "the site begins at dist/site/index.html"
+
+.PHONY: docs-serve
+docs-serve: $(HUGO) ## Serve the docs on localhost:1313 and follow changes.
+	@$(call hugo,server) --renderToMemory
+
 # The CRDs are made beside their folder and move into it when they are whole, so
 # that a test that runs meanwhile never reads an untrimmed one.
 .PHONY: manifests
@@ -309,4 +330,8 @@ $(eval $(call tool,helm,tools/helm,helm.sh/helm/v4/cmd/helm))
 $(BIN)/opm: export CGO_ENABLED = 0
 $(BIN)/opm: export GOFLAGS = -tags=containers_image_openpgp,exclude_graphdriver_btrfs,exclude_graphdriver_devicemapper
 $(eval $(call tool,opm,tools/opm,github.com/operator-framework/operator-registry/cmd/opm))
+# Without C: it would be for SCSS and WebP, which the docs have none of.
+$(BIN)/hugo: export CGO_ENABLED = 0
+$(eval $(call tool,hugo,tools/docs,github.com/gohugoio/hugo))
+$(eval $(call tool,crd-ref-docs,tools/docs,github.com/elastic/crd-ref-docs))
 $(eval $(call tool,golangci-lint,tools/lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint))
