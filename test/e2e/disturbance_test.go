@@ -31,10 +31,49 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/localkube"
+	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-// The tests of this file disturb others, so they run before those that run in
-// parallel.
+// The tests of this file disturb others, or would be disturbed by them. They run
+// before those that run in parallel.
+
+// Real kubelets have something to say about their pods and nodes all the time. None
+// of it makes the operator write, or list: there is a time of three heartbeats of
+// each node in which it does neither.
+func TestNothingIsDoneAtRest(t *testing.T) {
+	f := newFleet(t, 3, nil)
+	mark := auditMark(t)
+	f.eventually("the operator is at rest", func() error {
+		events, err := suite.Cluster.AuditEvents(mark)
+		if err != nil {
+			return err
+		}
+		heartbeats := map[string]int{}
+		for _, e := range events {
+			switch {
+			case e.ObjectRef.Resource == "leases" && e.Mutating():
+				heartbeats[e.User.Username]++
+			case e.User.Username == testkit.OperatorUser && (e.Mutating() || e.Verb == "list"):
+				mark = auditMark(t) // the end of what was before; or there is no rest
+				return fmt.Errorf("the operator sent %s %s", e.Verb, e.RequestURI)
+			}
+		}
+		if heartbeats["system:node:"+nodeA] < 3 || heartbeats["system:node:"+nodeB] < 3 {
+			return fmt.Errorf("heartbeats so far: %v", heartbeats)
+		}
+		return nil
+	})
+}
+
+func auditMark(t testing.TB) localkube.AuditMark {
+	t.Helper()
+	mark, err := suite.Cluster.AuditMark()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mark
+}
 
 // A rollout survives its operator: another process takes over where the first was
 // killed, and no pod is changed twice or out of turn.

@@ -16,10 +16,6 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package e2e drives the operator where nothing is played: real kubelets,
-// containerd and runc run real containers, and the operator runs in a pod from
-// its own image, installed by the Helm chart. docs/e2e.md tells what is checked
-// and how it works; make e2e builds what it takes and runs it.
 package e2e
 
 import (
@@ -29,6 +25,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,11 +98,43 @@ func inside(m *testing.M, bin, work string) int {
 	}
 	fmt.Printf("e2e: two nodes ready and the operator installed after %s\n", time.Since(began).Round(100*time.Millisecond))
 	code := m.Run()
+	if err := operatorErrors(work); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		code = max(code, 1)
+	}
 	if code != 0 {
 		keepLogs(work)
 	}
 	return code
 }
+
+// operatorErrors looks through what the operator's pods have logged on the node. Of
+// what the tests do nothing is an error of the operator's, but for the events that
+// it has for namespaces which go meanwhile.
+func operatorErrors(work string) error {
+	logs, err := filepath.Glob(filepath.Join(work, operatorLogs))
+	if err != nil || len(logs) == 0 {
+		return fmt.Errorf("the operator's logs: found %d, %w", len(logs), err)
+	}
+	var found error
+	for _, path := range logs {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(data)) {
+			if strings.Contains(line, `"level":"error"`) && !strings.Contains(line, "because it is being terminated") {
+				found = errors.Join(found, errors.New(line))
+			}
+		}
+	}
+	if found != nil {
+		return fmt.Errorf("the operator logged errors:\n%w", found)
+	}
+	return nil
+}
+
+const operatorLogs = "node-*/pods/" + testkit.OperatorNamespace + "_*/*/*.log"
 
 func start(ctx context.Context, bin, work string) error {
 	cluster, err := localkube.Start(ctx, localkube.Options{
@@ -120,6 +149,7 @@ func start(ctx context.Context, bin, work string) error {
 			// called at their pods' addresses.
 			"--enable-aggregator-routing=true",
 		},
+		Audit:                 localkube.AuditOptions{Level: localkube.AuditMetadata},
 		ControllerManagerArgs: []string{"--node-monitor-grace-period=20s", "--node-monitor-period=1s"},
 	})
 	if err != nil {
@@ -179,7 +209,7 @@ func keepLogs(work string) {
 	if err := os.RemoveAll(kept); err != nil {
 		return
 	}
-	for _, from := range []string{"cluster/logs/*.log", "node-*/*.log", "node-*/pods/pod-operator-system*/*/*.log"} {
+	for _, from := range []string{"cluster/logs/*.log", "node-*/*.log", operatorLogs} {
 		found, _ := filepath.Glob(filepath.Join(work, from))
 		for _, path := range found {
 			name, err := filepath.Rel(work, path)
