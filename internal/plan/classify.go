@@ -269,9 +269,11 @@ func (p *Pod) resizes() bool { return p.Resize == ResizeInProgress || p.Resize =
 // not have reported yet that we took the pod out of service or changed it.
 func (s *scene) serves(p *Pod) bool { return p.Ready && !p.Changing && p.Gate != GateShut }
 
-// available: it has served for long enough.
+// available: it has served for long enough. Where no time is asked for none is
+// looked at: after our clock was set back, or where a node's is ahead, a pod has
+// been ready since a time that is yet to come.
 func (s *scene) available(p *Pod) bool {
-	return s.serves(p) && !p.ReadySince.Add(s.desired.MinReady).After(s.now)
+	return s.serves(p) && (s.desired.MinReady == 0 || !p.ReadySince.Add(s.desired.MinReady).After(s.now))
 }
 
 func countLive(pods []LivePod) Counts {

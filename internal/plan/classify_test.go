@@ -36,6 +36,10 @@ func TestCounts(t *testing.T) {
 			),
 			want: Counts{Live: 3, Ready: 1, Available: 1, Updated: 3, Terminating: 1, Failed: 1, Lost: 1},
 		},
+		"a pod that is ready since a time to come is available, where no time is asked for": {
+			given: aFleet(1, ordinal(0).readyFor(-time.Hour)),
+			want:  Counts{Live: 1, Ready: 1, Available: 1, Updated: 1},
+		},
 		"an orphan that is taken in counts from the start": {
 			given: aFleet(2, ordinal(0), ordinal(1).orphan()),
 			want:  Counts{Live: 2, Ready: 2, Available: 2, Updated: 2},

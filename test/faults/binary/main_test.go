@@ -209,12 +209,27 @@ func (g *ground) settle(t *testing.T, namespace string) time.Duration {
 		s := &pm.Status
 		if s.ObservedGeneration != pm.Generation || s.AvailableReplicas != *pm.Spec.Replicas || s.CurrentReplicas != *pm.Spec.Replicas ||
 			s.CurrentRevision != s.UpdateRevision || meta.IsStatusConditionTrue(s.Conditions, appsv1.ConditionReconciling) {
+			g.tendScheduler(t)
 			pods, err := g.watched.Objects(t.Context(), namespace)
 			return errors.Join(fmt.Errorf("generation %d, status %+v, there are %+v", pm.Generation, s, oracle.Normalise(pods, false)), err)
 		}
 		return nil
 	})
 	return time.Since(start)
+}
+
+// tendScheduler does what a kubelet does for kube-scheduler: it ends itself when
+// a pod was replaced under the same name while it could not watch ("Scheduler
+// cache is corrupted"), and counts on being started again.
+func (g *ground) tendScheduler(t *testing.T) {
+	t.Helper()
+	if p, err := g.Cluster.Process(localkube.Scheduler); err != nil || p.Running() {
+		return
+	}
+	t.Log("kube-scheduler ended itself; it is started again")
+	if err := g.Cluster.Restart(t.Context(), localkube.Scheduler); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // patience is longer than what a client waits that could not watch for a while:

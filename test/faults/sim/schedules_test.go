@@ -19,6 +19,7 @@ package sim
 import (
 	"flag"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -89,6 +90,36 @@ func TestRandomSchedules(t *testing.T) {
 		}
 	})
 	counts.write(t, "1-simulator-random", "1 simulator, random schedules", seed, "")
+}
+
+// TestTheClockJumps, five minutes ahead or an hour back, after every few steps
+// of every scenario: pods that seem to come from the future, or to be ready for
+// long, do not change the end. What docs/reliability.md says does not hold is
+// left out: a jump ahead that is longer than a rollout's deadline, and failed
+// pods when the clock goes back.
+func TestTheClockJumps(t *testing.T) {
+	l := newLaboratory(t)
+	counts := &tally{}
+	for _, name := range l.names() {
+		t.Run(name, func(t *testing.T) {
+			s, fair := l.scenarios[name], l.fair[name]
+			s.Uncounted = true
+			for at := 1; at < len(fair.Trace); at += 3 * raceFactor {
+				for _, by := range []time.Duration{-time.Hour, 5 * time.Minute} {
+					if by < 0 && strings.Contains(name, "failed") {
+						continue
+					}
+					result := play(t, l.Lab, Run{Scenario: s, Jump: by, JumpAt: at})
+					result.Violations = append(result.Violations, compare(s, false, fair, result)...)
+					counts.add(result)
+					if len(result.Violations) > 0 {
+						t.Errorf("%s after step %d: %s", by, at, tell(Case{Scenario: name}, result))
+					}
+				}
+			}
+		})
+	}
+	counts.write(t, "1-simulator-clock", "1 simulator, the clock jumps", 0, "")
 }
 
 // TestEveryDeviation is exhaustive: for fleets of up to two pods it plays every

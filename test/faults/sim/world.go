@@ -85,6 +85,10 @@ type Run struct {
 	Schedule Schedule
 	// Refuse stands for an admission plugin that refuses pods.
 	Refuse func(pod *corev1.Pod) error
+	// Jump is by how much the operator's and everybody's clock jumps, ahead or
+	// back, when the run has made JumpAt steps.
+	Jump   time.Duration
+	JumpAt int
 }
 
 // Schedule chooses one of n options at a decision, counted from 0. The first
@@ -223,6 +227,9 @@ func (w *World) launch(at int) {
 // play makes one choice after the other until nothing is left to do.
 func (w *World) play() bool {
 	for range maxSteps {
+		if w.run.Jump != 0 && len(w.trace) == w.run.JumpAt {
+			w.jump(w.run.Jump)
+		}
 		w.settle()
 		options := w.choices()
 		if len(options) == 0 {
@@ -325,6 +332,19 @@ func (w *World) nextTimer() time.Time {
 
 func (w *World) passTime(text string, d time.Duration) Option {
 	return Option{text, Time, func() { w.clock.SetTime(w.clock.Now().Add(d)) }}
+}
+
+// jump sets the clock. Timers are of a clock that nobody sets, and keep their
+// distance.
+func (w *World) jump(by time.Duration) {
+	w.trace = append(w.trace, fmt.Sprintf("the clock jumps by %s", by))
+	w.clock.SetTime(w.clock.Now().Add(by))
+	w.lastWrite, w.lastFault = w.lastWrite.Add(by), w.lastFault.Add(by)
+	for _, p := range w.processes {
+		for request, at := range p.queue.timers {
+			p.queue.timers[request] = at.Add(by)
+		}
+	}
 }
 
 func (w *World) user() []Option {
