@@ -85,7 +85,7 @@ func storm(faults proxy.Faults) func(*testing.T, *ground, *operators) {
 
 func troubles() []trouble {
 	return []trouble{
-		{name: "killed at random", make: killed},
+		{name: "killed at random", make: killed, long: true}, // as in everything at once
 		{
 			name: "time-outs with effect", seen: proxy.Unanswered,
 			make: storm(proxy.Faults{Unanswered: 0.4}),

@@ -75,7 +75,6 @@ const (
 	Reset      = "watches reset"
 	Expired    = "410"
 	Dated      = "old lists"
-	Held       = "held"
 )
 
 // Proxy is a running proxy.
@@ -94,9 +93,7 @@ type Proxy struct {
 	refused map[string]bool // resources whose watches cannot be opened
 	past    map[string]string
 	after   *trigger
-	hold    *trigger
 	wrote   map[string]bool
-	writes  int
 	seen    map[string]int
 }
 
@@ -256,20 +253,6 @@ func (p *Proxy) After(n int, method, resource string, fire func()) {
 	p.after = &trigger{method, resource, n, fire}
 }
 
-// Hold never answers the n-th request like this, and does not send it either.
-func (p *Proxy) Hold(n int, method, resource string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.hold = &trigger{method, resource, n, nil}
-}
-
-// Writes is how many writes of pods, owners and revisions were let through.
-func (p *Proxy) Writes() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.writes
-}
-
 // Seen is how often each thing happened.
 func (p *Proxy) Seen() map[string]int {
 	p.mu.Lock()
@@ -293,11 +276,6 @@ func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 	resource := resourceOf(req.URL.Path)
 	if req.Method == http.MethodGet && req.URL.Query().Get("watch") != "" {
 		return p.watch(req, resource)
-	}
-	if p.due(&p.hold, req.Method, resource) {
-		p.count(Held)
-		<-req.Context().Done()
-		return nil, req.Context().Err()
 	}
 	fault := p.draw()
 	switch fault {
@@ -340,20 +318,6 @@ func (p *Proxy) pass(req *http.Request, resource string) (*http.Response, error)
 		due.fire()
 	}
 	return resp, err
-}
-
-func (p *Proxy) due(which **trigger, method, resource string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	t := *which
-	if t == nil || t.method != method || t.resource != resource {
-		return false
-	}
-	if t.left--; t.left > 0 {
-		return false
-	}
-	*which = nil
-	return true
 }
 
 func (p *Proxy) count(what string) {
@@ -426,9 +390,6 @@ func (p *Proxy) note(resp *http.Response) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if resp.StatusCode < 300 {
-		p.writes++
-	}
 	if json.Unmarshal(body, &obj) == nil && obj.ResourceVersion != "" {
 		p.wrote[obj.ResourceVersion] = true
 	}
