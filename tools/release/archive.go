@@ -21,6 +21,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -131,7 +132,7 @@ func chart(o options) error {
 	}
 	about, ok := entries[name+"/Chart.yaml"]
 	if !ok || len(chartVersions.FindAll(about.data, -1)) != 2 {
-		return fmt.Errorf("Chart.yaml has no version and appVersion to set")
+		return errors.New("no version and appVersion to set in Chart.yaml")
 	}
 	number := strings.TrimPrefix(o.version, "v")
 	about.data = chartVersions.ReplaceAllFunc(about.data, func(line []byte) []byte {
