@@ -69,7 +69,7 @@ down: ## Stop the local Kubernetes.
 	@if [[ -x $(BIN)/playground ]]; then $(BIN)/playground down; else echo "nothing to stop: bin/playground was never built"; fi
 
 .PHONY: test
-test: control-plane chromium $(HELM) ## Vet everything and run all tests. PKG=./internal/plan TESTFLAGS='-run Scale -v' narrows it.
+test: control-plane chromium $(HELM) $(HUGO) ## Vet everything and run all tests. PKG=./internal/plan TESTFLAGS='-run Scale -v' narrows it.
 	go vet $(PKG)
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
 	go test $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PKG)
