@@ -203,7 +203,7 @@ func (p *Proxy) ResetWatches() {
 	defer p.mu.Unlock()
 	for s := range p.watches {
 		p.seen[Reset]++
-		s.reset()
+		s.stop(errReset)
 	}
 }
 
@@ -216,12 +216,17 @@ func (p *Proxy) Freeze(resource string) {
 	}
 }
 
-// Refuse ends the watches of a resource and lets no new one open, until Thaw.
+// Refuse ends the watches of a resource as an API server does after a while,
+// and lets no new one open, until Thaw.
 func (p *Proxy) Refuse(resource string) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.refused[resource] = true
-	p.mu.Unlock()
-	p.ResetWatches()
+	for s := range p.watches {
+		if s.resource == resource {
+			s.stop(io.EOF)
+		}
+	}
 }
 
 // Backdate answers lists that need not be new as of an old version, and keeps

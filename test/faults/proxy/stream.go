@@ -33,7 +33,9 @@ func (p *Proxy) watch(req *http.Request, resource string) (*http.Response, error
 	refused, dated := p.refused[resource], p.past[resource] != ""
 	p.mu.Unlock()
 	if refused {
-		return refuse(req, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, 0), nil
+		// After 429 a client asks again for what came since; after other
+		// errors it would list.
+		return refuse(req, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, 0), nil
 	}
 	if dated && req.URL.Query().Get("sendInitialEvents") == "true" {
 		// A list in the form of a watch is always new, so an API server that
@@ -69,6 +71,7 @@ type stream struct {
 	client   context.Context
 	cut      chan struct{}
 	once     sync.Once
+	end      error // what the client sees; set before cut is closed
 }
 
 // Read implements io.Reader. What was read while the resource is frozen waits.
@@ -89,15 +92,17 @@ func (s *stream) Read(b []byte) (int, error) {
 	}
 	select {
 	case <-s.cut:
-		return 0, errReset
+		return 0, s.end
 	default:
 		return n, err
 	}
 }
 
-// reset ends the watch as a broken connection would.
-func (s *stream) reset() {
+// stop ends the watch: with errReset as a broken connection would, with io.EOF
+// as an API server does after a while.
+func (s *stream) stop(end error) {
 	s.once.Do(func() {
+		s.end = end
 		close(s.cut)
 		_ = s.from.Close() // wakes a Read; a watch has nothing to say at its end
 	})
