@@ -192,7 +192,10 @@ func sorted(pages map[string]page) []string {
 	return files
 }
 
-func TestSite(t *testing.T) {
+// build builds the site and returns its pages. repository is where files that
+// are no pages can be browsed.
+func build(t *testing.T, repository string) (fs.FS, map[string]page) {
+	t.Helper()
 	hugo, err := filepath.Abs(filepath.Join(root, "bin", "hugo"))
 	if err != nil {
 		t.Fatal(err)
@@ -201,9 +204,10 @@ func TestSite(t *testing.T) {
 		t.Skip("the site is not built because bin/hugo is not there: make bin/hugo")
 	}
 	out := t.TempDir()
-	build := exec.CommandContext(t.Context(), hugo, "build", "--source", filepath.Join(root, "docs", "site"),
+	command := exec.CommandContext(t.Context(), hugo, "build", "--source", filepath.Join(root, "docs", "site"),
 		"--destination", out, "--cacheDir", t.TempDir(), "--noBuildLock", "--panicOnWarning")
-	said, err := build.CombinedOutput()
+	command.Env = append(os.Environ(), "HUGO_PARAMS_REPOSITORY="+repository)
+	said, err := command.CombinedOutput()
 	if err != nil || bytes.Contains(said, []byte("WARN")) || bytes.Contains(said, []byte("ERROR")) {
 		t.Fatalf("hugo: %v\n%s", err, said)
 	}
@@ -212,6 +216,11 @@ func TestSite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return site, pages
+}
+
+func TestSite(t *testing.T) {
+	site, pages := build(t, "")
 	for _, wrong := range judge(site, pages) {
 		t.Error(wrong)
 	}
@@ -224,6 +233,16 @@ func TestSite(t *testing.T) {
 	}
 	if bytes.Contains(style, []byte("url(")) || bytes.Contains(style, []byte("@import")) {
 		t.Error("style.css loads something")
+	}
+}
+
+func TestSiteLinksToTheRepositoryWhereItIsKnown(t *testing.T) {
+	const browse = "https://example.com/pod-operator/blob/main"
+	for repository, want := range map[string]bool{"": false, browse: true} {
+		_, pages := build(t, repository)
+		if got := slices.Contains(pages["index.html"].links, browse+"/api/apps/v1"); got != want {
+			t.Errorf("with the repository %q, that the overview links to the types is %t, want %t", repository, got, want)
+		}
 	}
 }
 
