@@ -30,6 +30,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -125,14 +126,16 @@ func run(m *testing.M) (code int, err error) {
 // operators are the programs that run, all behind one proxy.
 type operators struct {
 	*proxy.Proxy
-	t     *testing.T
-	g     *ground
-	path  string
-	args  []string
-	born  int
-	alive []*localkube.Process
+	t    *testing.T
+	g    *ground
+	path string
+	args []string
 	// namespace is where the fleet is.
 	namespace string
+
+	mu    sync.Mutex
+	born  int
+	alive []*localkube.Process
 }
 
 // newOperators opens the proxy and starts nothing yet.
@@ -167,19 +170,55 @@ func newOperators(t *testing.T, g *ground, args ...string) *operators {
 
 func (o *operators) start() *localkube.Process {
 	o.t.Helper()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	p, err := o.launch()
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return p
+}
+
+// supervise starts a program again that ended by itself, as a kubelet does: one
+// whose first requests get lost gives up. It goes on until the test ends.
+func (o *operators) supervise() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		wait.UntilWithContext(ctx, func(context.Context) {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			if len(o.alive) == 0 || o.alive[0].Running() {
+				return
+			}
+			o.alive = o.alive[1:]
+			if _, err := o.launch(); err != nil {
+				o.t.Error(err)
+			}
+		}, 200*time.Millisecond)
+	}()
+	o.t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+}
+
+func (o *operators) launch() (*localkube.Process, error) {
 	o.born++
 	name := fmt.Sprintf("%s-%d", filepath.Base(o.t.Name()), o.born)
 	p, err := o.g.Cluster.RunProcess(localkube.ProcessSpec{
 		Name: name, Path: o.path, Args: o.args, LogPath: filepath.Join(o.g.dir, name+".log"),
 	})
-	if err != nil {
-		o.t.Fatalf("start %s: %v", name, err)
+	if err == nil {
+		o.alive = append(o.alive, p)
 	}
-	o.alive = append(o.alive, p)
-	return p
+	return p, err
 }
 
 func (o *operators) killFirst() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.alive[0].Kill()
 	o.alive = o.alive[1:]
 }
