@@ -104,6 +104,16 @@ func register[C prometheus.Collector](registry prometheus.Registerer, c C, errs 
 	return c
 }
 
+// begin serves the counters of a kind before anything is counted: a rate of what
+// is not there cannot be told from one of a name that is misspelt.
+func (m *Metrics) begin(kind string) {
+	m.skips.WithLabelValues(kind)
+	m.batch.WithLabelValues(kind)
+	for _, result := range []string{resultSuccess, resultStale, resultRefused, resultError} {
+		m.reconciles.WithLabelValues(kind, result)
+	}
+}
+
 func (m *Metrics) reconciled(kind, result string) {
 	m.reconciles.WithLabelValues(kind, result).Inc()
 }

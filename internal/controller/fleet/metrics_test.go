@@ -51,3 +51,19 @@ func TestLeavingDropsTheGauges(t *testing.T) {
 		t.Errorf("%d series are left", n)
 	}
 }
+
+// TestCountersAreServedFromTheStart: at zero, so that a rate over them is zero
+// and not nothing.
+func TestCountersAreServedFromTheStart(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m, err := NewMetrics(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.begin("podmanager")
+	for _, name := range []string{"podmanager_stale_skips_total", "podmanager_reconcile_total", "podmanager_pods_per_decision"} {
+		if n, err := testutil.GatherAndCount(registry, name); err != nil || n == 0 {
+			t.Errorf("%s is not served: %v", name, err)
+		}
+	}
+}

@@ -119,6 +119,7 @@ func New(kind Kind, p Parts) *Reconciler {
 		pace:     newPacer(),
 	}
 	r.status = newStatusWriter(p.Client, p.Ledger, kind, r.send)
+	r.metrics.begin(kind.Name())
 	return r
 }
 
