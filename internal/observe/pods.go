@@ -181,9 +181,35 @@ func describeConditions(p *plan.Pod, pod *corev1.Pod) {
 			describeResize(p, c, Followed(pod))
 		}
 	}
-	if p.Resize == plan.ResizeNone && !Followed(pod) {
-		p.Resize = plan.ResizeInProgress // the kubelet has not answered yet
+	if p.Resize == plan.ResizeNone && (!Followed(pod) || !Allocated(pod)) {
+		// The kubelet has not answered yet, or tries again what it put off: then
+		// it says for a moment that nothing is pending, and has done nothing.
+		p.Resize = plan.ResizeInProgress
 	}
+}
+
+// Allocated tells whether the node has set aside what a running pod asks for.
+// Kubelets that do not tell are taken to have.
+func Allocated(pod *corev1.Pod) bool {
+	return pod.Status.Phase != corev1.PodRunning ||
+		allAllocated(pod.Spec.Containers, pod.Status.ContainerStatuses) &&
+			allAllocated(pod.Spec.InitContainers, pod.Status.InitContainerStatuses)
+}
+
+func allAllocated(containers []corev1.Container, statuses []corev1.ContainerStatus) bool {
+	for i := range statuses {
+		at := slices.IndexFunc(containers, func(c corev1.Container) bool { return c.Name == statuses[i].Name })
+		if at < 0 {
+			continue
+		}
+		for _, what := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+			has, told := statuses[i].AllocatedResources[what]
+			if told && has.Cmp(containers[at].Resources.Requests[what]) != 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // describeResize takes over what the node says of a resize; as long as it has
@@ -320,7 +346,7 @@ func settled(before plan.ContainerMark, now *corev1.ContainerStatus, image strin
 }
 
 func resizing(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+	return !Allocated(pod) || slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return (c.Type == corev1.PodResizePending || c.Type == corev1.PodResizeInProgress) && c.Status == corev1.ConditionTrue
 	})
 }
@@ -383,16 +409,17 @@ func Slim(obj any) (any, error) {
 		}
 	}
 	pod.Annotations = annotations
+	sizes := !Allocated(pod) // the sizes of the others need not be kept
 	pod.Spec = corev1.PodSpec{
 		NodeName:       pod.Spec.NodeName,
-		Containers:     slimContainers(pod.Spec.Containers),
-		InitContainers: slimContainers(pod.Spec.InitContainers),
+		Containers:     slimContainers(pod.Spec.Containers, sizes),
+		InitContainers: slimContainers(pod.Spec.InitContainers, sizes),
 		ReadinessGates: pod.Spec.ReadinessGates,
 	}
 	status := corev1.PodStatus{
 		Phase: pod.Status.Phase, Reason: pod.Status.Reason, ObservedGeneration: pod.Status.ObservedGeneration,
-		ContainerStatuses:     slimStatuses(pod.Status.ContainerStatuses),
-		InitContainerStatuses: slimStatuses(pod.Status.InitContainerStatuses),
+		ContainerStatuses:     slimStatuses(pod.Status.ContainerStatuses, sizes),
+		InitContainerStatuses: slimStatuses(pod.Status.InitContainerStatuses, sizes),
 	}
 	for _, c := range pod.Status.Conditions {
 		status.Conditions = append(status.Conditions, corev1.PodCondition{
@@ -403,20 +430,26 @@ func Slim(obj any) (any, error) {
 	return pod, nil
 }
 
-func slimContainers(list []corev1.Container) []corev1.Container {
+func slimContainers(list []corev1.Container, sizes bool) []corev1.Container {
 	slim := make([]corev1.Container, len(list))
 	for i := range list {
 		slim[i] = corev1.Container{Name: list[i].Name, Image: list[i].Image, RestartPolicy: list[i].RestartPolicy}
+		if sizes {
+			slim[i].Resources.Requests = list[i].Resources.Requests
+		}
 	}
 	return slim
 }
 
-func slimStatuses(list []corev1.ContainerStatus) []corev1.ContainerStatus {
+func slimStatuses(list []corev1.ContainerStatus, sizes bool) []corev1.ContainerStatus {
 	slim := make([]corev1.ContainerStatus, len(list))
 	for i := range list {
 		c := &list[i]
 		slim[i] = corev1.ContainerStatus{
 			Name: c.Name, RestartCount: c.RestartCount, Image: c.Image, ImageID: c.ImageID, ContainerID: c.ContainerID, Ready: c.Ready,
+		}
+		if sizes {
+			slim[i].AllocatedResources = c.AllocatedResources
 		}
 		slim[i].State.Terminated = slimEnd(c.State.Terminated)
 		// How an earlier run ended is read of a container that does not serve;

@@ -302,6 +302,48 @@ func TestWhyAContainerDoesNotServe(t *testing.T) {
 	}
 }
 
+// TestAResizeIsDoneWhenTheNodeHasRoomForIt: a kubelet that tries a deferred resize
+// again says for a moment that none is pending, before it has done anything.
+func TestAResizeIsDoneWhenTheNodeHasRoomForIt(t *testing.T) {
+	memory := func(size string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(size)}
+	}
+	deferred := corev1.PodCondition{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonDeferred}
+	for name, test := range map[string]struct {
+		has        corev1.ResourceList
+		conditions []corev1.PodCondition
+		phase      corev1.PodPhase
+		want       plan.ResizeState
+	}{
+		"it has it":                         {has: memory("1Gi"), phase: corev1.PodRunning},
+		"it has it, written in another way": {has: memory("1024Mi"), phase: corev1.PodRunning},
+		"it has the size before":            {has: memory("256Mi"), phase: corev1.PodRunning, want: plan.ResizeInProgress},
+		"it puts it off":                    {has: memory("256Mi"), phase: corev1.PodRunning, conditions: []corev1.PodCondition{deferred}, want: plan.ResizeDeferred},
+		"it does not tell":                  {phase: corev1.PodRunning},
+		"the pod has ended":                 {has: memory("256Mi"), phase: corev1.PodFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{
+				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{Requests: memory("1Gi")}}}},
+				Status: corev1.PodStatus{
+					Phase: test.phase, Conditions: test.conditions,
+					ContainerStatuses: []corev1.ContainerStatus{{Name: "app", AllocatedResources: test.has}},
+				},
+			}
+			if got := describePod(ordinals(), pod, plan.Member).Resize; got != test.want {
+				t.Errorf("the resize is %v, want %v", got, test.want)
+			}
+			slim, err := Slim(pod.DeepCopy())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := describePod(ordinals(), slim.(*corev1.Pod), plan.Member).Resize; got != test.want {
+				t.Errorf("from the cache it is %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
 // TestAnEditedNoteIsNoNote: the annotation is on the pod, where anybody can
 // write.
 func TestAnEditedNoteIsNoNote(t *testing.T) {

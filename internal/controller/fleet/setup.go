@@ -204,6 +204,7 @@ func podChanged() predicate.Predicate {
 			!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
 			!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) ||
 			observe.Followed(before) != observe.Followed(after) ||
+			observe.Allocated(before) != observe.Allocated(after) ||
 			!slices.Equal(readConditions(before), readConditions(after)) ||
 			!slices.Equal(readContainers(before), readContainers(after))
 	}}
