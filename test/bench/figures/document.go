@@ -74,10 +74,24 @@ func (r *Results) WriteDocument(path, images string) error {
 	return os.WriteFile(path, []byte(text), 0o644)
 }
 
+// repetitions is how often the step that was run most often was run.
+func (r *Results) repetitions() int {
+	most := 0
+	for i := range r.Steps {
+		for j := range r.Steps[i].Samples {
+			most = max(most, r.Steps[i].Samples[j].Repetition)
+		}
+	}
+	return most
+}
+
 func (r *Results) markdown(links []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Kubernetes %s on %d CPUs. A cell is the median, with the range in brackets where repetitions differ.\n", r.Kubernetes, r.CPUs)
 	b.WriteString("A ratio compares runs of the same repetition.\n")
+	if r.repetitions() == 1 {
+		b.WriteString("There was one repetition: whoever ran first ran on a cluster that was just started, and times are no more than a hint.\n")
+	}
 	if r.FullSize {
 		b.WriteString("\n### Targets\n\n" + markdown(verdictRows(r.Verdicts())))
 	}
