@@ -210,6 +210,7 @@ spec: {minAvailable: 3, selector: {matchLabels: {podmanager: web}}}
 		t.Errorf("%d evictions were asked for while the budget refused", n)
 	}
 	f.expectWarnings(0)
+	f.patch(`{"update":{"progressDeadlineSeconds":600}}`) // from now on the deadline counts, and machines are slow
 	f.kubectl("patch", "pdb", "all", "--type=merge", "-p", `{"spec":{"minAvailable":2}}`)
 	f.expectReady(3)
 	f.expectNewPods(before)
