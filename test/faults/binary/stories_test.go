@@ -164,10 +164,14 @@ func (p *plot) patch(obj client.Object, body string) {
 	p.must(p.Client.Patch(p.t.Context(), obj, client.RawPatch(types.MergePatchType, []byte(body))))
 }
 
+// pod waits for a pod: what a condition tells of one slot says nothing about
+// the request that makes the pod of another, which may have got lost.
 func (p *plot) pod(name string) *corev1.Pod {
 	p.t.Helper()
 	pod := &corev1.Pod{}
-	p.must(p.Client.Get(p.t.Context(), client.ObjectKey{Namespace: p.namespace, Name: name}, pod))
+	testkit.Eventually(p.t, "there is a pod "+name, func() error {
+		return p.Client.Get(p.t.Context(), client.ObjectKey{Namespace: p.namespace, Name: name}, pod)
+	})
 	return pod
 }
 
