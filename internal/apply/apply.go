@@ -21,7 +21,8 @@ limitations under the License.
 // Actions run in the order of their verbs. Deletes of one pass run side by
 // side. Creates start slowly, in batches of 1, 2, 4 and so on, each twice the
 // last as long as all went well: a template that the API server refuses costs
-// one request and not a thousand. Every delete carries the pod's UID; every
+// one request and not a thousand. A pass that goes on where the last one ended
+// well starts with as many as that one made. Every delete carries the pod's UID; every
 // patch carries the UID and the resourceVersion, so that it never reaches a pod
 // that was asked to go meanwhile. One that comes too late is tried again at the
 // next look. Before the first adoption the owner is read live, because
@@ -77,6 +78,9 @@ type Target struct {
 	Known map[types.UID]bool
 	// ReservedLabels are taken off a pod that is let go for good.
 	ReservedLabels []string
+	// FirstBatch is how many pods may be created before the first answer,
+	// because as many went well just before; 0 means one.
+	FirstBatch int
 }
 
 // Applier writes.

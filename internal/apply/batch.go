@@ -29,16 +29,32 @@ import (
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
-// maxInFlight bounds how many writes of one owner are under way at once. The
-// API server answers no faster beyond it, and other owners want their turn.
-const maxInFlight = 32
+// How many writes of one owner are under way at once. The API server shares
+// itself out fairly; what is bounded here is our memory, of which a write under
+// way takes some 80 KB. A fleet that has to go leaves its place to others the
+// sooner the more is asked at once, up to what fits on one connection: 100
+// requests, a few of which are watches.
+const (
+	maxInFlight        = 64
+	maxDeletesInFlight = 90
+)
 
-// together runs actions side by side and waits for all of them.
+func inFlight(verb plan.Verb) int {
+	if verb == plan.DeletePod {
+		return maxDeletesInFlight
+	}
+	return maxInFlight
+}
+
+// together runs actions of one verb side by side and waits for all of them.
 func (r *run) together(ctx context.Context, actions []plan.Action) []plan.Outcome {
 	outcomes := make([]plan.Outcome, len(actions))
 	errs := make([]error, len(actions))
 	var wg sync.WaitGroup
-	gate := make(chan struct{}, maxInFlight)
+	if len(actions) == 0 {
+		return outcomes
+	}
+	gate := make(chan struct{}, inFlight(actions[0].Verb))
 	for i, action := range actions {
 		gate <- struct{}{}
 		wg.Go(func() {
@@ -59,9 +75,10 @@ func (r *run) together(ctx context.Context, actions []plan.Action) []plan.Outcom
 }
 
 // slowly runs batches of 1, 2, 4 and so on, and none after one with a failure.
+// Where the same went well just before, it goes on from there.
 func (r *run) slowly(ctx context.Context, actions []plan.Action) []plan.Outcome {
 	outcomes := make([]plan.Outcome, 0, len(actions))
-	for size := r.firstBatch; len(actions) > 0; size *= 2 {
+	for size := max(r.firstBatch, r.target.FirstBatch); len(actions) > 0; size *= 2 {
 		size = min(size, len(actions))
 		batch := r.together(ctx, actions[:size])
 		actions = actions[size:]

@@ -79,6 +79,20 @@ func TestSlowStart(t *testing.T) {
 	}
 }
 
+// TestAFastStartCostsOneBatch: a pass that goes on from the last one has as
+// many refused as it starts with, and no more.
+func TestAFastStartCostsOneBatch(t *testing.T) {
+	w := newWorld(t)
+	w.firstBatch = 16
+	w.answer = func(string) error { return errors.New("no") }
+	if _, err := w.apply(t, many(plan.CreatePod, 500)...); err == nil {
+		t.Error("no error")
+	}
+	if got := w.asked("create"); got != 16 {
+		t.Errorf("%d requests, want 16", got)
+	}
+}
+
 // TestBatchesDouble: inside a batch all run side by side, and the next begins
 // when the last has its answers.
 func TestBatchesDouble(t *testing.T) {
@@ -112,7 +126,7 @@ func TestBatchesDouble(t *testing.T) {
 
 // TestWritesInFlightAreBounded: one owner does not take the whole API server.
 func TestWritesInFlightAreBounded(t *testing.T) {
-	const pods = 3 * maxInFlight
+	const pods = 3 * maxDeletesInFlight
 	w := newWorld(t)
 	for _, a := range many(plan.DeletePod, pods) {
 		if err := w.client.Create(t.Context(), pod(a.Pod, controlledBy(me))); err != nil {
@@ -131,8 +145,8 @@ func TestWritesInFlightAreBounded(t *testing.T) {
 			done <- err
 		}()
 		synctest.Wait() // until nobody can go on without an answer
-		if got := w.asked("delete"); got != maxInFlight {
-			t.Errorf("%d writes are in flight at once, want %d", got, maxInFlight)
+		if got := w.asked("delete"); got != maxDeletesInFlight {
+			t.Errorf("%d writes are in flight at once, want %d", got, maxDeletesInFlight)
 		}
 		close(release)
 		if err := <-done; err != nil {

@@ -48,6 +48,8 @@ type world struct {
 	client client.Client
 	// answer, where set, is asked before every write: an error is the answer.
 	answer func(request string) error
+	// firstBatch is the target's.
+	firstBatch int
 
 	mu       sync.Mutex
 	requests []string
@@ -145,7 +147,8 @@ func (w *world) apply(t *testing.T, actions ...plan.Action) ([]plan.Outcome, err
 			GVK: appsv1.GroupVersion.WithKind("PodManager"), Namespace: "ns", Name: "web", UID: me,
 			Labels: map[string]string{appsv1.LabelName: "web", appsv1.LabelUID: string(me)},
 		},
-		Template: func(string) (*corev1.PodTemplateSpec, error) { return podrender.Template("web", "app:1", nil), nil },
+		Template:   func(string) (*corev1.PodTemplateSpec, error) { return podrender.Template("web", "app:1", nil), nil },
+		FirstBatch: w.firstBatch,
 	}
 	return New(w.client, w.client, &w.ledger, clocktesting.NewFakePassiveClock(time.Unix(0, 0))).Apply(t.Context(), target, actions)
 }

@@ -50,7 +50,7 @@ type Options struct {
 	Merge bool
 	// ReportOnly measures nothing and writes Document from Output.
 	ReportOnly bool
-	// Profiles is a folder for CPU profiles of PodManager, or empty.
+	// Profiles is a folder for CPU profiles of PodManager and the API server, or empty.
 	Profiles string
 	// ProfileTime is how long they are: a server ends one by time alone.
 	ProfileTime time.Duration
@@ -122,7 +122,7 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	fs.StringVar(&o.Images, "images", "docs/images", "The folder for the plots.")
 	fs.BoolVar(&o.Merge, "merge", false, "Keep the steps of an earlier output that are not measured now.")
 	fs.BoolVar(&o.ReportOnly, "report-only", false, "Measure nothing, write the document from the output.")
-	fs.StringVar(&o.Profiles, "profiles", "", "A folder for CPU and heap profiles of PodManager and CPU profiles of the API server, for each step; taking them costs time.")
+	fs.StringVar(&o.Profiles, "profiles", "", "A folder for CPU profiles of the API server and CPU and heap profiles of PodManager, for each step; taking them costs time.")
 	fs.DurationVar(&o.ProfileTime, "profile-time", 15*time.Second, "How long the CPU profiles are, from the beginning of a step.")
 	if err := fs.Parse(args); err != nil {
 		return o, err

@@ -28,11 +28,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// startProfile takes CPU profiles of the operator and the API server from now
-// on, where they are wanted. The returned function waits for them and adds a
-// profile of the operator's heap.
+// startProfile takes CPU profiles of the API server and, where it offers
+// them, of the contender from now on, where they are wanted. The returned
+// function waits for them and adds a profile of the contender's heap.
 func (t *trial) startProfile(ctx context.Context, step string) (stop func()) {
-	if t.process.profile == "" {
+	if t.options.Profiles == "" {
 		return func() {}
 	}
 	admin := t.RESTConfig()
@@ -46,8 +46,11 @@ func (t *trial) startProfile(ctx context.Context, step string) (stop func()) {
 	}
 	cpu := fmt.Sprintf("/profile?seconds=%d", int(t.options.ProfileTime.Seconds()))
 	var profiles sync.WaitGroup
-	profiles.Go(func() { t.download(ctx, http.DefaultClient, t.process.profile+cpu, name("cpu")) })
 	profiles.Go(func() { t.download(ctx, asAdmin, admin.Host+"/debug/pprof"+cpu, name("apiserver-cpu")) })
+	if t.process.profile == "" {
+		return profiles.Wait
+	}
+	profiles.Go(func() { t.download(ctx, http.DefaultClient, t.process.profile+cpu, name("cpu")) })
 	return func() {
 		profiles.Wait()
 		t.download(ctx, http.DefaultClient, t.process.profile+"/heap?gc=1", name("heap"))

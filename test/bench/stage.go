@@ -97,7 +97,19 @@ func newStage(ctx context.Context, o Options, log io.Writer) (_ *stage, err erro
 }
 
 func (s *stage) close() error {
-	return errors.Join(s.Stop(), os.RemoveAll(s.dir))
+	return errors.Join(s.keepAudit(), s.Stop(), os.RemoveAll(s.dir))
+}
+
+// keepAudit puts the audit log beside the profiles: what happened when.
+func (s *stage) keepAudit() error {
+	if s.options.Profiles == "" {
+		return nil
+	}
+	log, err := os.ReadFile(s.AuditLogPath())
+	if err != nil {
+		return fmt.Errorf("keep the audit log: %w", err)
+	}
+	return os.WriteFile(filepath.Join(s.options.Profiles, "audit.log"), log, 0o600)
 }
 
 // install puts on the cluster what the contenders need.

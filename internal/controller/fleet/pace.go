@@ -21,46 +21,120 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
 )
 
 // A look at a fleet costs as much as the fleet has pods, and a fleet that moves
 // has an event for every pod: looking after each would cost the square of the
 // pods. So a pod's event waits a moment for others, longer where there are more
-// of them. What an owner asks for never waits.
+// of them, and shorter where few pods are still on their way: the last one that
+// gets ready is told soon. What an owner asks for never waits.
 const (
-	waitPerPod  = 100 * time.Microsecond
-	longestWait = 250 * time.Millisecond
+	waitPerPod    = 100 * time.Microsecond
+	waitPerMoving = 5 * time.Millisecond
+	longestWait   = 250 * time.Millisecond
 	// worthWaiting is below which a wait saves nothing.
 	worthWaiting = time.Millisecond
+	// startsFast is how long what went well lets the next pass start with
+	// many pods at once.
+	startsFast = 10 * time.Second
 )
 
-// pacer knows how large the fleets are.
+// pacer knows how large the fleets are and how their last pods were made.
 type pacer struct {
-	mu   sync.Mutex
-	pods map[types.NamespacedName]int
+	mu     sync.Mutex
+	fleets map[types.NamespacedName]*pace
 }
 
-func newPacer() *pacer { return &pacer{pods: map[types.NamespacedName]int{}} }
+// pace is what the last look at a fleet says about the next.
+type pace struct {
+	pods, moving int
+	// created is how many pods the last pass made that tried to, if all of
+	// them could be made; under which newest revision, and when.
+	created  int
+	revision string
+	at       time.Time
+}
 
-func (p *pacer) note(owner types.NamespacedName, pods int) {
+func newPacer() *pacer { return &pacer{fleets: map[types.NamespacedName]*pace{}} }
+
+// note takes down what was seen: how many pods there are or will be, and how
+// many of those are not what they should be yet.
+func (p *pacer) note(owner types.NamespacedName, pods, moving int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.pods[owner] = pods
+	f := p.fleet(owner)
+	f.pods, f.moving = pods, moving
+}
+
+// fleet is called with the lock held.
+func (p *pacer) fleet(owner types.NamespacedName) *pace {
+	f := p.fleets[owner]
+	if f == nil {
+		f = &pace{}
+		p.fleets[owner] = f
+	}
+	return f
 }
 
 func (p *pacer) forget(owner types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.pods, owner)
+	delete(p.fleets, owner)
 }
 
 // wait is how long an event of one of the owner's pods waits for others.
 func (p *pacer) wait(owner types.NamespacedName) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	wait := min(time.Duration(p.pods[owner])*waitPerPod, longestWait)
+	f := p.fleets[owner]
+	if f == nil {
+		return 0
+	}
+	wait := min(time.Duration(f.pods)*waitPerPod, time.Duration(f.moving+1)*waitPerMoving, longestWait)
 	if wait < worthWaiting {
 		return 0
 	}
 	return wait
+}
+
+// made takes down how the creates of a pass went.
+func (p *pacer) made(owner types.NamespacedName, revision string, outcomes []plan.Outcome, now time.Time) {
+	created, well := 0, true
+	for i := range outcomes {
+		if outcomes[i].Action.Verb == plan.CreatePod {
+			created++
+			well = well && outcomes[i].Result == plan.Done
+		}
+	}
+	if created == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f := p.fleet(owner)
+	f.created, f.revision, f.at = created, revision, now
+	if !well {
+		f.created = 0
+	}
+}
+
+// firstBatch is how many pods may be created before the first answer: as many
+// as were made just before under the same newest revision; 0 says nothing.
+func (p *pacer) firstBatch(owner types.NamespacedName, revision string, now time.Time) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f := p.fleets[owner]
+	if f == nil || f.revision != revision || now.Sub(f.at) > startsFast {
+		return 0
+	}
+	return f.created
+}
+
+// onTheWay is how many pods are not what they should be yet, or go.
+func onTheWay(desired, pods int, status *appsv1.PodManagerStatus) int {
+	settled := min(int(status.ReadyReplicas), int(status.UpdatedReplicas), desired)
+	return max(desired, pods) - settled
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package fleet
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -30,24 +31,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
 )
 
 func TestALargerFleetIsLookedAtLessOften(t *testing.T) {
 	owner := types.NamespacedName{Namespace: "default", Name: "web"}
 	for name, test := range map[string]struct {
-		pods int
-		want time.Duration
+		pods, moving int
+		want         time.Duration
 	}{
-		"one that nobody has looked at": {0, 0},
-		"a small one":                   {9, 0},
-		"a hundred pods":                {100, 10 * time.Millisecond},
-		"a thousand":                    {1000, 100 * time.Millisecond},
-		"a hundred thousand":            {100_000, 250 * time.Millisecond},
+		"one that nobody has looked at":           {0, 0, 0},
+		"a small one":                             {9, 9, 0},
+		"a hundred pods":                          {100, 100, 10 * time.Millisecond},
+		"a thousand":                              {1000, 1000, 100 * time.Millisecond},
+		"a thousand, of which few are on the way": {1000, 3, 20 * time.Millisecond},
+		"a thousand at rest":                      {1000, 0, 5 * time.Millisecond},
+		"a hundred thousand":                      {100_000, 5000, 250 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPacer()
 			if test.pods > 0 {
-				p.note(owner, test.pods)
+				p.note(owner, test.pods, test.moving)
 			}
 			if got := p.wait(owner); got != test.want {
 				t.Errorf("waits %s, want %s", got, test.want)
@@ -81,9 +85,46 @@ func TestPodEventsWaitForOthers(t *testing.T) {
 	}}
 	q := &adds{}
 	ears.Pods.Create(t.Context(), event.CreateEvent{Object: pod}, q)
-	r.pace.note(types.NamespacedName{Namespace: "default", Name: "web"}, 1000)
+	r.pace.note(types.NamespacedName{Namespace: "default", Name: "web"}, 1000, 1000)
 	ears.Pods.Create(t.Context(), event.CreateEvent{Object: pod}, q)
 	if diff := cmp.Diff([]time.Duration{0, 100 * time.Millisecond}, q.waits); diff != "" {
 		t.Errorf("waits (-want +got):\n%s", diff)
+	}
+}
+
+// TestAPassGoesOnWhereTheLastOneEndedWell: and starts with one pod where it did
+// not, where the template is another, and where it was long ago.
+func TestAPassGoesOnWhereTheLastOneEndedWell(t *testing.T) {
+	owner := types.NamespacedName{Namespace: "default", Name: "web"}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	create := func(result plan.Result) plan.Outcome {
+		return plan.Outcome{Action: plan.Action{Verb: plan.CreatePod}, Result: result}
+	}
+	other := plan.Outcome{Action: plan.Action{Verb: plan.DeletePod}, Result: plan.Failed}
+	for name, test := range map[string]struct {
+		outcomes []plan.Outcome
+		revision string
+		later    time.Duration
+		want     int
+	}{
+		"all were made":          {outcomes: []plan.Outcome{create(plan.Done), other, create(plan.Done)}, revision: "web-1", want: 2},
+		"one was refused":        {outcomes: []plan.Outcome{create(plan.Done), create(plan.Refused)}, revision: "web-1"},
+		"one was not tried":      {outcomes: []plan.Outcome{create(plan.Done), create(plan.Skipped)}, revision: "web-1"},
+		"none had to be made":    {outcomes: []plan.Outcome{other}, revision: "web-1", want: 7},
+		"the template is new":    {outcomes: []plan.Outcome{create(plan.Done)}, revision: "web-2"},
+		"it is some time ago":    {outcomes: []plan.Outcome{create(plan.Done)}, revision: "web-1", later: time.Minute},
+		"it was just a bit more": {outcomes: []plan.Outcome{create(plan.Done)}, revision: "web-1", later: time.Second, want: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPacer()
+			if got := p.firstBatch(owner, "web-1", now); got != 0 {
+				t.Errorf("starts with %d pods of an owner that nobody has looked at", got)
+			}
+			p.made(owner, "web-1", slices.Repeat([]plan.Outcome{create(plan.Done)}, 7), now)
+			p.made(owner, "web-1", test.outcomes, now)
+			if got := p.firstBatch(owner, test.revision, now.Add(test.later)); got != test.want {
+				t.Errorf("starts with %d, want %d", got, test.want)
+			}
+		})
 	}
 }

@@ -148,11 +148,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 
-	r.pace.note(req.NamespacedName, max(len(seen.Observed.Pods), fleet.Desired.Replicas))
 	decision := plan.Plan(fleet.Desired, seen.Observed, now)
-	outcomes, applyErr := r.applier.Apply(ctx, r.target(fleet, seen), decision.Actions)
+	target := r.target(fleet, seen)
+	target.FirstBatch = r.pace.firstBatch(req.NamespacedName, decision.UpdateRevision, now)
+	outcomes, applyErr := r.applier.Apply(ctx, target, decision.Actions)
+	r.pace.made(req.NamespacedName, decision.UpdateRevision, outcomes, now)
 	flightrecorder.SetPayload(ctx, flight.New(fleet.Desired, seen.Observed, decision, outcomes, now))
 	reported := plan.Report(fleet.Desired, seen.Observed, decision, outcomes, now)
+	pods := len(seen.Observed.Pods)
+	r.pace.note(req.NamespacedName, max(pods, fleet.Desired.Replicas), onTheWay(fleet.Desired.Replicas, pods, &reported.Status))
 	later, statusErr := r.report(ctx, owner, fleet, reported, outcomes, now)
 
 	err = errors.Join(applyErr, statusErr)

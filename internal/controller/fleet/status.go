@@ -45,10 +45,11 @@ import (
 // Events of deeds wait for more of their kind, longer each time, so that an
 // event tells of a decision and not of a pod.
 const (
-	firstWindow = 200 * time.Millisecond
+	firstWindow = 500 * time.Millisecond
 	lastWindow  = 5 * time.Second
-	// windowPerOwner is by how much each owner that waits lengthens the wait
-	// of a new one, up to newWindow.
+	// A new owner waits for firstOwnWindow, longer for each other that waits,
+	// up to newWindow.
+	firstOwnWindow = 200 * time.Millisecond
 	windowPerOwner = 10 * time.Millisecond
 	newWindow      = 2 * time.Second
 
@@ -182,7 +183,7 @@ func (w *statusWriter) keep(owner types.UID, d *draft, status *appsv1.PodManager
 func (w *statusWriter) newWindow() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return min(firstWindow+time.Duration(len(w.waiting))*windowPerOwner, newWindow)
+	return min(firstOwnWindow+time.Duration(len(w.waiting))*windowPerOwner, newWindow)
 }
 
 // isNew tells whether this would be an owner's first status, with nothing in it
