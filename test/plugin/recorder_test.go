@@ -211,6 +211,9 @@ func TestKubectlFindsThePluginItsAliasAndTheCompletion(t *testing.T) {
 		if out := kubectl(alias, "-n", namespace, "status"); !strings.Contains(out, "web") {
 			t.Errorf("kubectl %s status:\n%s", alias, out)
 		}
+		if out := kubectl(alias, "--version"); !strings.HasPrefix(out, "pod-operator ") {
+			t.Errorf("kubectl %s --version: %s", alias, out)
+		}
 		// kubectl asks the file what the next word could be.
 		if out := kubectl("__complete", alias, "-n", namespace, "status", ""); !strings.Contains(out, "\nweb\n") {
 			t.Errorf("the tab key after kubectl %s status offers:\n%s", alias, out)

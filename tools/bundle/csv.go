@@ -92,8 +92,10 @@ func describe(o options, s *shipped) (*operatorsv1alpha1.ClusterServiceVersion, 
 			Icon:        []operatorsv1alpha1.Icon{{Data: base64.StdEncoding.EncodeToString(icon), MediaType: "image/svg+xml"}},
 			// A conversion webhook serves the whole cluster or nobody.
 			InstallModes: []operatorsv1alpha1.InstallMode{
-				{Type: operatorsv1alpha1.InstallModeTypeOwnNamespace}, {Type: operatorsv1alpha1.InstallModeTypeSingleNamespace},
-				{Type: operatorsv1alpha1.InstallModeTypeMultiNamespace}, {Type: operatorsv1alpha1.InstallModeTypeAllNamespaces, Supported: true},
+				{Type: operatorsv1alpha1.InstallModeTypeOwnNamespace},
+				{Type: operatorsv1alpha1.InstallModeTypeSingleNamespace},
+				{Type: operatorsv1alpha1.InstallModeTypeMultiNamespace},
+				{Type: operatorsv1alpha1.InstallModeTypeAllNamespaces, Supported: true},
 			},
 			RelatedImages: []operatorsv1alpha1.RelatedImage{{Name: "manager", Image: o.image}},
 		},

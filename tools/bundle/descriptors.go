@@ -39,9 +39,7 @@ const (
 // descriptors describe the simple fields of the spec and the status, from the
 // schema: what it says of a field is what the console shows.
 func descriptors(schema *apiextensionsv1.JSONSchemaProps) (spec []operatorsv1alpha1.SpecDescriptor, status []operatorsv1alpha1.StatusDescriptor) {
-	for _, f := range fields(schema.Properties["spec"]) {
-		spec = append(spec, operatorsv1alpha1.SpecDescriptor(f))
-	}
+	spec = fields(schema.Properties["spec"])
 	for _, f := range fields(schema.Properties["status"]) {
 		status = append(status, operatorsv1alpha1.StatusDescriptor(f))
 	}

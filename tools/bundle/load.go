@@ -24,7 +24,7 @@ import (
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
+	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -37,7 +37,7 @@ import (
 
 // shipped is what config/ has of interest to OLM.
 type shipped struct {
-	deployment appsv1.Deployment
+	deployment kappsv1.Deployment
 	metrics    corev1.Service
 	crds       []apiextensionsv1.CustomResourceDefinition
 	mutating   admissionregistrationv1.MutatingWebhookConfiguration

@@ -85,6 +85,6 @@ func run(args []string) error {
 	if err != nil {
 		return errors.Join(errors.New("the validators refuse the bundle"), err)
 	}
-	fmt.Printf("%s is pod-operator %s of %s, and the validators are content\n", filepath.Base(o.out), o.version, o.image)
+	fmt.Fprintf(os.Stdout, "%s is pod-operator %s of %s, and the validators are content\n", filepath.Base(o.out), o.version, o.image)
 	return nil
 }

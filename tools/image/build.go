@@ -116,7 +116,7 @@ func write(o options, index v1.ImageIndex, out string) error {
 	if err := os.WriteFile(filepath.Join(out, "digest"), []byte(digest.String()+"\n"), 0o644); err != nil {
 		return err
 	}
-	fmt.Printf("%s\n%s\n", o.name, digest)
+	fmt.Fprintf(os.Stdout, "%s\n%s\n", o.name, digest)
 	return nil
 }
 

@@ -242,6 +242,6 @@ func checksums(o options) error {
 		}
 		fmt.Fprintf(&lines, "%s  %s\n", sum, file.Name())
 	}
-	fmt.Print(lines.String())
+	fmt.Fprint(os.Stdout, lines.String())
 	return os.WriteFile(filepath.Join(o.out, name), []byte(lines.String()), 0o644)
 }

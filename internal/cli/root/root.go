@@ -33,6 +33,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/cli/top"
 	"github.com/mycompany/pod-operator/internal/cli/why"
 	"github.com/mycompany/pod-operator/internal/cli/whynot"
+	"github.com/mycompany/pod-operator/internal/version"
 )
 
 // New makes the whole command.
@@ -46,9 +47,11 @@ func New(s *kube.Session) *cobra.Command {
 		Annotations: map[string]string{
 			cobra.CommandDisplayNameAnnotation: "kubectl podmanager",
 		},
+		Version:       version.String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	cmd.SetVersionTemplate("{{.Version}}\n")
 	s.Flags.AddFlags(cmd.PersistentFlags())
 	cmd.SetOut(s.Out)
 	cmd.SetErr(s.ErrOut)
