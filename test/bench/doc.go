@@ -22,7 +22,8 @@ limitations under the License.
 // rights and fall under the same priority level; no client throttles itself.
 // A step is run by one contender after the other, in another order in each
 // repetition, each time in a fresh namespace and with a fresh process that has
-// made and removed one pod before the clock starts. When a step's goal is
+// made and removed one pod before the clock starts. Before all of them a bare
+// loop warms the cluster up. When a step's goal is
 // reached, its writes are counted until the contender has been silent for a
 // while, because what comes late was sent too.
 //

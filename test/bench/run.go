@@ -57,6 +57,9 @@ func Run(ctx context.Context, o Options, log io.Writer) (figures.Results, error)
 		Steps: describeSteps(o.Steps, o.Sizes, began),
 	}}
 	s.say("Kubernetes %s is up after %.1f s", version.GitVersion, time.Since(began).Seconds())
+	if err := r.warmUp(ctx); err != nil {
+		return r.results, fmt.Errorf("warm the cluster up: %w", err)
+	}
 	for repetition := 1; repetition <= o.Repeat; repetition++ {
 		r.repetition(ctx, repetition)
 	}
@@ -64,6 +67,18 @@ func Run(ctx context.Context, o Options, log io.Writer) (figures.Results, error)
 		r.quiet(ctx)
 	}
 	return r.results, errors.Join(r.errs...)
+}
+
+// warmUp has a bare loop make as many pods as the contenders will: the first
+// thousand pods of a new cluster take longer, whoever makes them.
+func (r *runner) warmUp(ctx context.Context) error {
+	r.say("warming the cluster up with %s pods that do not count", figures.Thousands(r.options.Sizes.Pods))
+	t, err := r.newTrial(ctx, chosen([]string{"raw-8"})[0], 0, nil)
+	if err != nil {
+		return err
+	}
+	defer t.end(context.WithoutCancel(ctx))
+	return t.scaleQuietly(ctx, r.options.Sizes.Pods)
 }
 
 // repetition runs all groups once, each with another contender first.

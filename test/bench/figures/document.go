@@ -90,7 +90,7 @@ func (r *Results) markdown(links []string) string {
 	fmt.Fprintf(&b, "Kubernetes %s on %d CPUs. A cell is the median, with the range in brackets where repetitions differ.\n", r.Kubernetes, r.CPUs)
 	b.WriteString("A ratio compares runs of the same repetition.\n")
 	if r.repetitions() == 1 {
-		b.WriteString("There was one repetition: whoever ran first ran on a cluster that was just started, and times are no more than a hint.\n")
+		b.WriteString("There was one repetition: times are no more than a hint.\n")
 	}
 	if r.FullSize {
 		b.WriteString("\n### Targets\n\n" + markdown(verdictRows(r.Verdicts())))
