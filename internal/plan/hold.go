@@ -49,7 +49,7 @@ func (s *scene) held(p *Pod, want string) bool {
 	if p.Wanted != want {
 		s.tellHolder(p, want, "the pod is held, and its holder is told what is wanted")
 	}
-	since := metav1.NewTime(s.now)
+	since := s.moment()
 	for _, h := range s.observed.Status.Held {
 		if h.Pod == p.Name && h.From == want {
 			since = h.Since

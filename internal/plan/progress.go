@@ -19,6 +19,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -83,7 +84,7 @@ func (s *scene) restartWanted(p *Pod) bool {
 // replicas are none either.
 func (s *scene) recordProgress(update string) {
 	most := int32(s.desired.Replicas)
-	now := appsv1.RolloutRecord{Revision: update, ProgressTime: metav1.NewTime(s.now), Waits: s.waitsOnPurpose()}
+	now := appsv1.RolloutRecord{Revision: update, ProgressTime: s.moment(), Waits: s.waitsOnPurpose()}
 	for _, p := range s.staying() {
 		if now.Done < most && s.updated(p) && s.available(p) {
 			now.Done++
@@ -106,6 +107,10 @@ func (s *scene) recordProgress(update string) {
 	}
 	s.decision.Rollout = &now
 }
+
+// moment is now as a status can tell it: in whole seconds. So what is decided
+// on it is the same before and after the API server has stored it.
+func (s *scene) moment() metav1.Time { return metav1.NewTime(s.now.Truncate(time.Second)) }
 
 // edited: the user has asked for something else since the last progress.
 func (s *scene) edited(record *appsv1.RolloutRecord) bool {
@@ -145,7 +150,7 @@ func (s *scene) rollBack(message string) bool {
 		return false
 	}
 	s.decision.Rollback = &appsv1.RollbackRecord{
-		From: s.decision.UpdateRevision, To: to, Time: metav1.NewTime(s.now), Message: message,
+		From: s.decision.UpdateRevision, To: to, Time: s.moment(), Message: message,
 	}
 	s.decision.UpdateRevision = to
 	s.recordProgress(to)

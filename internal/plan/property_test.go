@@ -161,13 +161,14 @@ func checkBudget(t *rapid.T, f fleet, d Decision) {
 	}
 	spent, inPlace := 0, true
 	for _, a := range d.Actions {
-		if takes(a) && available[a.Pod] {
-			delete(available, a.Pod)
-			if a.Why.Rule == "rollout" {
-				spent++
-			}
+		if !takes(a) || !available[a.Pod] {
+			continue // who does not serve costs nothing, however he goes
 		}
-		inPlace = inPlace && (a.Why.Rule != "rollout" || a.Verb != DeletePod && a.Verb != EvictPod)
+		delete(available, a.Pod)
+		if a.Why.Rule == "rollout" {
+			spent++
+			inPlace = inPlace && a.Verb != DeletePod && a.Verb != EvictPod
+		}
 	}
 	left := 0
 	for _, yes := range available {
