@@ -87,10 +87,10 @@ DEVIATIONS ?= 1
 .PHONY: faults
 faults: control-plane binaries ## Try all faults: simulator schedules, every crash point, the real binary. Takes an hour or so.
 	@rm -rf test-output/faults
-	go test -timeout 2h -count 1 ./test/faults/sim -schedules $(SCHEDULES) -deviations $(DEVIATIONS) -stride 1
-	go test -timeout 30m -count 1 ./test/faults/conformance -operations 5000
-	go test -timeout 3h -count 1 -parallel 4 ./test/faults/crash -scenarios 0 -points 0 -schedules $(RANDOM_SCHEDULES)
-	go test -timeout 2h -count 1 ./test/faults/binary -all
+	go test -v -timeout 2h -count 1 ./test/faults/sim -schedules $(SCHEDULES) -deviations $(DEVIATIONS) -stride 1 | $(faults-progress)
+	go test -v -timeout 30m -count 1 ./test/faults/conformance -operations 5000 | $(faults-progress)
+	go test -v -timeout 3h -count 1 -parallel 4 ./test/faults/crash -scenarios 0 -points 0 -schedules $(RANDOM_SCHEDULES) | $(faults-progress)
+	go test -v -timeout 2h -count 1 ./test/faults/binary -all | $(faults-progress)
 	@$(faults-table)
 
 .PHONY: soak
@@ -301,6 +301,10 @@ FUZZ_HEAVY := internal/webhook/apps/v1:FuzzAdmission internal/cli/plan:FuzzApply
 
 # $(call fuzz,LIST,TIME) fuzzes one after the other.
 fuzz = for target in $(1); do go test -run '^$$' -fuzz "^$${target\#\#*:}$$" -fuzztime $(2) "./$${target%%:*}"; done
+
+# Of go test -v, how many cases have begun and all that is no success.
+faults-progress = awk '/^=== CONT/ {if (++n % 25 == 0) {print "  " n " cases have begun"; fflush()}; next} \
+	/^=== / || /^ *--- (PASS|SKIP)/ {next} {print; fflush()}'
 
 # What the fault tests of this run have tried, one line each.
 faults-table = cat test-output/faults/*.txt 2>/dev/null || true

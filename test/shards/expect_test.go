@@ -72,7 +72,7 @@ func start(t *testing.T, flags ...string) *operator {
 	return &operator{Process: process, user: user}
 }
 
-// shards start an operator with short Leases.
+// startSharded starts an operator with short Leases, for tests in which one dies.
 func startSharded(t *testing.T, count int) *operator {
 	t.Helper()
 	return start(t, fmt.Sprintf("--shards=%d", count), "--shard-lease-duration=3s")

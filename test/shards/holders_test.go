@@ -73,7 +73,8 @@ func TestNoShardIsWorkedOnTwice(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 		h := shard.New(shard.Config{
 			Client: clients, Namespace: ns, Name: "test", Identity: name, Shards: count, Guard: "leader",
-			Timing: shard.Timing{LeaseDuration: 6 * time.Second, RenewDeadline: 4 * time.Second, RetryPeriod: time.Second},
+			// Nobody dies here, so nobody waits for a Lease to run out; a busy machine does not lose one.
+			Timing: shard.Timing{LeaseDuration: 30 * time.Second, RenewDeadline: 20 * time.Second, RetryPeriod: time.Second},
 			Clock:  clock.RealClock{}, Log: logr.Discard(), Work: b.work,
 		})
 		done := make(chan error, 1)
