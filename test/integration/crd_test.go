@@ -280,8 +280,15 @@ func TestKubectlWaitsForTheRightThing(t *testing.T) {
 	// Paused stops rollouts; scaling goes on.
 	scale(t, ns, "web", 2)
 	testkit.Eventually(t, "a paused fleet is scaled", func() error {
-		if pods := podsOf(t, ns, "web"); len(pods) != 2 {
+		pods := podsOf(t, ns, "web")
+		if len(pods) != 2 {
 			return fmt.Errorf("there are %s", names(pods))
+		}
+		for i := range pods {
+			// What is written below lasts only where the node has had its say.
+			if pods[i].Status.ObservedGeneration != pods[i].Generation {
+				return fmt.Errorf("the node of %s has not told of it", pods[i].Name)
+			}
 		}
 		return nil
 	})

@@ -259,6 +259,19 @@ func expectHistory(t testing.TB, pm *appsv1.PodManager, action, pod, reason stri
 	}
 }
 
+// expectDecision waits until the history tells of a decision about a pod and n
+// pods are available. Both in one status: one from before the decision, which
+// is not written yet when its pod is there, says that all is well, too.
+func expectDecision(t testing.TB, namespace, name string, n int, action, pod, reason string) {
+	t.Helper()
+	expect(t, namespace, name, fmt.Sprintf("it tells of %s of %s for %s", action, pod, reason), func(pm *appsv1.PodManager) error {
+		if d := history(pm, action, pod); d == nil || d.Reason != reason {
+			return fmt.Errorf("the history is %+v", pm.Status.History)
+		}
+		return ready(pm, n)
+	})
+}
+
 // eventsOf lists the events about a PodManager.
 func eventsOf(t testing.TB, namespace, name string) []eventsv1.Event {
 	t.Helper()

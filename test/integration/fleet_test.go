@@ -43,11 +43,11 @@ func TestANewPodManagerIsNotCurrent(t *testing.T) {
 	create(t, pm)
 	expectKstatus(t, pm, status.InProgressStatus) // as the create was answered
 	expectKstatus(t, expectReady(t, ns, "web", 1), status.CurrentStatus)
-	fresh := get(t, ns, "web")
-	*fresh.Spec.Replicas = 2
-	if err := suite.Client.Update(t.Context(), fresh); err != nil {
-		t.Fatal(err)
-	}
+	var fresh *appsv1.PodManager
+	edit(t, ns, "web", func(pm *appsv1.PodManager) {
+		*pm.Spec.Replicas = 2
+		fresh = pm
+	})
 	expectKstatus(t, fresh, status.InProgressStatus) // as the update was answered
 	expectKstatus(t, expectReady(t, ns, "web", 2), status.CurrentStatus)
 }
@@ -57,7 +57,10 @@ func TestANewPodManagerIsNotCurrent(t *testing.T) {
 func TestMinReadySeconds(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(2).MinReady(3).Obj())
+	// Long enough for a slow machine to tell of both pods before the first is
+	// available.
+	const wait = 15 * time.Second
+	create(t, testkit.MakePodManager(ns, "web").Replicas(2).MinReady(int32(wait/time.Second)).Obj())
 	pm := expect(t, ns, "web", "its pods are ready", func(pm *appsv1.PodManager) error {
 		if pm.Status.ReadyReplicas != 2 {
 			return fmt.Errorf("%d are", pm.Status.ReadyReplicas)
@@ -72,7 +75,7 @@ func TestMinReadySeconds(t *testing.T) {
 	since := meta.FindStatusCondition(pm.Status.Conditions, appsv1.ConditionReady).LastTransitionTime
 	for _, pod := range podsOf(t, ns, "web") {
 		for _, c := range pod.Status.Conditions {
-			if c.Type == corev1.PodReady && since.Sub(c.LastTransitionTime.Time) < 3*time.Second {
+			if c.Type == corev1.PodReady && since.Sub(c.LastTransitionTime.Time) < wait {
 				t.Errorf("available at %s, but %s was ready at %s", since, pod.Name, c.LastTransitionTime)
 			}
 		}
@@ -213,7 +216,7 @@ func TestTheDeleteLabel(t *testing.T) {
 	if _, ok := successor.Labels[appsv1.LabelDelete]; ok {
 		t.Error("the successor has the label, too")
 	}
-	expectHistory(t, expectReady(t, ns, "web", 3), appsv1.ReasonDeleted, "web-1", appsv1.WhyRequested)
+	expectDecision(t, ns, "web", 3, appsv1.ReasonDeleted, "web-1", appsv1.WhyRequested)
 	expectGone(t, &one)
 	expectReady(t, ns, "crowd", 2)
 }

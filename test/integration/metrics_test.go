@@ -168,8 +168,13 @@ func TestProbesOfTheSharedOperator(t *testing.T) {
 	for path, want := range map[string]int{
 		"/healthz": http.StatusOK, "/readyz": http.StatusOK, "/metrics": http.StatusNotFound,
 	} {
-		if code, body, err := probe(t, operator.ProbeAddress, path); err != nil || code != want {
-			t.Errorf("%s answers %d, %v, want %d: %s", path, code, err, want, body)
-		}
+		// The probe learns of the synced caches a moment after this test did.
+		testkit.Eventually(t, fmt.Sprintf("%s answers %d", path, want), func() error {
+			code, body, err := probe(t, operator.ProbeAddress, path)
+			if err == nil && code != want {
+				err = fmt.Errorf("it answers %d: %s", code, body)
+			}
+			return err
+		})
 	}
 }

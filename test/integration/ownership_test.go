@@ -295,10 +295,13 @@ func TestAFinalizerThatWasTakenOffIsPutBack(t *testing.T) {
 func TestAnOwnerMadeAgainWhileItsPodsTerminate(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	pm := testkit.MakePodManager(ns, "web").Replicas(2).Annotate("localkube.mycompany.com/termination-delay", "2s").Obj()
+	pm := testkit.MakePodManager(ns, "web").Replicas(2).Obj()
 	create(t, pm.DeepCopy())
 	old := expectReady(t, ns, "web", 2)
 	before := podsOf(t, ns, "web")
+	for i := range before {
+		patch(t, &before[i], `{"metadata":{"finalizers":["example.com/hold"]}}`)
+	}
 	remove(t, old)
 	expect(t, ns, "web", "it waits for its pods", func(pm *appsv1.PodManager) error {
 		if pm.Status.TerminatingReplicas != 2 {
@@ -310,6 +313,15 @@ func TestAnOwnerMadeAgainWhileItsPodsTerminate(t *testing.T) {
 	expectGone(t, old)
 
 	create(t, pm.DeepCopy())
+	expect(t, ns, "web", "it has looked and found the old pods", func(pm *appsv1.PodManager) error {
+		if pm.Status.ObservedGeneration != pm.Generation {
+			return fmt.Errorf("status is for generation %d of %d", pm.Status.ObservedGeneration, pm.Generation)
+		}
+		return nil
+	})
+	for i := range before {
+		patch(t, &before[i], fmt.Sprintf(`{"metadata":{"uid":%q,"finalizers":null}}`, before[i].UID))
+	}
 	successor := expectReady(t, ns, "web", 2)
 	for _, pod := range podsOf(t, ns, "web") {
 		if !metav1.IsControlledBy(&pod, successor) || pod.UID == uids(before)[pod.Name] {

@@ -23,7 +23,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -200,10 +199,6 @@ func leaseHolder(t *testing.T, s *testkit.Suite) string {
 	return ptr.Deref(lease.Spec.HolderIdentity, "")
 }
 
-// quickly is how long giving the lead away may take. A lease that is not given
-// back takes 15 s to run out.
-const quickly = 10 * time.Second
-
 func testLeadership(t *testing.T, s *testkit.Suite, login *rest.Config) {
 	const fleet = 400
 	makeNamespace(t, s, "large")
@@ -232,19 +227,16 @@ func testLeadership(t *testing.T, s *testkit.Suite, login *rest.Config) {
 		}
 		return nil
 	})
-	start := time.Now()
 	t.Logf("the first ended %s after its SIGTERM, with %d of %d pods made", first.terminate(t), countPods(t, s, "large"), fleet)
-	testkit.Eventually(t, "the second leads", func() error { return leads(second) })
-	if took := time.Since(start); took > quickly {
-		t.Errorf("the second leads only after %s", took)
+	// It gave the lease back: nobody has to wait until it runs out.
+	if leaseHolder(t, s) == holder {
+		t.Errorf("the first is gone and still leads: %s", holder)
 	}
+	testkit.Eventually(t, "the second leads", func() error { return leads(second) })
 	expectPods(t, s, "large", fleet)
 	expectEachCreatedOnce(t, s, "large", fleet)
 
-	took := second.terminate(t)
-	if took > quickly {
-		t.Errorf("the second ends only after %s", took)
-	}
+	second.terminate(t) // in good time, or it would end with an error
 	if holder := leaseHolder(t, s); holder != "" {
 		t.Errorf("the lease was not given back: %s holds it", holder)
 	}

@@ -117,7 +117,7 @@ func TestQuietOperator(t *testing.T) {
 func testHundred(t *testing.T, w *watcher) {
 	w.create(t, testkit.MakePodManager("default", "hundred").Replicas(0))
 	pm := w.expectReady(t, "hundred", 0)
-	mark, looks := w.mark(t), w.reconciles(t)
+	mark, looks, start := w.mark(t), w.reconciles(t), time.Now()
 	body := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":100}}`))
 	if err := w.Client.Patch(t.Context(), pm, body); err != nil {
 		t.Fatal(err)
@@ -140,17 +140,20 @@ func testHundred(t *testing.T, w *watcher) {
 			}
 		}
 	}
+	// Both are paced by time: a machine that needs more than half a minute gets
+	// some more.
+	late := max(0, time.Since(start)-30*time.Second)
 	if creates != 100 {
 		t.Errorf("%d creates for 100 pods", creates)
 	}
-	if statusWrites < 1 || statusWrites > 10 {
+	if statusWrites < 1 || statusWrites > 10+int(late/(5*time.Second)) {
 		t.Errorf("%d status writes for one scale", statusWrites)
 	}
 	if len(others) > 0 {
 		t.Errorf("and %s", strings.Join(others, ", "))
 	}
 	// Every pod is created, scheduled, started and ready: 400 events at least.
-	if looks > 150 {
+	if looks > 150+4*late.Seconds() {
 		t.Errorf("%v reconciles for one scale", looks)
 	}
 	t.Logf("0 to 100: %d creates, %d status writes, %v reconciles", creates, statusWrites, looks)
@@ -161,6 +164,7 @@ func testHundred(t *testing.T, w *watcher) {
 func testDeaf(t *testing.T, w *watcher) {
 	w.create(t, testkit.MakePodManager("default", "deaf").Replicas(3))
 	pm := w.expectReady(t, "deaf", 3)
+	w.settled(t) // the write that told it may not be in the audit log yet
 	mark, looks := w.mark(t), w.reconciles(t)
 	const changes = 20
 	for i := range changes {

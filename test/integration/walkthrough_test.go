@@ -84,7 +84,7 @@ func TestWalkThrough(t *testing.T) {
 		others := uids(podsOf(t, ns, name))
 		kubectl.run(t, "delete", "pod", name+"-1")
 		expectSuccessor(t, before)
-		expectHistory(t, expectReady(t, ns, name, 3), appsv1.ReasonCreated, name+"-1", appsv1.WhyMissing)
+		expectDecision(t, ns, name, 3, appsv1.ReasonCreated, name+"-1", appsv1.WhyMissing)
 		after := uids(podsOf(t, ns, name))
 		delete(others, name+"-1")
 		delete(after, name+"-1")
