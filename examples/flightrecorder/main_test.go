@@ -57,6 +57,7 @@ type operator struct {
 	t      testing.TB
 	config *rest.Config
 	user   client.Client
+	cached client.Reader
 	rec    *flightrecorder.Recorder
 	tap    *flightrecorder.Tap
 	file   string
@@ -95,6 +96,7 @@ func start(t testing.TB, cfg *rest.Config, strip bool) *operator {
 	if err != nil {
 		t.Fatal(err)
 	}
+	o.cached = mgr.GetClient()
 	if o.tap, err = setup(mgr, o.rec, controller.Options{SkipNameValidation: ptr.To(true)}); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +151,7 @@ func (o *operator) newClient(cfg *rest.Config, options client.Options) (client.C
 func (o *operator) find(name string, what string, fits func(*flightrecorder.Record) bool) *flightrecorder.Record {
 	o.t.Helper()
 	var found *flightrecorder.Record
-	err := wait.PollUntilContextTimeout(context.Background(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(context.Background(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		for _, r := range o.rec.Query(flightrecorder.Query{Namespace: "default", Name: name}) {
 			if fits(r) {
 				found = r
@@ -357,6 +359,13 @@ func coalescing(t *testing.T, cfg *rest.Config) {
 			want[who]++
 		}
 	}
+	// What the informer has not brought yet would come one by one, and not during the run.
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		var seen corev1.ConfigMap
+		err := o.cached.Get(ctx, client.ObjectKeyFromObject(cm), &seen)
+		return err == nil && seen.ResourceVersion == cm.ResourceVersion, client.IgnoreNotFound(err)
+	})
+	o.must(err)
 	o.gate.Store(nil)
 	close(gate)
 

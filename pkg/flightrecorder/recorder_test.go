@@ -71,7 +71,7 @@ func (c *clock) move(d time.Duration) {
 // eventually polls: what it waits for happens in other goroutines.
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 2*time.Millisecond, 20*time.Second, true,
+	err := wait.PollUntilContextTimeout(t.Context(), 2*time.Millisecond, time.Minute, true,
 		func(context.Context) (bool, error) { return done(), nil })
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)

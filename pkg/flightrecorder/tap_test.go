@@ -306,6 +306,7 @@ func TestAWishThatTheControllerDoesNotGrantIsForgotten(t *testing.T) {
 
 // An event comes while a RequeueAfter waits: a priority queue runs once, client-go's twice.
 func TestWaitingRequestsFollowTheirQueue(t *testing.T) {
+	const later = 3 * time.Second // client-go's queue goes by the real clock: the event has to come before it
 	cases := map[string]struct {
 		options controller.Options
 		want    [][]string
@@ -320,7 +321,7 @@ func TestWaitingRequestsFollowTheirQueue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, c.options, Config{})
 			b.answer = func(context.Context) (reconcile.Result, error) {
-				return reconcile.Result{RequeueAfter: 300 * time.Millisecond}, nil
+				return reconcile.Result{RequeueAfter: later}, nil
 			}
 			if err := b.tap.Enqueue(Manual{Request: web()}); err != nil {
 				t.Fatal(err)
@@ -342,7 +343,7 @@ func TestWaitingRequestsFollowTheirQueue(t *testing.T) {
 					line = append(line, s)
 				}
 				got = append(got, line)
-				b.clock.move(300 * time.Millisecond)
+				b.clock.move(later)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)

@@ -151,7 +151,7 @@ func (s *scripted) connect(t *tap) func() (*cache.Reflector, error) {
 
 func eventually(t *testing.T, what string, check func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true,
+	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true,
 		func(context.Context) (bool, error) { return check(), nil })
 	if err != nil {
 		t.Fatalf("waited in vain until %s", what)
