@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 
 // patience is how long a test waits for what should happen in a moment, on a
 // machine that is busy with other tests.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // eventually asks until the answer is yes. The last error is what the test
 // fails with.

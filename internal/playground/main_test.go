@@ -145,7 +145,7 @@ func (p *project) waitGone(traces []process) {
 	})
 }
 
-const patience = 30 * time.Second
+const patience = time.Minute
 
 func eventually(t *testing.T, what string, ask func() error) {
 	t.Helper()

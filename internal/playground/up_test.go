@@ -130,7 +130,7 @@ func testOperatorComesBack(t *testing.T, p *project) {
 	})
 	// One that does its work: a pod that is deleted is replaced.
 	p.mustRun("kubectl", "--", "delete", "pod", "my-pod-manager-1")
-	p.mustRun("kubectl", "--", "wait", "--for=create", "pod/my-pod-manager-1", "--timeout=30s")
+	p.mustRun("kubectl", "--", "wait", "--for=create", "pod/my-pod-manager-1", "--timeout=60s")
 }
 
 func testKilled(t *testing.T, p *project) {

@@ -75,7 +75,7 @@ func Open(t testing.TB, origin, token string, before ...chromedp.Action) *Tab {
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 900), chromedp.WSURLReadTimeout(patience),
 		chromedp.Flag("ignore-certificate-errors", true))...)
 	ctx, endTab := chromedp.NewContext(allocator)
-	ctx, endPatience := context.WithTimeout(ctx, 3*patience)
+	ctx, endPatience := context.WithTimeout(ctx, 10*patience)
 	t.Cleanup(func() { endPatience(); endTab(); endAllocator() })
 	b := &Tab{TB: t, Ctx: ctx, origin: origin, hosts: map[string]bool{}}
 	chromedp.ListenTarget(ctx, b.note)
