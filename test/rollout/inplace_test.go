@@ -240,7 +240,7 @@ func TestAnImageIsTakenBackBeforeTheKubeletFollowed(t *testing.T) {
 image: nginx:1.27
 update: {maxUnavailable: 2, maxSurge: 0}
 template:
-  metadata: {annotations: {localkube.mycompany.com/start-delay: 5s}}
+  metadata: {annotations: {localkube.mycompany.com/start-delay: 15s}}
 `)
 	before := f.uids()
 	f.patch(`{"image":"nginx:1.28"}`)

@@ -17,6 +17,7 @@ limitations under the License.
 package rollout
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,6 +26,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/testkit"
@@ -136,7 +138,7 @@ func TestPartition(t *testing.T) {
 
 func TestPauseAndGoOn(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 4, "paused: true\nupdate: {maxUnavailable: 1, maxSurge: 1, progressDeadlineSeconds: 3}"+plain)
+	f := newFleet(t, 4, "paused: true\nupdate: {maxUnavailable: 1, maxSurge: 1, progressDeadlineSeconds: 10}"+plain)
 	before := f.uids()
 	f.patch(env("1"))
 	stands := func(pm *appsv1.PodManager) error {
@@ -159,7 +161,7 @@ func TestPauseAndGoOn(t *testing.T) {
 		}
 	}
 	// The pause lasts longer than the deadline, which does not run meanwhile.
-	f.stays(4*time.Second, func() error { return f.settled(f.get(), 5) })
+	f.stays(11*time.Second, func() error { return f.settled(f.get(), 5) })
 	f.patch(`{"paused":false}`)
 	f.expectReady(5)
 	f.expectNewPods(before)
@@ -236,6 +238,20 @@ func TestScaleUpInMidRollout(t *testing.T) {
 	}
 }
 
+// successor waits for a pod that was not there before.
+func (f *fleet) successor(before map[types.UID]string) (pod corev1.Pod) {
+	f.Helper()
+	testkit.Eventually(f, "there is a successor", func() error {
+		for _, pod = range f.pods() {
+			if _, old := before[pod.UID]; !old {
+				return nil
+			}
+		}
+		return errors.New("there is none")
+	})
+	return pod
+}
+
 // terminating.policy decides whether a pod gets its successor while it still
 // terminates. With ordinals it always waits: it needs the name.
 func TestTerminatingPolicies(t *testing.T) {
@@ -245,17 +261,19 @@ identity: %s
 image: nginx:1.27
 terminating: {policy: %s, timeout: %s}
 update: {maxUnavailable: 1, maxSurge: 0}
-template: {metadata: {annotations: {localkube.mycompany.com/termination-delay: 6s}}, spec: {containers: [{name: app}]}}
+template: {metadata: {annotations: {localkube.mycompany.com/termination-delay: 1h}}, spec: {containers: [{name: app}]}}
 `
 	for _, test := range []struct {
 		identity, policy, timeout string
-		waits                     time.Duration
-		most                      int
+		// waits: for the end of the pod; otherwise after so long.
+		waits bool
+		after time.Duration
+		most  int
 	}{
-		{"Random", "ReplaceAtOnce", "30s", 0, 3},
-		{"Random", "WaitForDeletion", "30s", 5 * time.Second, 2},
-		{"Random", "AfterTimeout", "2s", 1 * time.Second, 3},
-		{"Ordinal", "ReplaceAtOnce", "30s", 5 * time.Second, 2},
+		{"Random", "ReplaceAtOnce", "30s", false, 0, 3},
+		{"Random", "WaitForDeletion", "30s", true, 0, 2},
+		{"Random", "AfterTimeout", "2s", false, 2 * time.Second, 3},
+		{"Ordinal", "ReplaceAtOnce", "30s", true, 0, 2},
 	} {
 		t.Run(test.identity+" "+test.policy, func(t *testing.T) {
 			t.Parallel()
@@ -266,18 +284,26 @@ template: {metadata: {annotations: {localkube.mycompany.com/termination-delay: 6
 				}
 				return ""
 			})
-			victim := f.pods()[0]
+			before, victim := f.uids(), f.pods()[0]
 			f.kubectl("delete", "pod", victim.Name, "--wait=false")
-			deleted := time.Now()
-			testkit.Eventually(t, "it has a successor", func() error {
-				if n := len(f.pods()); n != 2 {
-					return fmt.Errorf("%d pods live", n)
-				}
-				return nil
-			})
-			waited := time.Since(deleted)
-			if waited < test.waits || test.waits == 0 && waited > 4*time.Second {
-				t.Errorf("the successor came after %s, want %s", waited, test.waits)
+			terminating := f.pod(victim.Name)
+			if test.waits {
+				f.stays(4*time.Second, func() error {
+					if n := len(f.pods()); n != 1 {
+						return fmt.Errorf("%d pods live while %s terminates", n, victim.Name)
+					}
+					return nil
+				})
+				f.kubectl("delete", "pod", victim.Name, "--force", "--grace-period=0")
+			}
+			successor := f.successor(before)
+			grace := time.Duration(*terminating.DeletionGracePeriodSeconds) * time.Second
+			waited := successor.CreationTimestamp.Sub(terminating.DeletionTimestamp.Add(-grace))
+			if waited < test.after {
+				t.Errorf("the successor came after %s, want %s", waited, test.after)
+			}
+			if !test.waits && f.pod(victim.Name).UID != victim.UID {
+				t.Errorf("the successor waited until %s was gone", victim.Name)
 			}
 			w.hear(f)
 		})

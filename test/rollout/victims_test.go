@@ -66,6 +66,22 @@ func (f *fleet) goes(replicas int, victims ...string) {
 	}
 }
 
+// seen waits until the operator has seen what was done to the pods before: what
+// comes after in the same watch, one that is not ready and is again, is told.
+func (f *fleet) seen(pod string) {
+	f.Helper()
+	ready := f.get().Status.ReadyReplicas
+	f.notReady(pod)
+	f.kubectl("patch", "pod", pod, "--subresource=status", "--type=strategic", "-p",
+		`{"status":{"conditions":[{"type":"ContainersReady","status":"True"},{"type":"Ready","status":"True"}]}}`)
+	f.expect(pod+" is ready again", func(pm *appsv1.PodManager) error {
+		if pm.Status.ReadyReplicas != ready {
+			return fmt.Errorf("%d pods are ready", pm.Status.ReadyReplicas)
+		}
+		return nil
+	})
+}
+
 func (f *fleet) because(want string) {
 	f.Helper()
 	f.expectHistory(appsv1.ReasonDeleted, appsv1.WhyScaleDown, "chosen because "+want)
@@ -92,6 +108,7 @@ func TestScaleDownVictims(t *testing.T) {
 			nodes: []string{"node-1", "node-2", "node-3"},
 			given: func(f *fleet) {
 				f.kubectl("annotate", "pod", "settled-2", "controller.kubernetes.io/pod-deletion-cost=-10")
+				f.seen("settled-0")
 			},
 			victims: []string{"settled-2"},
 			because: "its deletion cost is lower",

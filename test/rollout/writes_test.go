@@ -78,7 +78,7 @@ func TestWritesOfARollout(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t, test.pods, test.spec+plain)
-			f.writes(0) // until the creation has been told to its end
+			f.writes(f.since) // until the creation has been told to its end
 			before := f.uids()
 			mark, err := suite.Cluster.AuditMark()
 			if err != nil {
