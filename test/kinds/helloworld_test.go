@@ -244,7 +244,7 @@ func TestHelloWorldDeploymentGoesWithIt(t *testing.T) {
 	ns := suite.Namespace(t)
 	create(t, helloWorld(ns, "short", 1))
 	expectHelloWorld(t, ns, "short", 1)
-	suite.Kubectl(t, "-n", ns, "delete", "helloworld", "short", "--timeout=30s")
+	suite.Kubectl(t, "-n", ns, "delete", "helloworld", "short", "--timeout=60s")
 	testkit.Eventually(t, "the Deployment is gone", func() error {
 		err := suite.Client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "short"}, &kappsv1.Deployment{})
 		if !apierrors.IsNotFound(err) {

@@ -165,7 +165,7 @@ func TestImoocPodPodsGoWithIt(t *testing.T) {
 	ip := imoocPod(ns, "short", 2)
 	create(t, ip)
 	expectImoocPod(t, ns, "short", 2)
-	suite.Kubectl(t, "-n", ns, "delete", "imoocpod", "short", "--timeout=30s")
+	suite.Kubectl(t, "-n", ns, "delete", "imoocpod", "short", "--timeout=60s")
 	testkit.Eventually(t, "the pods are gone", func() error {
 		if pods := podsOf(t, ns, client.MatchingLabels{"app": "short"}); len(pods) > 0 {
 			return fmt.Errorf("still there: %v", names(pods))
@@ -179,7 +179,7 @@ func TestImoocPodOrphansAreTakenInAgain(t *testing.T) {
 	ns := suite.Namespace(t)
 	create(t, imoocPod(ns, "again", 2))
 	before := expectImoocPod(t, ns, "again", 2)
-	suite.Kubectl(t, "-n", ns, "delete", "imoocpod", "again", "--cascade=orphan", "--timeout=30s")
+	suite.Kubectl(t, "-n", ns, "delete", "imoocpod", "again", "--cascade=orphan", "--timeout=60s")
 	create(t, imoocPod(ns, "again", 2))
 	after := expectImoocPod(t, ns, "again", 2)
 	if diff := cmp.Diff(before.Status.PodNames, after.Status.PodNames); diff != "" {
