@@ -22,6 +22,7 @@ import (
 
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -44,14 +45,16 @@ func create(t testing.TB, obj client.Object) {
 	}
 }
 
-// expectReady waits until a PodManager's n pods are available.
+// expectReady waits until a PodManager's n pods are available and as its
+// template says, and nothing is under way.
 func expectReady(t testing.TB, namespace, name string, n int32) *appsv1.PodManager {
 	t.Helper()
 	pm := &appsv1.PodManager{}
 	testkit.Eventually(t, fmt.Sprintf("%s has %d available pods", name, n), func() error {
 		get(t, namespace, name, pm)
 		s := pm.Status
-		if s.ObservedGeneration != pm.Generation || s.AvailableReplicas != n || s.CurrentReplicas != n || s.TerminatingReplicas != 0 {
+		if s.ObservedGeneration != pm.Generation || s.AvailableReplicas != n || s.CurrentReplicas != n || s.TerminatingReplicas != 0 ||
+			s.UpdatedReplicas != n || meta.IsStatusConditionTrue(s.Conditions, appsv1.ConditionReconciling) {
 			return fmt.Errorf("generation %d, status %+v", pm.Generation, s)
 		}
 		return nil

@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -54,12 +55,15 @@ func TestNobodyWritesTheAnnotation(t *testing.T) {
 	}
 
 	// Written as v1, it means nothing, and it does not stay.
-	pm := get(t, ns, "web", &appsv1.PodManager{})
-	metav1.SetMetaDataAnnotation(&pm.ObjectMeta, v1alpha1.AnnotationKept, `{"spec":{"paused":true}}`)
-	if err := suite.Client.Update(t.Context(), pm); err != nil {
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		pm := get(t, ns, "web", &appsv1.PodManager{})
+		metav1.SetMetaDataAnnotation(&pm.ObjectMeta, v1alpha1.AnnotationKept, `{"spec":{"paused":true}}`)
+		return suite.Client.Update(t.Context(), pm)
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	pm = get(t, ns, "web", &appsv1.PodManager{})
+	pm := get(t, ns, "web", &appsv1.PodManager{})
 	if _, ok := pm.Annotations[v1alpha1.AnnotationKept]; ok || pm.Spec.Paused {
 		t.Errorf("the annotation stayed in v1: %v, paused: %v", pm.Annotations, pm.Spec.Paused)
 	}

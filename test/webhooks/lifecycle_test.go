@@ -40,6 +40,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -302,21 +303,25 @@ func trust(t *testing.T, s *testkit.Suite, url string, ca []byte) {
 	var validating admissionregistrationv1.ValidatingWebhookConfiguration
 	var crd apiextensionsv1.CustomResourceDefinition
 	name := client.ObjectKey{Name: testkit.WebhookConfiguration}
-	if err := errors.Join(c.Get(ctx, name, &mutating), c.Get(ctx, name, &validating),
-		c.Get(ctx, client.ObjectKey{Name: "podmanagers.apps.mycompany.com"}, &crd)); err != nil {
-		t.Fatal(err)
-	}
-	for i := range mutating.Webhooks {
-		config := &mutating.Webhooks[i].ClientConfig
+	// The API server's own controllers write the CRD, too.
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		if err := errors.Join(c.Get(ctx, name, &mutating), c.Get(ctx, name, &validating),
+			c.Get(ctx, client.ObjectKey{Name: "podmanagers.apps.mycompany.com"}, &crd)); err != nil {
+			return err
+		}
+		for i := range mutating.Webhooks {
+			config := &mutating.Webhooks[i].ClientConfig
+			config.URL, config.CABundle = at(config.URL), ca
+		}
+		for i := range validating.Webhooks {
+			config := &validating.Webhooks[i].ClientConfig
+			config.URL, config.CABundle = at(config.URL), ca
+		}
+		config := crd.Spec.Conversion.Webhook.ClientConfig
 		config.URL, config.CABundle = at(config.URL), ca
-	}
-	for i := range validating.Webhooks {
-		config := &validating.Webhooks[i].ClientConfig
-		config.URL, config.CABundle = at(config.URL), ca
-	}
-	config := crd.Spec.Conversion.Webhook.ClientConfig
-	config.URL, config.CABundle = at(config.URL), ca
-	if err := errors.Join(c.Update(ctx, &mutating), c.Update(ctx, &validating), c.Update(ctx, &crd)); err != nil {
+		return errors.Join(c.Update(ctx, &mutating), c.Update(ctx, &validating), c.Update(ctx, &crd))
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 }

@@ -28,6 +28,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
@@ -57,7 +58,7 @@ func TestStorageVersionMigration(t *testing.T) {
 		m.try("create "+name, s.Client.Create(t.Context(),
 			testkit.MakePodManager(ns, name).Replicas(2).Image("").Template(richTemplate()).Random().Obj()))
 	}
-	m.expectPods(4)
+	m.expectReady("one", "two")
 	before, specs := m.fleet(), m.specs()
 
 	// The storage version changes, and what was stored stays as it is.
@@ -237,11 +238,20 @@ func (m migration) rewrite() {
 	}
 }
 
-func (m migration) expectPods(n int) {
+// expectReady waits until fleets are at their goals: from then on the operator
+// writes nothing, which would be stored in another version than before.
+func (m migration) expectReady(names ...string) {
 	m.t.Helper()
-	testkit.Eventually(m.t, fmt.Sprintf("%d pods run", n), func() error {
-		if got := len(m.fleet().Pods); got != n {
-			return fmt.Errorf("%d pods", got)
+	testkit.Eventually(m.t, fmt.Sprintf("%v are ready", names), func() error {
+		for _, name := range names {
+			var pm appsv1.PodManager
+			if err := m.s.Client.Get(m.t.Context(), client.ObjectKey{Namespace: m.ns, Name: name}, &pm); err != nil {
+				return err
+			}
+			if s := &pm.Status; s.AvailableReplicas != *pm.Spec.Replicas || s.ObservedGeneration != pm.Generation ||
+				!meta.IsStatusConditionTrue(s.Conditions, appsv1.ConditionReady) || meta.IsStatusConditionTrue(s.Conditions, appsv1.ConditionReconciling) {
+				return fmt.Errorf("%s: %+v", name, s)
+			}
 		}
 		return nil
 	})
