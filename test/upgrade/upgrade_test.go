@@ -79,16 +79,30 @@ func (f *fleet) kubectl(args ...string) string {
 
 func (f *fleet) apply(manifest string) {
 	f.Helper()
-	f.send("apply", manifest)
+	f.kubectl("apply", "-f", f.file(manifest))
 }
 
-func (f *fleet) send(how, manifest string) {
+// rewrite reads the object in a version and writes it back as it is. Where the
+// operator wrote its status in between, it is read again.
+func (f *fleet) rewrite(version string) {
+	f.Helper()
+	testkit.Eventually(f, "the object is written again as "+version, func() error {
+		file := f.file(f.kubectl("get", "podmanagers."+version+".apps.mycompany.com", "web", "-o", "yaml"))
+		out, err := suite.TryKubectl(f, "-n", f.ns, "replace", "-f", file)
+		if err != nil && !strings.Contains(out, "the object has been modified") {
+			f.Fatalf("replace: %v\n%s", err, out)
+		}
+		return err
+	})
+}
+
+func (f *fleet) file(manifest string) string {
 	f.Helper()
 	file := filepath.Join(f.TempDir(), "manifest.yaml")
 	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
 		f.Fatal(err)
 	}
-	f.kubectl(how, "-f", file)
+	return file
 }
 
 func (f *fleet) expectReady(n int) *appsv1.PodManager {
@@ -217,7 +231,7 @@ func TestAnUpgradeReplacesNothing(t *testing.T) {
 		f.expectReady(size)
 		same(f, name, "at once", 0)
 		for _, version := range []string{"v1", "v1alpha1"} {
-			f.send("replace", f.kubectl("get", "podmanagers."+version+".apps.mycompany.com", "web", "-o", "yaml"))
+			f.rewrite(version)
 		}
 		f.kubectl("scale", "pm", "web", fmt.Sprintf("--replicas=%d", size+1))
 		f.expectReady(size + 1)
