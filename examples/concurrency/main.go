@@ -43,6 +43,9 @@ import (
 
 const workers, objects, changes = 4, 3, 5
 
+// last is the object that comes after all changes.
+const last = "last"
+
 func main() { demo.Main(run) }
 
 func run(ctx context.Context, cfg *rest.Config, namespace string) error {
@@ -50,7 +53,7 @@ func run(ctx context.Context, cfg *rest.Config, namespace string) error {
 	if err != nil {
 		return err
 	}
-	r := &meeting{inside: map[string]int{}, runs: map[string]int{}, all: make(chan struct{}), end: make(chan struct{})}
+	r := &meeting{inside: map[string]int{}, runs: map[string]int{}, all: make(chan struct{}), last: make(chan struct{}), end: make(chan struct{})}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("meeting").
 		For(&corev1.ConfigMap{}, builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetLabels()["demo"] == "yes" }))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
@@ -75,13 +78,16 @@ func run(ctx context.Context, cfg *rest.Config, namespace string) error {
 				return err
 			}
 		}
-		// The cache has seen the last change, so the queue has too.
-		if err := demo.Until(ctx, func(ctx context.Context) (bool, error) {
-			var cached corev1.ConfigMap
-			err := user.Get(ctx, client.ObjectKeyFromObject(created[0]), &cached)
-			return cached.ResourceVersion == created[0].ResourceVersion, err
-		}); err != nil {
+		// Events come in order: when the queue has this object, it has the
+		// changes too. The fourth worker is free to take it.
+		marker := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: last, Labels: map[string]string{"demo": "yes"}}}
+		if err := user.Create(ctx, marker); err != nil {
 			return err
+		}
+		select {
+		case <-r.last:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 		close(r.end)
 		if err := demo.Until(ctx, func(context.Context) (bool, error) { return r.count("object-0") > 1, nil }); err != nil {
@@ -98,13 +104,18 @@ func run(ctx context.Context, cfg *rest.Config, namespace string) error {
 type meeting struct {
 	mu           sync.Mutex
 	inside, runs map[string]int
-	all, end     chan struct{}
 	most         atomic.Int64
 	twice        atomic.Bool
+
+	all, last, end chan struct{}
 }
 
 // Reconcile counts who is in it.
 func (m *meeting) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	if request.Name == last {
+		close(m.last)
+		return ctrl.Result{}, nil
+	}
 	m.mu.Lock()
 	m.inside[request.Name]++
 	m.runs[request.Name]++

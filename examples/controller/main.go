@@ -25,6 +25,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,11 +53,12 @@ func run(ctx context.Context, cfg *rest.Config, namespace string) error {
 		if err != nil {
 			return err
 		}
-		if err := made.add(mgr, &copier{mgr.GetClient()}); err != nil {
+		reconciler := &copier{Client: mgr.GetClient()}
+		if err := made.add(mgr, reconciler); err != nil {
 			return err
 		}
 		note := client.ObjectKey{Namespace: namespace, Name: "note-" + made.how}
-		if err := demo.While(ctx, mgr, func(ctx context.Context) error { return try(ctx, mgr.GetAPIReader(), mgr.GetClient(), note) }); err != nil {
+		if err := demo.While(ctx, mgr, func(ctx context.Context) error { return try(ctx, reconciler, mgr.GetAPIReader(), note) }); err != nil {
 			return err
 		}
 	}
@@ -88,7 +90,10 @@ func byBuilder(mgr ctrl.Manager, reconciler *copier) error {
 
 func asked(object client.Object) bool { return object.GetLabels()["copy"] == "yes" }
 
-type copier struct{ client.Client }
+type copier struct {
+	client.Client
+	told atomic.Int64 // how often it said that it wrote
+}
 
 // Reconcile is told which object, never what happened to it: it looks, compares
 // and puts right, so it does not matter which events came, or how many.
@@ -104,12 +109,13 @@ func (c *copier) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Resu
 	})
 	if done != controllerutil.OperationResultNone && err == nil {
 		fmt.Println("Secret", to.Name, done)
+		c.told.Add(1)
 	}
 	return ctrl.Result{}, err
 }
 
 // try creates, changes and breaks, and waits for the controller each time.
-func try(ctx context.Context, live client.Reader, user client.Client, note client.ObjectKey) error {
+func try(ctx context.Context, user *copier, live client.Reader, note client.ObjectKey) error {
 	from := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: note.Name, Namespace: note.Namespace, Labels: map[string]string{"copy": "yes"}},
 		Data:       map[string]string{"text": "one"},
@@ -117,25 +123,25 @@ func try(ctx context.Context, live client.Reader, user client.Client, note clien
 	if err := user.Create(ctx, from); err != nil {
 		return err
 	}
-	copied := func() error {
+	copied := func(times int64) error {
 		return demo.Until(ctx, func(ctx context.Context) (bool, error) {
 			var secret corev1.Secret
 			err := live.Get(ctx, note, &secret)
-			return err == nil && string(secret.Data["text"]) == from.Data["text"], client.IgnoreNotFound(err)
+			return err == nil && string(secret.Data["text"]) == from.Data["text"] && user.told.Load() == times, client.IgnoreNotFound(err)
 		})
 	}
-	if err := copied(); err != nil {
+	if err := copied(1); err != nil {
 		return err
 	}
 	from.Data["text"] = "two"
 	if err := user.Update(ctx, from); err != nil {
 		return err
 	}
-	if err := copied(); err != nil {
+	if err := copied(2); err != nil {
 		return err
 	}
 	if err := user.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: note.Namespace, Name: note.Name}}); err != nil {
 		return err
 	}
-	return copied()
+	return copied(3)
 }

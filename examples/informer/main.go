@@ -49,6 +49,7 @@ func run(ctx context.Context, cfg *rest.Config, namespace string) error {
 	}
 	happened := make(chan string)
 	var once sync.Once
+	changed := false // handlers are called one after the other
 	factory := informers.NewSharedInformerFactoryWithOptions(client, time.Second, informers.WithNamespace(namespace),
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = "demo" }))
 	if _, err := factory.Core().V1().ConfigMaps().Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
@@ -59,11 +60,14 @@ func run(ctx context.Context, cfg *rest.Config, namespace string) error {
 		UpdateFunc: func(before, after any) {
 			was, is := before.(*corev1.ConfigMap), after.(*corev1.ConfigMap)
 			if was.ResourceVersion == is.ResourceVersion {
-				once.Do(func() {
-					happened <- fmt.Sprintf("a resync of %s, dropped: resourceVersion is %s before and after", is.Name, is.ResourceVersion)
-				})
+				if changed { // on a slow day there is one before it, too
+					once.Do(func() {
+						happened <- fmt.Sprintf("a resync of %s, dropped: resourceVersion is %s before and after", is.Name, is.ResourceVersion)
+					})
+				}
 				return
 			}
+			changed = true
 			happened <- fmt.Sprintf("updated %s: %s -> %s", is.Name, was.Data["text"], is.Data["text"])
 		},
 		DeleteFunc: func(obj any) {

@@ -42,8 +42,8 @@ import (
 )
 
 const (
-	leaseDuration = 4 * time.Second
-	renewDeadline = 3 * time.Second
+	leaseDuration = 8 * time.Second
+	renewDeadline = 6 * time.Second
 	retryPeriod   = 500 * time.Millisecond
 	leads         = "leads"
 )

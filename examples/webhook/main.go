@@ -108,12 +108,15 @@ func run(ctx context.Context, cfg *rest.Config, namespace string) error {
 		greeting := func(name, text string) *corev1.ConfigMap {
 			return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string]string{"text": text}}
 		}
-		// The API server learns of a configuration by a watch: it is in force
-		// when it refuses what it is to refuse.
+		// The API server learns of each configuration by a watch: they are in
+		// force when it fills in what it is to fill in, and refuses what it is
+		// to refuse.
 		var refused error
 		if err := demo.Until(ctx, func(ctx context.Context) (bool, error) {
+			trial := greeting("trial", "hello")
+			filled := user.Create(ctx, trial, client.DryRunAll) == nil && trial.Data["language"] != ""
 			refused = user.Create(ctx, greeting("empty", ""), client.DryRunAll)
-			return apierrors.IsForbidden(refused), nil
+			return filled && apierrors.IsForbidden(refused), nil
 		}); err != nil {
 			return err
 		}

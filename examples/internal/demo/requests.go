@@ -35,7 +35,11 @@ func Counted(cfg *rest.Config) (*rest.Config, *Requests) {
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
 			requests.count.Add(1)
-			return next.RoundTrip(r)
+			response, err := next.RoundTrip(r)
+			if err == nil && response.StatusCode == http.StatusTooManyRequests {
+				requests.count.Add(-1) // turned away by a busy server, and sent again
+			}
+			return response, err
 		})
 	})
 	return cfg, requests

@@ -20,6 +20,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strconv"
 
@@ -72,13 +73,18 @@ func (s *Serving) Ready(ctx context.Context) error {
 	return Until(ctx, func(context.Context) (bool, error) { return s.Server.StartedChecker()(nil) == nil, nil })
 }
 
-// FreeAddress is one on this machine that nobody listens on.
+// FreeAddress is one on this machine that nobody listens on. The port lies below
+// those that the kernel gives to outgoing connections, or one of these could
+// have it before the server does.
 func FreeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	const lowest, highest, tries = 10000, 20000, 100
+	for range tries {
+		address := fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(highest-lowest))
+		if listener, err := net.Listen("tcp", address); err == nil {
+			return address, listener.Close()
+		}
 	}
-	return listener.Addr().String(), listener.Close()
+	return "", fmt.Errorf("no free port between %d and %d", lowest, highest)
 }
 
 // PrintWarnings prints the warnings that the API server sends with an answer.
