@@ -33,7 +33,7 @@ import (
 // start, also on a busy machine.
 func impatient(action appsv1.FailureAction) func(*appsv1.PodManager) {
 	return func(pm *appsv1.PodManager) {
-		pm.Spec.Update.ProgressDeadlineSeconds = ptr.To[int32](20)
+		pm.Spec.Update.ProgressDeadlineSeconds = ptr.To[int32](40)
 		pm.Spec.Update.OnFailure = action
 	}
 }
