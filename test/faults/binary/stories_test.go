@@ -25,6 +25,7 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -156,6 +157,24 @@ func (p *plot) gone(obj client.Object) {
 			return nil
 		}
 		return errors.Join(fmt.Errorf("it is there, finalizers %v", obj.GetFinalizers()), err)
+	})
+}
+
+// goneForGood: the garbage collector has taken the owner's revisions, too.
+func (p *plot) goneForGood(pm *appsv1.PodManager) {
+	p.t.Helper()
+	p.gone(pm)
+	testkit.Eventually(p.t, "its revisions are gone", func() error {
+		var list kappsv1.ControllerRevisionList
+		if err := p.Client.List(p.t.Context(), &list, client.InNamespace(p.namespace)); err != nil {
+			return err
+		}
+		for i := range list.Items {
+			if metav1.IsControlledBy(&list.Items[i], pm) {
+				return fmt.Errorf("%s is there", list.Items[i].Name)
+			}
+		}
+		return nil
 	})
 }
 
@@ -310,7 +329,7 @@ func ownWebhookDown(p *plot) {
 		return nil
 	})
 	p.must(p.Client.Delete(p.t.Context(), hook))
-	p.gone(pm)
+	p.goneForGood(pm)
 }
 
 func nodeLost(p *plot) {
@@ -374,7 +393,7 @@ func podHeld(p *plot) {
 		return p.Client.Get(p.t.Context(), client.ObjectKeyFromObject(pm), pm)
 	})
 	p.patch(pod, `{"metadata":{"finalizers":null}}`)
-	p.gone(pm)
+	p.goneForGood(pm)
 }
 
 // finalizerStripped: the owner goes at once, and the garbage collector takes

@@ -44,6 +44,10 @@ import (
 // at rest, and how long nothing may be written at the end of any.
 const quiet = 1500 * time.Millisecond
 
+// long is how long nothing may change where no condition tells that a fleet is
+// at rest: longer than the operator holds back a status that tells of progress.
+const long = 6 * time.Second
+
 // fair is how a scenario goes without faults.
 type fair struct {
 	scenario.Scenario
@@ -281,6 +285,10 @@ func (c *stage) look(anonymous bool) (oracle.End, []client.Object) {
 // rest waits until nothing has changed for a while.
 func (c *stage) rest(anonymous, unready bool) oracle.End {
 	c.t.Helper()
+	enough := quiet
+	if unready {
+		enough = long
+	}
 	var last oracle.End
 	since := time.Now()
 	testkit.Eventually(c.t, "the namespace is at rest", func() error {
@@ -289,7 +297,7 @@ func (c *stage) rest(anonymous, unready bool) oracle.End {
 			last, since = end, time.Now()
 			return errors.New("it changes")
 		}
-		if time.Since(since) < quiet {
+		if time.Since(since) < enough {
 			return errors.New("it has not been quiet for long")
 		}
 		return nil
