@@ -28,7 +28,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -293,7 +296,8 @@ func (c *stage) rest(anonymous, unready bool) oracle.End {
 	since := time.Now()
 	testkit.Eventually(c.t, "the namespace is at rest", func() error {
 		end, all := c.look(anonymous)
-		if !cmp.Equal(end, last) || slices.ContainsFunc(all, func(obj client.Object) bool { return unfinished(obj, unready) }) {
+		if !cmp.Equal(end, last) || slices.ContainsFunc(all, func(obj client.Object) bool { return unfinished(obj, unready) }) ||
+			!unready && unnoticed(all) {
 			last, since = end, time.Now()
 			return errors.New("it changes")
 		}
@@ -314,6 +318,30 @@ func unfinished(obj client.Object, unready bool) bool {
 	return pm.DeletionTimestamp != nil || pm.Status.ObservedGeneration != pm.Generation ||
 		!meta.IsStatusConditionTrue(pm.Status.Conditions, appsv1.ConditionReady) ||
 		meta.IsStatusConditionTrue(pm.Status.Conditions, appsv1.ConditionReconciling)
+}
+
+// unnoticed: what a step did has not been answered yet, although the owner's
+// status, which is from before, says that all is well.
+func unnoticed(all []client.Object) bool {
+	live := map[types.UID]int32{}
+	for _, obj := range all {
+		pod, ok := obj.(*corev1.Pod)
+		if !ok {
+			continue
+		}
+		if pod.Status.Phase == corev1.PodPending {
+			return true
+		}
+		if ref := metav1.GetControllerOf(pod); ref != nil && oracle.Live(pod) {
+			live[ref.UID]++
+		}
+	}
+	for _, obj := range all {
+		if pm, ok := obj.(*appsv1.PodManager); ok && live[pm.UID] != *pm.Spec.Replicas {
+			return true
+		}
+	}
+	return len(oracle.Leftovers(all)) > 0 // which the garbage collector takes
 }
 
 // reach waits for the end of a step without faults (L1).
