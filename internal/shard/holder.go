@@ -254,8 +254,8 @@ func (h *Holder) balance(ctx context.Context) {
 			<-ctx.Done()
 			return nil
 		})
-	} else if t := h.task(h.Guard); t != nil {
-		t.stop()
+	} else {
+		h.drop(ctx, l, h.Guard, guardPrefix+h.Identity)
 	}
 	if guard := l.leases[h.Guard]; !strings.HasPrefix(holder(guard), guardPrefix) {
 		if l.live[h.Guard] {
@@ -268,8 +268,8 @@ func (h *Holder) balance(ctx context.Context) {
 		lease := h.shardLease(s)
 		if member == h.Identity {
 			h.want(ctx, l, lease, h.Identity, func(ctx context.Context) error { return h.workOn(ctx, s) })
-		} else if t := h.task(lease); t != nil {
-			t.stop()
+		} else {
+			h.drop(ctx, l, lease, h.Identity)
 		}
 	}
 }
@@ -292,6 +292,7 @@ func (h *Holder) want(ctx context.Context, l look, lease, identity string, work 
 		return
 	}
 	if held := l.leases[lease]; holder(held) != "" && holder(held) != identity {
+		h.Log.Info("Taking over from an operator that is gone", "lease", lease, "holder", holder(held))
 		if err := h.free(ctx, held); err != nil {
 			h.Log.V(1).Info("Could not free a lease whose holder is gone", "lease", lease, "error", err.Error())
 			return
@@ -300,10 +301,25 @@ func (h *Holder) want(ctx context.Context, l look, lease, identity string, work 
 	h.start(lease, identity, work)
 }
 
-// free gives back a Lease for a holder that cannot.
+// drop stops the task of a Lease that others are meant to have. An elector that
+// is stopped while it asks for the Lease may get it and not know: a Lease that
+// is ours without a task is given back, or the others would wait for its end.
+func (h *Holder) drop(ctx context.Context, l look, lease, identity string) {
+	if t := h.task(lease); t != nil {
+		t.stop()
+		return
+	}
+	if held := l.leases[lease]; holder(held) == identity {
+		if err := h.free(ctx, held); err != nil {
+			h.Log.V(1).Info("Could not give back a lease that was got unawares", "lease", lease, "error", err.Error())
+		}
+	}
+}
+
+// free gives back a Lease for a holder that cannot. It fails where the Lease is
+// another one by now.
 func (h *Holder) free(ctx context.Context, lease *coordinationv1.Lease) error {
 	lease = lease.DeepCopy()
-	h.Log.Info("Taking over from an operator that is gone", "lease", lease.Name, "holder", holder(lease))
 	lease.Spec.HolderIdentity = nil
 	_, err := h.Client.CoordinationV1().Leases(h.Namespace).Update(ctx, lease, metav1.UpdateOptions{})
 	return err
