@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/leaderelection"
@@ -70,11 +71,11 @@ func (t *task) run() error {
 		}
 	})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
+		Lock: answered{Interface: &resourcelock.LeaseLock{
 			LeaseMeta:  metav1.ObjectMeta{Namespace: t.holder.Namespace, Name: t.lease},
 			Client:     t.holder.Client.CoordinationV1(),
 			LockConfig: resourcelock.ResourceLockConfig{Identity: t.identity},
-		},
+		}, patience: t.holder.Timing.RenewDeadline},
 		LeaseDuration:   t.holder.Timing.LeaseDuration,
 		RenewDeadline:   t.holder.Timing.RenewDeadline,
 		RetryPeriod:     t.holder.Timing.RetryPeriod,
@@ -112,4 +113,34 @@ func (t *task) lead(held context.Context) {
 	}
 	t.done <- err
 	t.release()
+}
+
+// answered is a lock whose writes are not cut off when the elector is stopped:
+// the API server may have carried out what nobody waits for, and the Lease would
+// be this process's without its knowing. A write that went well is known, and
+// the elector gives the Lease back.
+type answered struct {
+	resourcelock.Interface
+	patience time.Duration
+}
+
+func (a answered) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	ctx, cancel := a.uncut(ctx)
+	defer cancel()
+	return a.Interface.Create(ctx, record)
+}
+
+func (a answered) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	ctx, cancel := a.uncut(ctx)
+	defer cancel()
+	return a.Interface.Update(ctx, record)
+}
+
+// uncut keeps the deadline of the context, where it has one, and nothing else of
+// its end.
+func (a answered) uncut(ctx context.Context) (context.Context, context.CancelFunc) {
+	if end, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(context.WithoutCancel(ctx), end)
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), a.patience)
 }
