@@ -40,13 +40,13 @@ func TestALargerFleetIsLookedAtLessOften(t *testing.T) {
 		pods, moving int
 		want         time.Duration
 	}{
-		"one that nobody has looked at":           {0, 0, 0},
-		"a small one":                             {9, 9, 0},
-		"a hundred pods":                          {100, 100, 10 * time.Millisecond},
-		"a thousand":                              {1000, 1000, 100 * time.Millisecond},
-		"a thousand, of which few are on the way": {1000, 3, 20 * time.Millisecond},
-		"a thousand at rest":                      {1000, 0, 5 * time.Millisecond},
-		"a hundred thousand":                      {100_000, 5000, 250 * time.Millisecond},
+		"nobody has looked at it":    {0, 0, 0},
+		"a small one":                {9, 9, 0},
+		"a hundred pods":             {100, 100, 10 * time.Millisecond},
+		"a thousand":                 {1000, 1000, 100 * time.Millisecond},
+		"a thousand, few on the way": {1000, 3, 20 * time.Millisecond},
+		"a thousand at rest":         {1000, 0, 5 * time.Millisecond},
+		"a hundred thousand":         {100_000, 5000, 250 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPacer()
