@@ -50,6 +50,9 @@ type Options struct {
 	Merge bool
 	// ReportOnly measures nothing and writes Document from Output.
 	ReportOnly bool
+	// WarmUp has a bare loop make pods first that do not count. The loop is
+	// this program again, so it has to be one that knows RawLoopVerb.
+	WarmUp bool
 	// Profiles is a folder for CPU profiles of PodManager and the API server, or empty.
 	Profiles string
 	// ProfileTime is how long they are: a server ends one by time alone.
@@ -122,6 +125,7 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	fs.StringVar(&o.Images, "images", "docs/images", "The folder for the plots.")
 	fs.BoolVar(&o.Merge, "merge", false, "Keep the steps of an earlier output that are not measured now.")
 	fs.BoolVar(&o.ReportOnly, "report-only", false, "Measure nothing, write the document from the output.")
+	fs.BoolVar(&o.WarmUp, "warm-up", true, "Make pods that do not count before anybody is measured.")
 	fs.StringVar(&o.Profiles, "profiles", "", "A folder for CPU profiles of the API server and CPU and heap profiles of PodManager, for each step; taking them costs time.")
 	fs.DurationVar(&o.ProfileTime, "profile-time", 15*time.Second, "How long the CPU profiles are, from the beginning of a step.")
 	if err := fs.Parse(args); err != nil {

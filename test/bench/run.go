@@ -57,8 +57,10 @@ func Run(ctx context.Context, o Options, log io.Writer) (figures.Results, error)
 		Steps: describeSteps(o.Steps, o.Sizes, began),
 	}}
 	s.say("Kubernetes %s is up after %.1f s", version.GitVersion, time.Since(began).Seconds())
-	if err := r.warmUp(ctx); err != nil {
-		return r.results, fmt.Errorf("warm the cluster up: %w", err)
+	if o.WarmUp {
+		if err := r.warmUp(ctx); err != nil {
+			return r.results, fmt.Errorf("warm the cluster up: %w", err)
+		}
 	}
 	for repetition := 1; repetition <= o.Repeat; repetition++ {
 		r.repetition(ctx, repetition)
