@@ -22,7 +22,8 @@ limitations under the License.
 // side. Creates start slowly, in batches of 1, 2, 4 and so on, each twice the
 // last as long as all went well: a template that the API server refuses costs
 // one request and not a thousand. A pass that goes on where the last one ended
-// well starts with as many as that one made. Every delete carries the pod's UID; every
+// well starts with as many as that one made, as far as they are under way at
+// once. Every delete carries the pod's UID; every
 // patch carries the UID and the resourceVersion, so that it never reaches a pod
 // that was asked to go meanwhile. One that comes too late is tried again at the
 // next look. Before the first adoption the owner is read live, because

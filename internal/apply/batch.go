@@ -75,10 +75,11 @@ func (r *run) together(ctx context.Context, actions []plan.Action) []plan.Outcom
 }
 
 // slowly runs batches of 1, 2, 4 and so on, and none after one with a failure.
-// Where the same went well just before, it goes on from there.
+// Where the same went well just before, it goes on from there, with no more than
+// are under way at once: that is what a quota that is full by now costs.
 func (r *run) slowly(ctx context.Context, actions []plan.Action) []plan.Outcome {
 	outcomes := make([]plan.Outcome, 0, len(actions))
-	for size := max(r.firstBatch, r.target.FirstBatch); len(actions) > 0; size *= 2 {
+	for size := max(r.firstBatch, min(r.target.FirstBatch, maxInFlight)); len(actions) > 0; size *= 2 {
 		size = min(size, len(actions))
 		batch := r.together(ctx, actions[:size])
 		actions = actions[size:]
