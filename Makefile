@@ -87,11 +87,14 @@ DEVIATIONS ?= 1
 .PHONY: faults
 faults: control-plane binaries ## Try all faults: simulator schedules, every crash point, the real binary. Takes an hour or so.
 	@rm -rf test-output/faults
-	go test -v -timeout 2h -count 1 ./test/faults/sim -schedules $(SCHEDULES) -deviations $(DEVIATIONS) -stride 1 | $(faults-progress)
-	go test -v -timeout 30m -count 1 ./test/faults/conformance -operations 5000 | $(faults-progress)
-	go test -v -timeout 3h -count 1 -parallel 4 ./test/faults/crash -scenarios 0 -points 0 -schedules $(RANDOM_SCHEDULES) | $(faults-progress)
-	go test -v -timeout 2h -count 1 ./test/faults/binary -all | $(faults-progress)
-	@$(faults-table)
+	@failed=(); \
+	tier() { echo "go test $$*"; go test -v -count 1 "$$@" | $(faults-progress) || failed+=("$$1"); }; \
+	tier ./test/faults/sim -timeout 2h -schedules $(SCHEDULES) -deviations $(DEVIATIONS) -stride 1; \
+	tier ./test/faults/conformance -timeout 30m -operations 5000; \
+	tier ./test/faults/crash -timeout 3h -parallel 4 -scenarios 0 -points 0 -schedules $(RANDOM_SCHEDULES); \
+	tier ./test/faults/binary -timeout 2h -all; \
+	$(faults-table); \
+	if (($${#failed[@]})); then echo "failed: $${failed[*]}"; exit 1; fi
 
 .PHONY: soak
 soak: control-plane ## Create, scale, edit and delete 200 PodManagers at random under faults. SOAK=1h says for how long.
