@@ -19,6 +19,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,6 +48,11 @@ type scene struct {
 	// gone marks pods that an earlier rule deletes or lets go, by name, and
 	// evicting those of them that a PodDisruptionBudget may keep.
 	gone, evicting map[string]bool
+	// left are the live pods without those, when so many were gone.
+	left struct {
+		gone int
+		pods []*Pod
+	}
 	// spent counts the pods that this pass creates and deletes.
 	spent map[Verb]int
 	// onBackoff counts replacements that wait for the backoff.
@@ -92,20 +98,63 @@ func newScene(desired Desired, observed Observed, now time.Time) *scene {
 	s.decision.UpdateRevision = observed.Status.UpdateRevision
 	s.decision.CurrentRevision = observed.Status.CurrentRevision
 
-	// Nobody changes a pod, so they need not be copied, which for a large fleet
-	// would cost more than all the rest.
-	pods := make([]*Pod, len(observed.Pods))
-	for i := range pods {
-		pods[i] = &observed.Pods[i]
-	}
-	slices.SortFunc(pods, byName)
-	for _, p := range pods {
-		s.classify(p)
+	for _, p := range sortedByName(observed.Pods) {
+		s.classify(p.pod)
 	}
 	return s
 }
 
-func byName(a, b *Pod) int { return cmp.Compare(a.Name, b.Name) }
+// named is a pod with the first bytes of its name that tell it from others.
+// With them a large fleet is sorted without looking at its pods, which are all
+// over the memory.
+type named struct {
+	start uint64
+	pod   *Pod
+}
+
+// sortedByName sorts pods and leaves them where they are: nobody changes a pod,
+// and to copy them would cost more than all the rest.
+func sortedByName(pods []Pod) []named {
+	sorted := make([]named, len(pods))
+	shared := sharedPrefix(pods)
+	for i := range pods {
+		sorted[i] = named{startOf(pods[i].Name[shared:]), &pods[i]}
+	}
+	slices.SortFunc(sorted, func(a, b named) int {
+		if a.start != b.start {
+			return cmp.Compare(a.start, b.start)
+		}
+		return cmp.Compare(a.pod.Name, b.pod.Name)
+	})
+	return sorted
+}
+
+// startOf is the first eight bytes as a number that compares as they do.
+func startOf(name string) uint64 {
+	var start uint64
+	for i := range 8 {
+		start <<= 8
+		if i < len(name) {
+			start |= uint64(name[i])
+		}
+	}
+	return start
+}
+
+// sharedPrefix is how many bytes all names begin with.
+func sharedPrefix(pods []Pod) int {
+	if len(pods) == 0 {
+		return 0
+	}
+	prefix := pods[0].Name
+	for i := range pods {
+		name := pods[i].Name
+		for !strings.HasPrefix(name, prefix) {
+			prefix = prefix[:len(prefix)-1]
+		}
+	}
+	return len(prefix)
+}
 
 // classify puts a pod in its bucket. An orphan counts as a member from the
 // start, because the pass that sees it adopts it; but a terminating orphan is
@@ -189,9 +238,28 @@ func (s *scene) lookAfter(d time.Duration) {
 	}
 }
 
-// staying are the live pods that no rule has condemned yet.
+// staying are the live pods that no rule has condemned yet. The caller does not
+// change the list: it is the same one for all who ask between two deletions.
 func (s *scene) staying() []*Pod {
-	return slices.DeleteFunc(slices.Clone(s.live), func(p *Pod) bool { return s.gone[p.Name] })
+	if len(s.gone) != s.left.gone {
+		s.left.gone = len(s.gone)
+		s.left.pods = without(s.live, func(p *Pod) bool { return s.gone[p.Name] })
+	}
+	if s.left.gone == 0 {
+		return s.live
+	}
+	return s.left.pods
+}
+
+// without is a list of its own without those that match.
+func without(pods []*Pod, match func(*Pod) bool) []*Pod {
+	var kept []*Pod
+	for _, p := range pods {
+		if !match(p) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
 }
 
 // conclude counts the fleet as it was observed and settles the next look.

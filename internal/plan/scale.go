@@ -18,6 +18,7 @@ package plan
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -51,7 +52,7 @@ func scaleDown(s *scene) bool {
 		s.condemnOrdinals()
 		return false
 	}
-	members := slices.DeleteFunc(s.staying(), func(p *Pod) bool { return p.Membership == Orphan })
+	members := without(s.staying(), func(p *Pod) bool { return p.Membership == Orphan })
 	surplus := len(members) - s.desired.Replicas - s.surge
 	if surplus <= 0 {
 		return false
@@ -102,7 +103,7 @@ func (s *scene) sparing(ranked []*victim, surplus int) []*victim {
 }
 
 func (s *scene) condemnOrdinals() {
-	condemned := slices.DeleteFunc(s.staying(), func(p *Pod) bool {
+	condemned := without(s.staying(), func(p *Pod) bool {
 		return s.inBase(p.Slot) || s.extras[p.Name] || p.Membership == Orphan
 	})
 	slices.SortFunc(condemned, func(a, b *Pod) int { return b.Slot - a.Slot })
@@ -141,8 +142,8 @@ func scaleUp(s *scene) bool {
 		if s.ordinal() && !s.inBase(slot) && !f.surges(slot) {
 			continue
 		}
-		name := SlotName(&s.desired, slot)
-		switch holder := f.occupied[name]; {
+		name, holder := f.place(slot)
+		switch {
 		case holder != nil:
 			s.blockOnHolder(holder, slot)
 			continue
@@ -161,7 +162,9 @@ func scaleUp(s *scene) bool {
 		if !s.room(CreatePod, pod) {
 			break
 		}
-		f.occupied[name] = pod
+		if f.names != nil {
+			f.names[name] = pod
+		}
 		f.fill(pod, claims)
 	}
 	s.decision.Actions = append(append(s.decision.Actions, f.claims...), f.creates...)
@@ -175,8 +178,11 @@ type filling struct {
 	// extras counts the pods beyond the base, with ordinals.
 	extras int
 	// updated and old count the pods on the goal and on other revisions.
-	updated, old    int
-	occupied        map[string]*Pod
+	updated, old int
+	// slots and names find the pod that has a place: with ordinals the one,
+	// otherwise the other.
+	slots           []*Pod
+	names           map[string]*Pod
 	held            map[string]bool
 	why             Why
 	surgeWhy        Why
@@ -184,7 +190,7 @@ type filling struct {
 }
 
 func (s *scene) newFilling() *filling {
-	f := &filling{scene: s, extras: len(s.extras), occupied: s.occupied(), held: make(map[string]bool, len(s.observed.HeldNames))}
+	f := &filling{scene: s, extras: len(s.extras), held: make(map[string]bool, len(s.observed.HeldNames))}
 	for _, name := range s.observed.HeldNames {
 		f.held[name] = true
 	}
@@ -197,6 +203,7 @@ func (s *scene) newFilling() *filling {
 		}
 	}
 	f.missing = max(0, s.desired.Replicas+s.surge-f.live-s.waitedFor()-s.onBackoff)
+	f.findHolders()
 	numbers := map[string]int64{"live": int64(f.live), "replicas": int64(s.desired.Replicas)}
 	f.why = Why{
 		Rule: s.rule, Reason: s.createWhy(), Numbers: numbers,
@@ -262,11 +269,7 @@ func (s *scene) waitedForTerminating() int {
 // wants says how far to walk.
 func (f *filling) wants(slot int) bool {
 	if f.ordinal() {
-		most := f.desired.Replicas + len(f.desired.Reserved)
-		if f.surge > 0 {
-			most += f.desired.Update.MaxSurge
-		}
-		return slot < most
+		return slot < len(f.slots)
 	}
 	return f.missing > 0
 }
@@ -319,17 +322,59 @@ func (f *filling) revisionFor(slot int) string {
 	return update
 }
 
+// findHolders finds who has a place, dead or alive. An ordinal is its pod's
+// name; otherwise any free slot will do, and none is looked for where no pod is
+// missing.
+func (f *filling) findHolders() {
+	if !f.ordinal() {
+		if f.missing > 0 {
+			f.names = f.occupied()
+		}
+		return
+	}
+	most := f.desired.Replicas + len(f.desired.Reserved)
+	if f.surge > 0 {
+		most += f.desired.Update.MaxSurge
+	}
+	f.slots = make([]*Pod, most)
+	for p := range f.holders() {
+		if p.Slot >= 0 && p.Slot < most {
+			f.slots[p.Slot] = p
+		}
+	}
+}
+
+// place is the name that goes with a slot, and who has it.
+func (f *filling) place(slot int) (name string, holder *Pod) {
+	if f.ordinal() && f.slots[slot] != nil {
+		return f.slots[slot].Name, f.slots[slot]
+	}
+	name = SlotName(&f.desired, slot)
+	return name, f.names[name]
+}
+
 // occupied maps every name to the pod that has it, dead or alive. A slot is
 // free when its name is: so a Random pod whose slot label was edited keeps its
 // place, and of two slots whose suffixes happen to be the same one is used.
 func (s *scene) occupied() map[string]*Pod {
 	names := make(map[string]*Pod, len(s.observed.Pods))
-	for _, bucket := range [][]*Pod{s.live, s.failed, s.lost, s.terminating, s.drifted} {
-		for _, p := range bucket {
-			names[p.Name] = p
-		}
+	for p := range s.holders() {
+		names[p.Name] = p
 	}
 	return names
+}
+
+// holders are the pods that keep their names from others.
+func (s *scene) holders() iter.Seq[*Pod] {
+	return func(yield func(*Pod) bool) {
+		for _, bucket := range [][]*Pod{s.live, s.failed, s.lost, s.terminating, s.drifted} {
+			for _, p := range bucket {
+				if !yield(p) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // blockOnHolder tells that an ordinal waits for its old pod. A live pod is no
