@@ -87,11 +87,11 @@ DEVIATIONS ?= 1
 .PHONY: faults
 faults: control-plane binaries ## Try all faults: simulator schedules, every crash point, the real binary. Takes an hour or so.
 	@rm -rf test-output/faults
-	@failed=(); \
+	@failed=(); trap "exit 130" INT TERM; \
 	tier() { echo "go test $$*"; go test -v -count 1 "$$@" | $(faults-progress) || failed+=("$$1"); }; \
 	tier ./test/faults/sim -timeout 2h -schedules $(SCHEDULES) -deviations $(DEVIATIONS) -stride 1; \
 	tier ./test/faults/conformance -timeout 30m -operations 5000; \
-	tier ./test/faults/crash -timeout 3h -parallel 4 -scenarios 0 -points 0 -schedules $(RANDOM_SCHEDULES); \
+	tier ./test/faults/crash -timeout 3h -parallel 8 -scenarios 0 -points 0 -schedules $(RANDOM_SCHEDULES); \
 	tier ./test/faults/binary -timeout 2h -all; \
 	$(faults-table); \
 	if (($${#failed[@]})); then echo "failed: $${failed[*]}"; exit 1; fi
