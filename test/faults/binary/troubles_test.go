@@ -109,7 +109,7 @@ func troubles() []trouble {
 			make: storm(proxy.Faults{ResetWatches: 2 * time.Second}),
 		},
 		{
-			name: "everything at once", seen: proxy.TooMany, long: true,
+			name: "everything at once", seen: proxy.Reset, long: true,
 			make: storm(proxy.Faults{Lost: 0.1, Unanswered: 0.2, TooMany: 0.1, Broken: 0.1, ResetWatches: time.Second}),
 		},
 		{
