@@ -89,16 +89,18 @@ func TestSoak(t *testing.T) {
 		violations += n
 	}
 	c.clear()
+	limit := size{goroutines: before.goroutines + before.goroutines/10, heap: before.heap + before.heap/4 + 4<<20}
 	after := measure(t, address)
 	t.Logf("after %d edits: %+v; %v", c.edits, after, o.Seen())
+	for left := time.Now(); !limit.fits(after) && time.Since(left) < eventMemory && program.Running(); {
+		after = measure(t, address)
+	}
+	t.Logf("%s later: %+v", time.Since(start).Round(time.Second), after)
 	if !program.Running() {
 		t.Error("the program ended")
 	}
-	if after.goroutines > before.goroutines+before.goroutines/10 {
-		t.Errorf("goroutines are left: %d, before %d", after.goroutines, before.goroutines)
-	}
-	if after.heap > before.heap+before.heap/4+4<<20 {
-		t.Errorf("memory grows: %d bytes of heap, before %d", after.heap, before.heap)
+	if !limit.fits(after) {
+		t.Errorf("it has grown: %+v, before %+v", after, before)
 	}
 	line := summary.Line{
 		Tier: "3 real program, soak of " + soakTime.String(), Cases: c.edits, Violations: violations, Longest: took, Seed: g.seed,
@@ -252,8 +254,15 @@ func (c *crowd) clear() {
 	})
 }
 
+// eventMemory is how long client-go remembers an event, to count the next one
+// of its kind: it forgets those older than 6 minutes every 6 minutes. They are
+// about a kilobyte for each edit here, and no leak.
+const eventMemory = 13 * time.Minute
+
 // size is how big the program is.
 type size struct{ goroutines, heap int }
+
+func (s size) fits(other size) bool { return other.goroutines <= s.goroutines && other.heap <= s.heap }
 
 var (
 	goroutineCount = regexp.MustCompile(`goroutine profile: total (\d+)`)
