@@ -35,7 +35,7 @@ import (
 // sooner the more is asked at once, up to what fits on one connection: 100
 // requests, a few of which are watches.
 const (
-	maxInFlight        = 64
+	maxInFlight        = 48
 	maxDeletesInFlight = 90
 )
 
