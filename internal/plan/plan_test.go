@@ -118,13 +118,15 @@ func TestRuleNamesAreDistinct(t *testing.T) {
 // an empty fleet costs what one batch costs.
 func TestHugeReplicasCostOneBatch(t *testing.T) {
 	for name, f := range map[string]fleet{
-		"ordinal": aFleet(2_000_000_000),
-		"random":  aFleet(2_000_000_000).random(),
+		"ordinal":                    aFleet(2_000_000_000),
+		"ordinal, and one far out":   aFleet(2_000_000_000, ordinal(1_999_999_999)),
+		"few ordinals, and far ones": aFleet(2, ordinal(1_999_999_999), ordinal(1_999_999_998).terminating()),
+		"random":                     aFleet(2_000_000_000).random(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			allocs := testing.AllocsPerRun(1, func() { f.plan() })
-			if most := 20.0 * maxPodsPerPass; allocs > most {
-				t.Errorf("%.0f allocations, want at most %.0f", allocs, most)
+			cost := costPerPod(f, maxPodsPerPass)
+			if cost.allocs > 20 || cost.bytes > 5_000 {
+				t.Errorf("%.0f allocations and %.0f bytes for each pod of a batch", cost.allocs, cost.bytes)
 			}
 		})
 	}

@@ -162,9 +162,7 @@ func scaleUp(s *scene) bool {
 		if !s.room(CreatePod, pod) {
 			break
 		}
-		if f.names != nil {
-			f.names[name] = pod
-		}
+		f.names[name] = pod
 		f.fill(pod, claims)
 	}
 	s.decision.Actions = append(append(s.decision.Actions, f.claims...), f.creates...)
@@ -179,8 +177,7 @@ type filling struct {
 	extras int
 	// updated and old count the pods on the goal and on other revisions.
 	updated, old int
-	// slots and names find the pod that has a place: with ordinals the one,
-	// otherwise the other.
+	// slots and names find the pod that has a place.
 	slots           []*Pod
 	names           map[string]*Pod
 	held            map[string]bool
@@ -269,7 +266,11 @@ func (s *scene) waitedForTerminating() int {
 // wants says how far to walk.
 func (f *filling) wants(slot int) bool {
 	if f.ordinal() {
-		return slot < len(f.slots)
+		most := f.desired.Replicas + len(f.desired.Reserved)
+		if f.surge > 0 {
+			most += f.desired.Update.MaxSurge
+		}
+		return slot < most
 	}
 	return f.missing > 0
 }
@@ -323,8 +324,9 @@ func (f *filling) revisionFor(slot int) string {
 }
 
 // findHolders finds who has a place, dead or alive. An ordinal is its pod's
-// name; otherwise any free slot will do, and none is looked for where no pod is
-// missing.
+// name: those below the number of pods are found by it, the few beyond by name,
+// so that nothing is as large as the replicas that were asked for. Otherwise any
+// free slot will do, and none is looked for where no pod is missing.
 func (f *filling) findHolders() {
 	if !f.ordinal() {
 		if f.missing > 0 {
@@ -332,21 +334,20 @@ func (f *filling) findHolders() {
 		}
 		return
 	}
-	most := f.desired.Replicas + len(f.desired.Reserved)
-	if f.surge > 0 {
-		most += f.desired.Update.MaxSurge
-	}
-	f.slots = make([]*Pod, most)
+	f.slots = make([]*Pod, len(f.observed.Pods))
+	f.names = map[string]*Pod{}
 	for p := range f.holders() {
-		if p.Slot >= 0 && p.Slot < most {
+		if p.Slot >= 0 && p.Slot < len(f.slots) {
 			f.slots[p.Slot] = p
+		} else {
+			f.names[p.Name] = p
 		}
 	}
 }
 
 // place is the name that goes with a slot, and who has it.
 func (f *filling) place(slot int) (name string, holder *Pod) {
-	if f.ordinal() && f.slots[slot] != nil {
+	if slot < len(f.slots) && f.slots[slot] != nil {
 		return f.slots[slot].Name, f.slots[slot]
 	}
 	name = SlotName(&f.desired, slot)
