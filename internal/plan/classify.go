@@ -48,11 +48,6 @@ type scene struct {
 	// gone marks pods that an earlier rule deletes or lets go, by name, and
 	// evicting those of them that a PodDisruptionBudget may keep.
 	gone, evicting map[string]bool
-	// left are the live pods without those, when so many were gone.
-	left struct {
-		gone int
-		pods []*Pod
-	}
 	// spent counts the pods that this pass creates and deletes.
 	spent map[Verb]int
 	// onBackoff counts replacements that wait for the backoff.
@@ -239,16 +234,12 @@ func (s *scene) lookAfter(d time.Duration) {
 }
 
 // staying are the live pods that no rule has condemned yet. The caller does not
-// change the list: it is the same one for all who ask between two deletions.
+// change the list.
 func (s *scene) staying() []*Pod {
-	if len(s.gone) != s.left.gone {
-		s.left.gone = len(s.gone)
-		s.left.pods = without(s.live, func(p *Pod) bool { return s.gone[p.Name] })
-	}
-	if s.left.gone == 0 {
+	if len(s.gone) == 0 {
 		return s.live
 	}
-	return s.left.pods
+	return without(s.live, func(p *Pod) bool { return s.gone[p.Name] })
 }
 
 // without is a list of its own without those that match.

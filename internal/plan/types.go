@@ -169,56 +169,56 @@ const (
 
 // Pod is a pod as the planner sees it.
 type Pod struct {
-	// What most rules look at comes first: of a large fleet, not everything
-	// fits into the processor's caches.
-	Name        string          `json:"name"`
-	Slot        int             `json:"slot"`
-	Membership  Membership      `json:"membership"`
-	NodeState   NodeState       `json:"nodeState,omitempty"`
+	Name            string     `json:"name"`
+	UID             types.UID  `json:"uid"`
+	ResourceVersion string     `json:"resourceVersion"`
+	Membership      Membership `json:"membership"`
+	Slot            int        `json:"slot"`
+	Revision        string     `json:"revision,omitempty"`
+	Created         time.Time  `json:"created"`
+
 	Phase       corev1.PodPhase `json:"phase,omitempty"`
+	Reason      string          `json:"reason,omitempty"`
 	Ready       bool            `json:"ready,omitempty"`
+	ReadySince  time.Time       `json:"readySince,omitzero"`
+	FailedAt    time.Time       `json:"failedAt,omitzero"`
+	Restarts    int             `json:"restarts,omitempty"`
 	Terminating bool            `json:"terminating,omitempty"`
+	// DeletedAt is when the deletion was asked for.
+	DeletedAt time.Time `json:"deletedAt,omitzero"`
+	// Waiting is why a container does not run, ImagePullBackOff say.
+	Waiting string `json:"waiting,omitempty"`
+
 	// Changing: a container does not yet run what the pod's spec says.
 	Changing bool `json:"changing,omitempty"`
-	// DeleteRequested: the user put the delete label on the pod.
-	DeleteRequested bool `json:"deleteRequested,omitempty"`
-	// Surge: a rollout made the pod to stand in for others.
-	Surge    bool   `json:"surge,omitempty"`
-	Revision string `json:"revision,omitempty"`
 	// Gate is the state of our readiness gate.
 	Gate Gate `json:"gate,omitempty"`
 	// Resize is what the node says of a resize, and ResizeSince since when.
-	Resize ResizeState `json:"resize,omitempty"`
-	// Wanted is what whoever holds the pod was told we want.
-	Wanted string `json:"wanted,omitempty"`
-	// Waiting is why a container does not run, ImagePullBackOff say.
-	Waiting    string    `json:"waiting,omitempty"`
-	ReadySince time.Time `json:"readySince,omitzero"`
-
-	UID             types.UID `json:"uid"`
-	ResourceVersion string    `json:"resourceVersion"`
-	Created         time.Time `json:"created"`
-	Reason          string    `json:"reason,omitempty"`
-	FailedAt        time.Time `json:"failedAt,omitzero"`
-	Restarts        int       `json:"restarts,omitempty"`
-	// DeletedAt is when the deletion was asked for.
-	DeletedAt   time.Time `json:"deletedAt,omitzero"`
-	ResizeSince time.Time `json:"resizeSince,omitzero"`
+	Resize      ResizeState `json:"resize,omitempty"`
+	ResizeSince time.Time   `json:"resizeSince,omitzero"`
 
 	// Containers say what runs now, of the containers that serve. Init
 	// containers that ended are not run again for a new image.
 	Containers []ContainerMark `json:"containers,omitempty"`
 
+	// Surge: a rollout made the pod to stand in for others.
+	Surge bool `json:"surge,omitempty"`
+
 	// HoldDelete and HoldUpdate say who holds the pod back from what: the
 	// value of the label, or the finalizer. Nil means that nobody does.
 	HoldDelete *string `json:"holdDelete,omitempty"`
 	HoldUpdate *string `json:"holdUpdate,omitempty"`
+	// Wanted is what whoever holds the pod was told we want.
+	Wanted string `json:"wanted,omitempty"`
 	// KeptBy is the finalizer that keeps a terminating pod.
 	KeptBy string `json:"keptBy,omitempty"`
 
-	Node         string `json:"node,omitempty"`
-	Zone         string `json:"zone,omitempty"`
-	DeletionCost int    `json:"deletionCost,omitempty"`
+	Node         string    `json:"node,omitempty"`
+	Zone         string    `json:"zone,omitempty"`
+	NodeState    NodeState `json:"nodeState,omitempty"`
+	DeletionCost int       `json:"deletionCost,omitempty"`
+	// DeleteRequested: the user put the delete label on the pod.
+	DeleteRequested bool `json:"deleteRequested,omitempty"`
 }
 
 // ContainerMark is what a container runs: with it, one can tell later whether

@@ -203,8 +203,14 @@ func (s *Suite) TryKubectl(t testing.TB, args ...string) (string, error) {
 // Eventually waits until check returns nil.
 func Eventually(t testing.TB, what string, check func() error) {
 	t.Helper()
+	EventuallyEvery(t, 20*time.Millisecond, what, check)
+}
+
+// EventuallyEvery is Eventually for a check that costs something.
+func EventuallyEvery(t testing.TB, interval time.Duration, what string, check func() error) {
+	t.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, Patience, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), interval, Patience, true, func(context.Context) (bool, error) {
 		last = check()
 		return last == nil, nil
 	})

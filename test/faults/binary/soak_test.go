@@ -95,7 +95,7 @@ func TestSoak(t *testing.T) {
 	for left := time.Now(); !limit.fits(after) && time.Since(left) < eventMemory && program.Running(); {
 		after = measure(t, address)
 	}
-	t.Logf("%s later: %+v", time.Since(start).Round(time.Second), after)
+	t.Logf("%s after the last edit: %+v", time.Since(start).Round(time.Second), after)
 	if !program.Running() {
 		t.Error("the program ended")
 	}

@@ -52,6 +52,10 @@ const quiet = 1500 * time.Millisecond
 // and so late the last write may come.
 const long = 6 * time.Second
 
+// glance is the time between two looks: a look is four lists, and many cases run
+// at once.
+const glance = 100 * time.Millisecond
+
 // fair is how a scenario goes without faults.
 type fair struct {
 	scenario.Scenario
@@ -313,7 +317,7 @@ func (c *stage) rest(anonymous, unready bool) oracle.End {
 	}
 	var last oracle.End
 	since := time.Now()
-	c.until("the namespace is at rest", func() error {
+	testkit.EventuallyEvery(c.t, glance, "the namespace is at rest", func() error {
 		end, all := c.look(anonymous)
 		if !cmp.Equal(end, last) || slices.ContainsFunc(all, func(obj client.Object) bool { return unfinished(obj, unready) }) ||
 			!unready && unnoticed(all) {
@@ -366,7 +370,7 @@ func unnoticed(all []client.Object) bool {
 // reach waits for the end of a step without faults (L1).
 func (c *stage) reach(want oracle.End, anonymous bool) {
 	c.t.Helper()
-	c.until("the namespace is as without faults", func() error {
+	testkit.EventuallyEvery(c.t, glance, "the namespace is as without faults", func() error {
 		c.tend()
 		end, _ := c.look(anonymous)
 		if diff := cmp.Diff(want, end); diff != "" {
@@ -393,20 +397,6 @@ func (c *stage) stayQuiet() {
 	})
 	if err != nil {
 		c.t.Errorf("L2: the operator writes at rest: %s", cmp.Diff(before, c.versions()))
-	}
-}
-
-// until waits as testkit.Eventually does, and looks less often: a look is four
-// lists, and many cases run at once.
-func (c *stage) until(what string, check func() error) {
-	c.t.Helper()
-	var last error
-	err := wait.PollUntilContextTimeout(c.t.Context(), 100*time.Millisecond, testkit.Patience, true, func(context.Context) (bool, error) {
-		last = check()
-		return last == nil, nil
-	})
-	if err != nil {
-		c.t.Fatalf("waited %s until %s: %v", testkit.Patience, what, last)
 	}
 }
 
