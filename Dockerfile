@@ -13,7 +13,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 RUN CGO_ENABLED=0 GOOS=${TARGETOS:-linux} GOARCH=${TARGETARCH} \
-    go build -trimpath -ldflags="-s -w -X github.com/mycompany/pod-operator/internal/version.Version=${VERSION}" -o manager ./cmd/manager
+    go build -trimpath -tags=grpcnotrace -ldflags="-s -w -X github.com/mycompany/pod-operator/internal/version.Version=${VERSION}" -o manager ./cmd/manager
 
 FROM scratch
 WORKDIR /

@@ -44,6 +44,10 @@ RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS := -X github.com/mycompany/pod-operator/internal/version.Version=$(VERSION)
 
+# grpc's pages for a browser call methods by name, so that the linker keeps every
+# method there is: without them the operator is two thirds of the size.
+TAGS := grpcnotrace
+
 # Only our own kubectl has to be built.
 kubectl-if-ours := $(if $(filter $(BIN)/kubectl,$(KUBECTL)),control-plane)
 
@@ -133,7 +137,7 @@ build: binaries control-plane ## Build everything into bin/: the operator, the p
 binaries: ## Build only our own programs, the ones under cmd/.
 	@mkdir -p $(BIN)
 	@echo "building bin/manager, bin/playground and bin/kubectl-podmanager"
-	@go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
+	@go build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
 	@install -m 755 cmd/kubectl-podmanager/path/* $(BIN)/ # kubectl pm, and the completion of both names
 
 .PHONY: control-plane

@@ -17,11 +17,14 @@ limitations under the License.
 package bench
 
 import (
+	"debug/elf"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,12 +38,7 @@ import (
 // machine, as far as waiting does not add status writes: those have a little
 // room. A quiet minute is in test/integration.
 func TestGuardWrites(t *testing.T) {
-	manager := filepath.Join(t.TempDir(), "manager")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", manager, "./cmd/manager")
-	build.Dir = testkit.Root()
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the operator: %v\n%s", err, out)
-	}
+	manager := buildManager(t)
 	results, err := Run(t.Context(), Options{
 		Steps: []string{"a", "b", "c", "d", "e"}, Contenders: []string{figures.PodManager, figures.PodManagerRecreate}, Repeat: 1,
 		Sizes:  Sizes{Pods: 100, Killed: 20, Rollout: 100, Objects: 20, ObjectPods: 2},
@@ -140,5 +138,61 @@ func TestGuardCache(t *testing.T) {
 	}
 	if err != nil {
 		t.Error(fmt.Errorf("write down the result: %w", err))
+	}
+}
+
+// buildManager builds the operator as the Makefile does.
+func buildManager(t *testing.T) string {
+	t.Helper()
+	manager := filepath.Join(t.TempDir(), "manager")
+	build := exec.CommandContext(t.Context(), "go", "build", "-tags="+makefileTags(t), "-o", manager, "./cmd/manager")
+	build.Dir = testkit.Root()
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the operator: %v\n%s", err, out)
+	}
+	return manager
+}
+
+func makefileTags(t *testing.T) string {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^TAGS := (.+)$`).FindStringSubmatch(readFile(t, "Makefile"))
+	if found == nil {
+		t.Fatal("the Makefile has no TAGS")
+	}
+	return found[1]
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(testkit.Root(), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// TestGuardLinker: where something calls methods by a name that only the program
+// knows, as templates do, the linker keeps every method of every type, and a third
+// of the operator's code is there for nobody.
+func TestGuardLinker(t *testing.T) {
+	program, err := elf.Open(buildManager(t))
+	if err != nil {
+		t.Skipf("no ELF on this system: %v", err)
+	}
+	defer program.Close()
+	symbols, err := program.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range symbols {
+		if symbols[i].Name == "text/template.(*state).evalField" {
+			t.Errorf("the operator has %s: find out who needs it with go build -ldflags=-dumpdep", symbols[i].Name)
+		}
+	}
+	// Whoever else builds the operator does it in the same way.
+	for _, name := range []string{"Dockerfile", "tools/image/main.go", "tools/release/main.go"} {
+		if !strings.Contains(readFile(t, name), makefileTags(t)) {
+			t.Errorf("%s does not build with the tags %s", name, makefileTags(t))
+		}
 	}
 }

@@ -59,7 +59,7 @@ func run(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	binary = filepath.Join(dir, "manager")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/manager")
+	build := exec.CommandContext(ctx, "go", "build", "-tags=grpcnotrace", "-o", binary, "./cmd/manager")
 	build.Dir = testkit.Root()
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the operator: %v\n%s", err, out)

@@ -112,12 +112,15 @@ func newStamp(ctx context.Context, root, version, commit, date string) (stamp, e
 	return stamp{version: version, commit: commit, date: at.UTC()}, nil
 }
 
+// tags are the Makefile's TAGS.
+const tags = "grpcnotrace"
+
 // compile builds the static binary for a platform.
 func compile(ctx context.Context, o options, goos, goarch, to string) error {
 	const pkg = "github.com/mycompany/pod-operator/internal/version"
 	flags := fmt.Sprintf("-s -w -X %s.Version=%s -X %s.Commit=%s -X %s.Date=%s",
 		pkg, o.stamp.version, pkg, o.stamp.commit, pkg, o.stamp.date.Format(time.RFC3339))
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+flags, "-o", to, o.program)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags="+tags, "-buildvcs=false", "-ldflags="+flags, "-o", to, o.program)
 	cmd.Dir = o.root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch, "GOFLAGS=")
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr

@@ -170,7 +170,7 @@ func program(ctx context.Context, o options, command, name string, p platform) (
 	const pkg = "github.com/mycompany/pod-operator/internal/version"
 	flags := fmt.Sprintf("-s -w -X %s.Version=%s -X %s.Commit=%s -X %s.Date=%s",
 		pkg, o.version, pkg, o.commit, pkg, o.date.Format(time.RFC3339))
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+flags,
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=grpcnotrace", "-buildvcs=false", "-ldflags="+flags,
 		"-o", filepath.Join(dir, executable), "./cmd/"+command)
 	cmd.Dir = o.root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=")
