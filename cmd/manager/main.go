@@ -26,9 +26,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/mycompany/pod-operator/internal/heaproom"
 	"github.com/mycompany/pod-operator/internal/manager"
 	"github.com/mycompany/pod-operator/internal/version"
 )
+
+// room is how far the heap may grow before its garbage is collected, where twice
+// what is in use would be less.
+const room = 24 << 20
 
 func main() {
 	if err := run(); err != nil {
@@ -49,6 +54,7 @@ func run() error {
 		fmt.Println(version.String())
 		return nil
 	}
+	defer heaproom.Keep(room)()
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&options.Zap)))
 
 	config, err := ctrl.GetConfig()
