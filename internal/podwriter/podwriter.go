@@ -22,8 +22,11 @@ package podwriter
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,39 +46,46 @@ func NewClient(config *rest.Config, options client.Options) (client.Client, erro
 	if err != nil {
 		return nil, err
 	}
-	pods, params, err := restClient(config, options.HTTPClient)
-	if err != nil {
-		return nil, fmt.Errorf("make a client for pods: %w", err)
-	}
-	return &writer{WithWatch: inner, pods: pods, params: params}, nil
-}
-
-func restClient(config *rest.Config, shared *http.Client) (rest.Interface, runtime.ParameterCodec, error) {
 	scheme := runtime.NewScheme()
-	if err := corev1.AddToScheme(scheme); err != nil {
-		return nil, nil, err
-	}
-	if err := metav1.AddMetaToScheme(scheme); err != nil {
-		return nil, nil, err
+	if err := errors.Join(corev1.AddToScheme(scheme), metav1.AddMetaToScheme(scheme)); err != nil {
+		return nil, err
 	}
 	config = rest.CopyConfig(config)
 	config.GroupVersion = &corev1.SchemeGroupVersion
 	config.APIPath = "/api"
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	config.ContentType = runtime.ContentTypeProtobuf
-	var pods rest.Interface
-	var err error
-	if shared != nil {
-		pods, err = rest.RESTClientForConfigAndClient(config, shared)
-	} else {
-		pods, err = rest.RESTClientFor(config)
+	all := make([]*lane, laneCount)
+	for i := range all {
+		pods, err := restClient(config, options.HTTPClient, i)
+		if err != nil {
+			return nil, fmt.Errorf("make a client for pods: %w", err)
+		}
+		all[i] = &lane{pods: pods}
 	}
-	return pods, runtime.NewParameterCodec(scheme), err
+	return &writer{WithWatch: inner, lanes: newLanes(all...), params: runtime.NewParameterCodec(scheme)}, nil
+}
+
+// restClient makes the client of a lane: the first has the connection that
+// everybody uses, the others one of their own.
+func restClient(config *rest.Config, shared *http.Client, lane int) (rest.Interface, error) {
+	switch {
+	case lane == 0 && shared != nil:
+		return rest.RESTClientForConfigAndClient(config, shared)
+	case lane == 0:
+		return rest.RESTClientFor(config)
+	}
+	config = rest.CopyConfig(config)
+	if config.Dial == nil {
+		// Clients that dial in the same way share their connections.
+		config.Dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+	}
+	return rest.RESTClientFor(config)
 }
 
 type writer struct {
 	client.WithWatch
-	pods   rest.Interface
+	lanes  *lanes
 	params runtime.ParameterCodec
 }
 
@@ -88,10 +98,12 @@ func (w *writer) Create(ctx context.Context, obj client.Object, opts ...client.C
 	}
 	options := (&client.CreateOptions{}).ApplyOptions(opts)
 	var stored metav1.PartialObjectMetadata
-	err := w.pods.Post().Namespace(pod.Namespace).Resource("pods").
-		VersionedParams(options.AsCreateOptions(), w.params).
-		SetHeader("Accept", metadataOnly).
-		Body(pod).Do(ctx).Into(&stored)
+	err := w.lanes.do(ctx, func(pods rest.Interface) error {
+		return pods.Post().Namespace(pod.Namespace).Resource("pods").
+			VersionedParams(options.AsCreateOptions(), w.params).
+			SetHeader("Accept", metadataOnly).
+			Body(pod).Do(ctx).Into(&stored)
+	})
 	if err != nil {
 		return err
 	}
@@ -106,7 +118,9 @@ func (w *writer) Delete(ctx context.Context, obj client.Object, opts ...client.D
 		return w.WithWatch.Delete(ctx, obj, opts...)
 	}
 	options := (&client.DeleteOptions{}).ApplyOptions(opts)
-	return w.pods.Delete().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
-		SetHeader("Accept", metadataOnly).
-		Body(options.AsDeleteOptions()).Do(ctx).Error()
+	return w.lanes.do(ctx, func(pods rest.Interface) error {
+		return pods.Delete().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
+			SetHeader("Accept", metadataOnly).
+			Body(options.AsDeleteOptions()).Do(ctx).Error()
+	})
 }
