@@ -82,6 +82,9 @@ type Target struct {
 	// FirstBatch is how many pods may be created before the first answer,
 	// because as many went well just before; 0 means one.
 	FirstBatch int
+	// Outdated tells that the owner asks for something else by now: nothing
+	// more is begun then. Nil where nobody can tell.
+	Outdated func() bool
 }
 
 // Applier writes.

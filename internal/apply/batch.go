@@ -21,6 +21,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,38 +32,40 @@ import (
 
 // How many writes of one owner are under way at once. The API server shares
 // itself out fairly; what is bounded here is our memory, of which a write under
-// way takes some 80 KB. A fleet that has to go leaves its place to others the
-// sooner the more is asked at once, up to what fits on one connection: 100
-// requests, a few of which are watches.
+// way takes some 60 KB. A fleet that has to go leaves its place to others the
+// sooner the more is asked at once; podwriter has room for a few more.
 const (
-	maxInFlight        = 48
-	maxDeletesInFlight = 90
+	maxInFlight        = 90
+	maxDeletesInFlight = 340
 )
 
-func inFlight(verb plan.Verb) int {
-	if verb == plan.DeletePod {
+func inFlight(actions []plan.Action) int {
+	if len(actions) > 0 && actions[0].Verb == plan.DeletePod {
 		return maxDeletesInFlight
 	}
 	return maxInFlight
 }
 
-// together runs actions of one verb side by side and waits for all of them.
+// together runs actions of one verb side by side and waits for all of them. An
+// owner that asks for something else meanwhile ends it, but not before the
+// first: one that never stops asking is served, too.
 func (r *run) together(ctx context.Context, actions []plan.Action) []plan.Outcome {
 	outcomes := make([]plan.Outcome, len(actions))
 	errs := make([]error, len(actions))
+	var next atomic.Int64
 	var wg sync.WaitGroup
-	if len(actions) == 0 {
-		return outcomes
-	}
-	gate := make(chan struct{}, inFlight(actions[0].Verb))
-	for i, action := range actions {
-		gate <- struct{}{}
+	for range min(len(actions), inFlight(actions)) {
 		wg.Go(func() {
-			defer func() { <-gate }()
-			uid, err := r.one(ctx, action)
-			errs[i] = err
-			outcomes[i] = outcome(action, err)
-			outcomes[i].UID = uid
+			for i := int(next.Add(1)) - 1; i < len(actions); i = int(next.Add(1)) - 1 {
+				if i > 0 && r.outdated() {
+					outcomes[i] = plan.Outcome{Action: actions[i], Result: plan.Skipped}
+					continue
+				}
+				uid, err := r.one(ctx, actions[i])
+				errs[i] = err
+				outcomes[i] = outcome(actions[i], err)
+				outcomes[i].UID = uid
+			}
 		})
 	}
 	wg.Wait()
@@ -92,6 +95,9 @@ func (r *run) slowly(ctx context.Context, actions []plan.Action) []plan.Outcome 
 	}
 	return outcomes
 }
+
+// outdated: the owner has asked for something else since it was observed.
+func (r *run) outdated() bool { return r.target.Outdated != nil && r.target.Outdated() }
 
 func (r *run) fail(err error) {
 	if r.err == nil {

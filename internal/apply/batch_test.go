@@ -100,6 +100,57 @@ func TestAFastStartCostsOneBatch(t *testing.T) {
 	}
 }
 
+// TestAPassEndsWhenTheOwnerAsksForSomethingElse: what is under way is finished,
+// nothing more is begun, and nothing that comes after is tried either.
+func TestAPassEndsWhenTheOwnerAsksForSomethingElse(t *testing.T) {
+	for name, test := range map[string]struct {
+		verb plan.Verb
+		// after is how many requests the owner lets pass before it asks.
+		after       int
+		least, most int
+	}{
+		"in the middle of deletes":       {plan.DeletePod, 400, 400, 400 + maxDeletesInFlight},
+		"in the middle of creates":       {plan.CreatePod, 100, 100, 100 + maxInFlight},
+		"before the first delete":        {plan.DeletePod, 0, 1, maxDeletesInFlight},
+		"before the first create":        {plan.CreatePod, 0, 1, 2},
+		"never":                          {plan.DeletePod, 1000, 600, 600},
+		"when the last one is under way": {plan.CreatePod, 600, 600, 600},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.answer = func(string) error { return nil }
+			w.outdated = func() bool { return w.asked("") >= test.after }
+			actions := append(many(test.verb, 600), plan.Action{Verb: plan.DeleteRevision, Revision: "rev-1"})
+			outcomes, err := w.apply(t, actions...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := w.asked("create web-") + w.asked("delete web-"); got < test.least || got > test.most {
+				t.Errorf("%d of 600 requests, want %d to %d", got, test.least, test.most)
+			}
+			if len(outcomes) != len(actions) {
+				t.Fatalf("%d outcomes of %d actions", len(outcomes), len(actions))
+			}
+			done := 0
+			for i := range outcomes[:600] {
+				switch outcomes[i].Result {
+				case plan.Done:
+					done++
+				case plan.Skipped:
+				case plan.Failed, plan.Refused, plan.Outdated:
+					t.Errorf("%s is %s: %s", outcomes[i].Action.Pod, outcomes[i].Result, outcomes[i].Message)
+				}
+			}
+			if asked := w.asked("create web-") + w.asked("delete web-"); done != asked {
+				t.Errorf("%d are done, %d were asked for", done, asked)
+			}
+			if last := outcomes[600].Result; (last == plan.Skipped) != (done < 600) {
+				t.Errorf("%d of 600 are done, and what comes after is %s", done, last)
+			}
+		})
+	}
+}
+
 // TestBatchesDouble: inside a batch all run side by side, and the next begins
 // when the last has its answers.
 func TestBatchesDouble(t *testing.T) {

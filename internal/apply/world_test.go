@@ -48,8 +48,9 @@ type world struct {
 	client client.Client
 	// answer, where set, is asked before every write: an error is the answer.
 	answer func(request string) error
-	// firstBatch is the target's.
+	// firstBatch and outdated are the target's.
 	firstBatch int
+	outdated   func() bool
 
 	mu       sync.Mutex
 	requests []string
@@ -148,7 +149,7 @@ func (w *world) apply(t *testing.T, actions ...plan.Action) ([]plan.Outcome, err
 			Labels: map[string]string{appsv1.LabelName: "web", appsv1.LabelUID: string(me)},
 		},
 		Template:   func(string) (*corev1.PodTemplateSpec, error) { return podrender.Template("web", "app:1", nil), nil },
-		FirstBatch: w.firstBatch,
+		FirstBatch: w.firstBatch, Outdated: w.outdated,
 	}
 	return New(w.client, w.client, &w.ledger, clocktesting.NewFakePassiveClock(time.Unix(0, 0))).Apply(t.Context(), target, actions)
 }

@@ -428,18 +428,22 @@ func (s *scene) createWhy() string {
 	return appsv1.WhyMissing
 }
 
-// room keeps one pass within maxPodsPerPass for each verb, and says so once.
+// room keeps one pass within its bounds for each verb, and says so once.
 func (s *scene) room(verb Verb, p *Pod) bool {
+	most := maxPodsPerPass
+	if verb == DeletePod {
+		most = maxDeletesPerPass
+	}
 	s.spent[verb]++
-	if s.spent[verb] <= maxPodsPerPass {
+	if s.spent[verb] <= most {
 		return true
 	}
-	if s.spent[verb] > maxPodsPerPass+1 {
+	if s.spent[verb] > most+1 {
 		return false
 	}
 	s.block(Blocked{
 		Verb: verb, Pod: p.Name, Slot: p.Slot, By: appsv1.BlockedByBatch,
-		Message: fmt.Sprintf("one pass touches %d pods at most, the rest follows", maxPodsPerPass),
+		Message: fmt.Sprintf("one pass touches %d pods at most, the rest follows", most),
 	})
 	s.lookAfter(soon)
 	return false

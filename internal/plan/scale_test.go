@@ -310,7 +310,13 @@ func TestTwoSlotsOfOneNameAreOnePod(t *testing.T) {
 }
 
 func TestOnePassTouchesABoundedNumberOfPods(t *testing.T) {
-	many := func(pod func(int) podBuilder) []podBuilder { return podsOf(maxPodsPerPass+100, pod) }
+	many := func(pod func(int) podBuilder) []podBuilder { return podsOf(maxDeletesPerPass+100, pod) }
+	most := func(verb Verb) int {
+		if verb == DeletePod {
+			return maxDeletesPerPass
+		}
+		return maxPodsPerPass
+	}
 	for name, test := range map[string]struct {
 		given fleet
 		verb  Verb
@@ -319,14 +325,14 @@ func TestOnePassTouchesABoundedNumberOfPods(t *testing.T) {
 		"creates of random names":        {aFleet(100_000).random(), CreatePod},
 		"a scale-down of ordinals":       {aFleet(0, many(ordinal)...), DeletePod},
 		"a scale-down of random names":   {aFleet(0, many(random)...).random(), DeletePod},
-		"pods on nodes that are gone":    {aFleet(600, many(func(i int) podBuilder { return ordinal(i).nodeGone() })...), DeletePod},
-		"failed pods of ordinals":        {aFleet(600, many(func(i int) podBuilder { return ordinal(i).failed(0) })...), DeletePod},
+		"pods on nodes that are gone":    {aFleet(1100, many(func(i int) podBuilder { return ordinal(i).nodeGone() })...), DeletePod},
+		"failed pods of ordinals":        {aFleet(1100, many(func(i int) podBuilder { return ordinal(i).failed(0) })...), DeletePod},
 		"corpses of random names":        {aFleet(0, many(func(i int) podBuilder { return random(i).failed(0) })...).random().keeping(0), DeletePod},
-		"users' requests":                {aFleet(600, many(func(i int) podBuilder { return ordinal(i).requested() })...), DeletePod},
-		"orphans that are taken in":      {aFleet(600, many(func(i int) podBuilder { return ordinal(i).orphan() })...), AdoptPod},
+		"users' requests":                {aFleet(1100, many(func(i int) podBuilder { return ordinal(i).requested() })...), DeletePod},
+		"orphans that are taken in":      {aFleet(1100, many(func(i int) podBuilder { return ordinal(i).orphan() })...), AdoptPod},
 		"pods whose labels were edited":  {aFleet(0, many(func(i int) podBuilder { return ordinal(i).drifted() })...), ReleasePod},
-		"the pods of an owner that goes": {aFleet(600, many(ordinal)...).deleting(DeletionDelete), DeletePod},
-		"the pods it lets go":            {aFleet(600, many(ordinal)...).deleting(DeletionOrphan), OrphanPod},
+		"the pods of an owner that goes": {aFleet(1100, many(ordinal)...).deleting(DeletionDelete), DeletePod},
+		"the pods it lets go":            {aFleet(1100, many(ordinal)...).deleting(DeletionOrphan), OrphanPod},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := test.given.plan()
@@ -334,7 +340,7 @@ func TestOnePassTouchesABoundedNumberOfPods(t *testing.T) {
 			for _, a := range got.Actions {
 				counts[a.Verb]++
 			}
-			if diff := cmp.Diff(map[Verb]int{test.verb: maxPodsPerPass}, counts); diff != "" {
+			if diff := cmp.Diff(map[Verb]int{test.verb: most(test.verb)}, counts); diff != "" {
 				t.Errorf("actions by verb (-want +got):\n%s", diff)
 			}
 			batches := 0
@@ -350,16 +356,16 @@ func TestOnePassTouchesABoundedNumberOfPods(t *testing.T) {
 	}
 }
 
-// 600 pods exactly: the highest 500 in the first pass, the rest in the second.
+// 1,100 pods exactly: the highest 1,000 in the first pass, the rest in the second.
 func TestABatchTakesTheHighestOrdinalsFirst(t *testing.T) {
-	m := newModel(aFleet(0, podsOf(600, ordinal)...))
+	m := newModel(aFleet(0, podsOf(1100, ordinal)...))
 	var order []int
 	for range 2 {
 		for _, a := range m.step(time.Second).Actions {
 			order = append(order, a.Slot)
 		}
 	}
-	if len(order) != 600 || !slices.IsSortedFunc(order, func(a, b int) int { return b - a }) {
-		t.Errorf("%d pods went in the order %v, want 600 from the highest down", len(order), order)
+	if len(order) != 1100 || !slices.IsSortedFunc(order, func(a, b int) int { return b - a }) {
+		t.Errorf("%d pods went in the order %v, want 1,100 from the highest down", len(order), order)
 	}
 }

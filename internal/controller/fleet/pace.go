@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
@@ -30,9 +31,11 @@ import (
 // has an event for every pod: looking after each would cost the square of the
 // pods. So a pod's event waits a moment for others, longer where there are more
 // of them, and shorter where few pods are still on their way: the last one that
-// gets ready is told soon. What an owner asks for never waits.
+// gets ready is told soon. A pod that is gone may have to be replaced, and waits
+// less than one that gets on. What an owner asks for never waits.
 const (
-	waitPerPod    = 100 * time.Microsecond
+	waitPerPod    = 250 * time.Microsecond
+	waitIfGone    = 100 * time.Microsecond
 	waitPerMoving = 5 * time.Millisecond
 	longestWait   = 250 * time.Millisecond
 	// worthWaiting is below which a wait saves nothing.
@@ -56,6 +59,9 @@ type pace struct {
 	created  int
 	revision string
 	at       time.Time
+	// generation is the newest that the owner with this UID was heard to have.
+	uid        types.UID
+	generation int64
 }
 
 func newPacer() *pacer { return &pacer{fleets: map[types.NamespacedName]*pace{}} }
@@ -85,15 +91,16 @@ func (p *pacer) forget(owner types.NamespacedName) {
 	delete(p.fleets, owner)
 }
 
-// wait is how long an event of one of the owner's pods waits for others.
-func (p *pacer) wait(owner types.NamespacedName) time.Duration {
+// wait is how long an event of one of the owner's pods waits for others: perPod
+// for each pod there is, at most.
+func (p *pacer) wait(owner types.NamespacedName, perPod time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := p.fleets[owner]
 	if f == nil {
 		return 0
 	}
-	wait := min(time.Duration(f.pods)*waitPerPod, time.Duration(f.moving+1)*waitPerMoving, longestWait)
+	wait := min(time.Duration(f.pods)*perPod, time.Duration(f.moving+1)*waitPerMoving, longestWait)
 	if wait < worthWaiting {
 		return 0
 	}
@@ -131,6 +138,23 @@ func (p *pacer) firstBatch(owner types.NamespacedName, revision string, now time
 		return 0
 	}
 	return f.created
+}
+
+// asked takes down that an owner asks for something new.
+func (p *pacer) asked(owner client.Object) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f := p.fleet(client.ObjectKeyFromObject(owner))
+	f.uid, f.generation = owner.GetUID(), owner.GetGeneration()
+}
+
+// asksAnew tells whether an owner asks for something else than it did when it
+// was read.
+func (p *pacer) asksAnew(owner client.Object) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f := p.fleets[client.ObjectKeyFromObject(owner)]
+	return f != nil && f.uid == owner.GetUID() && f.generation > owner.GetGeneration()
 }
 
 // onTheWay is how many pods are not what they should be yet, or go.

@@ -38,26 +38,29 @@ func TestALargerFleetIsLookedAtLessOften(t *testing.T) {
 	owner := types.NamespacedName{Namespace: "default", Name: "web"}
 	for name, test := range map[string]struct {
 		pods, moving int
-		want         time.Duration
+		want, gone   time.Duration
 	}{
-		"nobody has looked at it":    {0, 0, 0},
-		"a small one":                {9, 9, 0},
-		"a hundred pods":             {100, 100, 10 * time.Millisecond},
-		"a thousand":                 {1000, 1000, 100 * time.Millisecond},
-		"a thousand, few on the way": {1000, 3, 20 * time.Millisecond},
-		"a thousand at rest":         {1000, 0, 5 * time.Millisecond},
-		"a hundred thousand":         {100_000, 5000, 250 * time.Millisecond},
+		"nobody has looked at it":    {0, 0, 0, 0},
+		"a small one":                {3, 3, 0, 0},
+		"a hundred pods":             {100, 100, 25 * time.Millisecond, 10 * time.Millisecond},
+		"a thousand":                 {1000, 1000, 250 * time.Millisecond, 100 * time.Millisecond},
+		"a thousand, few on the way": {1000, 3, 20 * time.Millisecond, 20 * time.Millisecond},
+		"a thousand at rest":         {1000, 0, 5 * time.Millisecond, 5 * time.Millisecond},
+		"a hundred thousand":         {100_000, 5000, 250 * time.Millisecond, 250 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPacer()
 			if test.pods > 0 {
 				p.note(owner, test.pods, test.moving)
 			}
-			if got := p.wait(owner); got != test.want {
+			if got := p.wait(owner, waitPerPod); got != test.want {
 				t.Errorf("waits %s, want %s", got, test.want)
 			}
+			if got := p.wait(owner, waitIfGone); got != test.gone {
+				t.Errorf("waits %s for a pod that is gone, want %s", got, test.gone)
+			}
 			p.forget(owner)
-			if got := p.wait(owner); got != 0 {
+			if got := p.wait(owner, waitPerPod); got != 0 {
 				t.Errorf("waits %s for an owner that is gone", got)
 			}
 		})
@@ -87,8 +90,46 @@ func TestPodEventsWaitForOthers(t *testing.T) {
 	ears.Pods.Create(t.Context(), event.CreateEvent{Object: pod}, q)
 	r.pace.note(types.NamespacedName{Namespace: "default", Name: "web"}, 1000, 1000)
 	ears.Pods.Create(t.Context(), event.CreateEvent{Object: pod}, q)
-	if diff := cmp.Diff([]time.Duration{0, 100 * time.Millisecond}, q.waits); diff != "" {
+	ears.Pods.Delete(t.Context(), event.DeleteEvent{Object: pod}, q)
+	if diff := cmp.Diff([]time.Duration{0, 250 * time.Millisecond, 100 * time.Millisecond}, q.waits); diff != "" {
 		t.Errorf("waits (-want +got):\n%s", diff)
+	}
+}
+
+// TestAnOwnerIsHeardInTheMiddleOfAPass: a new generation is, another version is
+// not, and one of a namesake is not either.
+func TestAnOwnerIsHeardInTheMiddleOfAPass(t *testing.T) {
+	version := func(uid types.UID, generation int64, version string) *appsv1.PodManager {
+		return &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: "web", UID: uid, Generation: generation, ResourceVersion: version,
+		}}
+	}
+	read := version("one", 2, "20")
+	for name, test := range map[string]struct {
+		before, after *appsv1.PodManager
+		want          bool
+	}{
+		"a new spec":                 {version("one", 2, "20"), version("one", 3, "21"), true},
+		"a status":                   {version("one", 2, "20"), version("one", 2, "21"), false},
+		"what was read, heard late":  {version("one", 1, "10"), version("one", 2, "20"), false},
+		"an older one":               {version("one", 0, "5"), version("one", 1, "10"), false},
+		"one of the same name, gone": {version("other", 8, "10"), version("other", 9, "11"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, w := newReconciler(t)
+			ears := r.Ears(w.Client, w.Ledger, Watched{GVK: testGVK, NameLabel: appsv1.LabelName})
+			if r.pace.asksAnew(read) {
+				t.Error("it asks for something else before anybody has heard of it")
+			}
+			ears.OwnerChanged.Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.after})
+			if got := r.pace.asksAnew(read); got != test.want {
+				t.Errorf("it asks for something else: %t, want %t", got, test.want)
+			}
+			r.pace.forget(types.NamespacedName{Namespace: "default", Name: "web"})
+			if r.pace.asksAnew(read) {
+				t.Error("it asks for something else after it is gone")
+			}
+		})
 	}
 }
 

@@ -178,6 +178,7 @@ func (r *Reconciler) target(fleet observe.Fleet, seen observe.Seen) apply.Target
 		Known:          known(fleet, seen),
 		Dress:          fleet.Dress,
 		Claim:          fleet.Claim,
+		Outdated:       func() bool { return r.pace.asksAnew(fleet.Owner) },
 		Template: func(revision string) (*corev1.PodTemplateSpec, error) {
 			for i, stored := range seen.Observed.Revisions {
 				if stored.Name == revision && !stored.Equal {

@@ -168,7 +168,11 @@ func watchEnds(ctx context.Context, mgr ctrl.Manager, ears Ears) error {
 func (r *Reconciler) ownerChanged(ledger *observe.Ledger) predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+			asked := e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration()
+			if asked {
+				r.pace.asked(e.ObjectNew)
+			}
+			return asked ||
 				!equality.Semantic.DeepEqual(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers()) ||
 				e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() ||
 				asks(e.ObjectOld) != asks(e.ObjectNew) || r.status.foreign(e.ObjectOld, e.ObjectNew)
@@ -277,7 +281,7 @@ type ownerFinder struct {
 // was released concerns the owner it had.
 func (f ownerFinder) handlePods() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	add := func(ctx context.Context, q queue, objs ...client.Object) {
+	add := func(ctx context.Context, q queue, perPod time.Duration, objs ...client.Object) {
 		var woken []reconcile.Request
 		for _, obj := range objs {
 			for _, req := range f.ofPod(ctx, obj) {
@@ -285,7 +289,7 @@ func (f ownerFinder) handlePods() handler.EventHandler {
 					continue // most pods keep their owner
 				}
 				woken = append(woken, req)
-				if wait := f.pace.wait(req.NamespacedName); wait > 0 {
+				if wait := f.pace.wait(req.NamespacedName, perPod); wait > 0 {
 					q.AddAfter(req, wait)
 				} else {
 					q.Add(req)
@@ -294,12 +298,12 @@ func (f ownerFinder) handlePods() handler.EventHandler {
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, q, e.Object) },
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, q, waitPerPod, e.Object) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-			add(ctx, q, e.ObjectOld, e.ObjectNew)
+			add(ctx, q, waitPerPod, e.ObjectOld, e.ObjectNew)
 		},
-		DeleteFunc:  func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, q, e.Object) },
-		GenericFunc: func(ctx context.Context, e event.GenericEvent, q queue) { add(ctx, q, e.Object) },
+		DeleteFunc:  func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, q, waitIfGone, e.Object) },
+		GenericFunc: func(ctx context.Context, e event.GenericEvent, q queue) { add(ctx, q, waitPerPod, e.Object) },
 	}
 }
 
