@@ -124,6 +124,17 @@ func toldEvent(trigger *Trigger) *watchEvent {
 	return e
 }
 
+// object names what the event is of, without working out the rest.
+func (e *watchEvent) object() *ObjectRef {
+	if objects := e.objects.Load(); objects != nil {
+		if obj := objects.newest(); obj != nil {
+			return e.kinds.ref(obj, e.scheme)
+		}
+		return nil
+	}
+	return e.trigger.Load().Object
+}
+
 // describe may be called by the informer's goroutine and by workers at the same time. None waits for
 // another: at worst two of them work out the same.
 func (e *watchEvent) describe() *Trigger {

@@ -164,11 +164,30 @@ func (t *TypedTap[R]) add(request R, e *watchEvent, after time.Duration, rateLim
 	}
 	fits, unsettled := t.push(request, q)
 	t.mu.Unlock()
-	if !fits {
+	if !fits && t.repeats(request, e) {
 		q.event = toldEvent(e.describe())
 		t.fold(request, q)
 	}
 	return unsettled
+}
+
+// repeats says whether an event for which there is no room could be merged into another, and counts it as
+// dropped where it could not: what nobody will read need not be worked out.
+func (t *TypedTap[R]) repeats(request R, e *watchEvent) bool {
+	object := e.object()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := t.waiting[request]
+	if w == nil || len(w.triggers) < t.recorder.config.MaxTriggers { // the others were taken meanwhile
+		return true
+	}
+	for i := range w.triggers {
+		if kept := w.triggers[i].event; kept.kind == e.kind && sameObject(kept.object(), object) {
+			return true
+		}
+	}
+	w.dropped++
+	return false
 }
 
 const (

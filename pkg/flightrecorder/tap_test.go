@@ -466,6 +466,35 @@ func TestAFloodOfTriggersIsFolded(t *testing.T) {
 	}
 }
 
+// TestWhatIsDroppedIsNotWorkedOut: an event without room is compared only where it can be merged.
+func TestWhatIsDroppedIsNotWorkedOut(t *testing.T) {
+	b := newBench(t, controller.Options{}, Config{MaxTriggers: 2})
+	pair := func(name string) event.UpdateEvent {
+		before, after := owned(testPod()), owned(testPod())
+		before.Name, after.Name, after.ResourceVersion = name, name, "200"
+		after.Labels["new"] = "x"
+		return event.UpdateEvent{ObjectOld: before, ObjectNew: after}
+	}
+	events := map[string]*watchEvent{}
+	for _, name := range []string{"a", "b", "c", "a"} {
+		e := pair(name)
+		events[name] = b.tap.newEvent(TriggerUpdate, objectPair{e.ObjectOld, e.ObjectNew})
+		b.tap.add(web(), events[name], 0, false, false)
+	}
+	if events["c"].trigger.Load() != nil {
+		t.Error("the event that was dropped was worked out")
+	}
+	if events["a"].trigger.Load() == nil {
+		t.Error("the event that was merged was not worked out")
+	}
+	b.queue.Add(web())
+	r := b.work()
+	// The Add itself finds no room either.
+	if len(r.Triggers) != 2 || r.Triggers[0].Count != 2 || r.TriggersDropped != 2 {
+		t.Errorf("%d triggers, the first counted %d times, %d dropped; want 2, 2 and 2", len(r.Triggers), r.Triggers[0].Count, r.TriggersDropped)
+	}
+}
+
 func TestTriggersWithoutRoomKeepTheirKind(t *testing.T) {
 	b := newBench(t, controller.Options{}, Config{MaxBytes: 128 << 10}) // 16 KiB for waiting triggers
 	h := b.tap.Handler(&handler.EnqueueRequestForObject{})
