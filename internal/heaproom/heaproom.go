@@ -17,10 +17,9 @@ limitations under the License.
 // Package heaproom lets a small heap grow before it is collected. Go collects a
 // heap when it is twice what was in use, so that a program which uses little is
 // collected often: an operator with 10 MB in use that makes a thousand pods
-// collects its garbage ten times, and spends a sixth of its time on that. With
-// room for 24 MB it does so half as often, and takes no more memory than it
-// would with twice as many pods. A heap that is larger than its room is
-// collected as ever, so that memory grows no faster with the cluster.
+// collects its garbage ten times, and spends a sixth of its time on that. A heap
+// that is larger than its room is collected as ever, so that memory grows no
+// faster with the cluster.
 package heaproom
 
 import (

@@ -44,7 +44,8 @@ const (
 	// Outdated: the pod has changed since it was read, so the action may no
 	// longer be right; the next look decides anew.
 	Outdated Result = "Outdated"
-	// Skipped: an earlier action failed, so this one was not tried.
+	// Skipped: an earlier action failed, or the owner asks for something else
+	// by now, so this one was not tried.
 	Skipped Result = "Skipped"
 )
 
