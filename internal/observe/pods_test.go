@@ -107,35 +107,6 @@ func TestDescribePod(t *testing.T) {
 	}
 }
 
-// TestSlimKeepsWhatThePlannerReads, and little else.
-func TestSlimKeepsWhatThePlannerReads(t *testing.T) {
-	whole := describePod(ordinals(), richPod(), plan.Member)
-	slimmed, err := Slim(richPod())
-	if err != nil {
-		t.Fatal(err)
-	}
-	slim := slimmed.(*corev1.Pod)
-	if diff := cmp.Diff(whole, describePod(ordinals(), slim, plan.Member)); diff != "" {
-		t.Errorf("the planner sees another pod (-whole +slim):\n%s", diff)
-	}
-	if len(slim.ManagedFields) > 0 || len(slim.Spec.Volumes) > 0 || len(slim.Spec.Containers[0].Env) > 0 ||
-		slim.Annotations["example.com/blob"] != "" || slim.Status.Message != "" || slim.Status.Conditions[0].Message != "" {
-		t.Errorf("the cache keeps what nobody reads: %+v", slim)
-	}
-	if len(slim.OwnerReferences) != 1 || slim.Labels[appsv1.LabelName] != "web" {
-		t.Errorf("the cache lost whose pod it is: %+v", slim.ObjectMeta)
-	}
-}
-
-func TestSlimLeavesOtherObjectsAlone(t *testing.T) {
-	config := &corev1.ConfigMap{Data: map[string]string{"a": "b"}}
-	for name, slim := range map[string]func(any) (any, error){"Slim": Slim, "SlimNode": SlimNode} {
-		if got, err := slim(config); err != nil || got.(*corev1.ConfigMap).Data["a"] != "b" {
-			t.Errorf("%s: %v, %v", name, got, err)
-		}
-	}
-}
-
 // TestSlimNodeKeepsWhatIsRead: the zone, and the taint that fences a node.
 func TestSlimNodeKeepsWhatIsRead(t *testing.T) {
 	node := &corev1.Node{
@@ -291,7 +262,7 @@ func TestWhyAContainerDoesNotServe(t *testing.T) {
 			if got := describePod(ordinals(), pod, plan.Member).Waiting; got != test.want {
 				t.Errorf("it says %q, want %q", got, test.want)
 			}
-			slim, err := Slim(pod.DeepCopy())
+			slim, err := NewSlimmer().Slim(pod.DeepCopy())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -333,7 +304,7 @@ func TestAResizeIsDoneWhenTheNodeHasRoomForIt(t *testing.T) {
 			if got := describePod(ordinals(), pod, plan.Member).Resize; got != test.want {
 				t.Errorf("the resize is %v, want %v", got, test.want)
 			}
-			slim, err := Slim(pod.DeepCopy())
+			slim, err := NewSlimmer().Slim(pod.DeepCopy())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -120,16 +120,17 @@ type cursor struct {
 	// at is the index of the next entry of the log to be read.
 	at      int
 	objects map[objectKey]client.Object
+	slimmer *observe.Slimmer
 }
 
 // kinds are what the operator's caches hold.
 var kinds = []string{"PodManager", "Pod", "ControllerRevision", "Node", "PersistentVolumeClaim"}
 
 // trim does to an object what the operator's cache does before it stores it.
-func trim(obj client.Object) client.Object {
+func (c *cursor) trim(obj client.Object) client.Object {
 	switch obj := obj.(type) {
 	case *corev1.Pod:
-		slim, err := observe.Slim(obj.DeepCopy())
+		slim, err := c.slimmer.Slim(obj.DeepCopy())
 		if err != nil {
 			panic(err)
 		}
@@ -159,7 +160,7 @@ func (c *cursor) read(s *Server, e *entry) (before, after client.Object) {
 	key := s.key(e.Object)
 	before = c.objects[key]
 	c.at++
-	after = trim(e.Object)
+	after = c.trim(e.Object)
 	if e.Gone || after == nil {
 		delete(c.objects, key)
 		return before, nil

@@ -112,7 +112,7 @@ func (w *World) start(name string, at int) *process {
 	atOnce := &reader{source: p.cache, server: w.server, transport: direct{}, indexes: w.indexes}
 	p.ears = p.reconciler.Ears(atOnce, p.ledger, fleet.Watched{GVK: podmanager.GVK, NameLabel: appsv1.LabelName})
 	for _, kind := range kinds {
-		p.cache.cursors[kind] = &cursor{kind: kind, objects: map[objectKey]client.Object{}}
+		p.cache.cursors[kind] = &cursor{kind: kind, objects: map[objectKey]client.Object{}, slimmer: w.slimmer}
 	}
 	for _, kind := range kinds {
 		c := p.cache.cursors[kind]
@@ -184,7 +184,7 @@ func (p *process) relist(kind string) {
 	c.objects = map[objectKey]client.Object{}
 	c.at = len(p.world.server.log)
 	for _, obj := range p.world.server.objectsOf(kind) {
-		if slim := trim(obj); slim != nil {
+		if slim := c.trim(obj); slim != nil {
 			c.objects[p.world.server.key(obj)] = slim
 		}
 	}

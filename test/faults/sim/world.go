@@ -48,6 +48,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/mycompany/pod-operator/internal/controller/fleet"
+	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/test/faults/oracle"
 	"github.com/mycompany/pod-operator/test/faults/scenario"
 )
@@ -140,6 +141,7 @@ type World struct {
 	clock     *clocktesting.FakePassiveClock
 	metrics   *fleet.Metrics
 	indexes   indexes
+	slimmer   *observe.Slimmer
 	slowReads bool
 
 	processes []*process
@@ -196,6 +198,7 @@ func newWorld(lab *Lab, run Run) *World {
 	server := NewServer(lab.Scheme, clock)
 	w := &World{
 		run: run, weakness: run.Weakness, server: server, clock: clock, metrics: lab.Metrics, indexes: newIndexes(),
+		slimmer:   observe.NewSlimmer(),
 		slowReads: run.SlowReads, steps: run.Scenario.Steps, faults: run.Faults, lastWrite: clock.Now(), lastFault: clock.Now(),
 	}
 	server.refuse = run.Refuse

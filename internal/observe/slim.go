@@ -1,0 +1,200 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package observe
+
+import (
+	"hash/maphash"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// Slimmer drops from a pod, before the cache stores it, what no planner reads:
+// most of a pod's bytes are its spec, its managed fields and its annotations.
+// Of what is left, pods share the strings that recur. A pod is decoded for
+// itself, so that a thousand pods hold a thousand copies of their owner's name,
+// their node's and their labels'.
+type Slimmer struct{ shared shared }
+
+// NewSlimmer makes one; it may be used by several caches at once.
+func NewSlimmer() *Slimmer { return &Slimmer{shared{seed: maphash.MakeSeed()}} }
+
+// Slim is a transform of a cache.
+func (s *Slimmer) Slim(obj any) (any, error) {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return obj, nil
+	}
+	s.slimMeta(pod)
+	sizes := !Allocated(pod) // the sizes of the others need not be kept
+	pod.Spec = corev1.PodSpec{
+		NodeName:       s.shared.string(pod.Spec.NodeName),
+		Containers:     s.slimContainers(pod.Spec.Containers, sizes),
+		InitContainers: s.slimContainers(pod.Spec.InitContainers, sizes),
+		ReadinessGates: pod.Spec.ReadinessGates,
+	}
+	pod.Status = corev1.PodStatus{
+		Phase: corev1.PodPhase(s.shared.string(string(pod.Status.Phase))), Reason: s.shared.string(pod.Status.Reason),
+		ObservedGeneration:    pod.Status.ObservedGeneration,
+		Conditions:            s.slimConditions(pod),
+		ContainerStatuses:     s.slimStatuses(pod.Status.ContainerStatuses, sizes),
+		InitContainerStatuses: s.slimStatuses(pod.Status.InitContainerStatuses, sizes),
+	}
+	return pod, nil
+}
+
+func (s *Slimmer) slimMeta(pod *corev1.Pod) {
+	pod.ManagedFields = nil
+	var annotations map[string]string
+	for _, key := range []string{corev1.PodDeletionCost, appsv1.AnnotationInPlace, appsv1.AnnotationSurge} {
+		if value, ok := pod.Annotations[key]; ok {
+			if annotations == nil {
+				annotations = map[string]string{}
+			}
+			annotations[key] = value
+		}
+	}
+	pod.Annotations = annotations
+
+	pod.Namespace = s.shared.string(pod.Namespace)
+	pod.GenerateName = s.shared.string(pod.GenerateName)
+	pod.Labels = s.slimLabels(pod)
+	for i := range pod.OwnerReferences {
+		ref := &pod.OwnerReferences[i]
+		ref.APIVersion, ref.Kind = s.shared.string(ref.APIVersion), s.shared.string(ref.Kind)
+		ref.Name, ref.UID = s.shared.string(ref.Name), types.UID(s.shared.string(string(ref.UID)))
+	}
+}
+
+// slimLabels also has a map that is no larger than it has to be.
+func (s *Slimmer) slimLabels(pod *corev1.Pod) map[string]string {
+	if len(pod.Labels) == 0 {
+		return nil
+	}
+	labels := make(map[string]string, len(pod.Labels))
+	for key, value := range pod.Labels {
+		if value == pod.Name {
+			value = pod.Name // its slot, mostly, which nobody else has
+		} else {
+			value = s.shared.string(value)
+		}
+		labels[s.shared.string(key)] = value
+	}
+	return labels
+}
+
+// slimConditions keeps what describeConditions reads. Of a pod that has ended
+// all are kept, because the last of them may be all that tells when.
+func (s *Slimmer) slimConditions(pod *corev1.Pod) []corev1.PodCondition {
+	ended := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+	kept := 0
+	for i := range pod.Status.Conditions {
+		if ended || planned(pod.Status.Conditions[i].Type) {
+			kept++
+		}
+	}
+	if kept == 0 {
+		return nil
+	}
+	slim := make([]corev1.PodCondition, 0, kept)
+	for i := range pod.Status.Conditions {
+		c := &pod.Status.Conditions[i]
+		if !ended && !planned(c.Type) {
+			continue
+		}
+		slim = append(slim, corev1.PodCondition{
+			Type: corev1.PodConditionType(s.shared.string(string(c.Type))), Status: corev1.ConditionStatus(s.shared.string(string(c.Status))),
+			LastTransitionTime: c.LastTransitionTime, Reason: s.shared.string(c.Reason),
+		})
+	}
+	return slim
+}
+
+// planned conditions are those that a planner reads.
+func planned(kind corev1.PodConditionType) bool {
+	switch kind {
+	case corev1.PodReady, appsv1.GateInService, corev1.PodResizePending, corev1.PodResizeInProgress:
+		return true
+	}
+	return false
+}
+
+func (s *Slimmer) slimContainers(list []corev1.Container, sizes bool) []corev1.Container {
+	slim := make([]corev1.Container, len(list))
+	for i := range list {
+		slim[i] = corev1.Container{Name: s.shared.string(list[i].Name), Image: s.shared.string(list[i].Image), RestartPolicy: list[i].RestartPolicy}
+		if sizes {
+			slim[i].Resources.Requests = list[i].Resources.Requests
+		}
+	}
+	return slim
+}
+
+func (s *Slimmer) slimStatuses(list []corev1.ContainerStatus, sizes bool) []corev1.ContainerStatus {
+	slim := make([]corev1.ContainerStatus, len(list))
+	for i := range list {
+		c := &list[i]
+		slim[i] = corev1.ContainerStatus{
+			Name: s.shared.string(c.Name), RestartCount: c.RestartCount, Image: s.shared.string(c.Image), ImageID: s.shared.string(c.ImageID),
+			ContainerID: c.ContainerID, Ready: c.Ready,
+		}
+		if sizes {
+			slim[i].AllocatedResources = c.AllocatedResources
+		}
+		slim[i].State.Terminated = slimEnd(c.State.Terminated)
+		// How an earlier run ended is read of a container that does not serve;
+		// most do.
+		if end := c.LastTerminationState.Terminated; end != nil && end.ExitCode != 0 && !c.Ready && c.State.Running != nil {
+			slim[i].State.Running, slim[i].LastTerminationState.Terminated = c.State.Running, slimEnd(end)
+		}
+		if c.State.Waiting != nil {
+			slim[i].State.Waiting = &corev1.ContainerStateWaiting{Reason: c.State.Waiting.Reason}
+		}
+	}
+	return slim
+}
+
+func slimEnd(end *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {
+	if end == nil {
+		return nil
+	}
+	return &corev1.ContainerStateTerminated{FinishedAt: end.FinishedAt, ExitCode: end.ExitCode, Reason: end.Reason, ContainerID: end.ContainerID}
+}
+
+// shared keeps one copy of each string that recurs. Each string has one place,
+// which its hash tells, and the last to come has it: what is rare is forgotten,
+// what is frequent comes back, and it never grows.
+type shared struct {
+	seed   maphash.Seed
+	places [1 << 14]atomic.Pointer[string]
+}
+
+// string is a string with the same bytes, most often the one that others have.
+func (s *shared) string(text string) string {
+	if text == "" {
+		return ""
+	}
+	place := &s.places[maphash.String(s.seed, text)%uint64(len(s.places))]
+	if kept := place.Load(); kept != nil && *kept == text {
+		return *kept
+	}
+	place.Store(&text)
+	return text
+}

@@ -1,0 +1,113 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package observe
+
+import (
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
+)
+
+// TestSlimKeepsWhatThePlannerReads, and little else.
+func TestSlimKeepsWhatThePlannerReads(t *testing.T) {
+	whole := describePod(ordinals(), richPod(), plan.Member)
+	slimmed, err := NewSlimmer().Slim(richPod())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slim := slimmed.(*corev1.Pod)
+	if diff := cmp.Diff(whole, describePod(ordinals(), slim, plan.Member)); diff != "" {
+		t.Errorf("the planner sees another pod (-whole +slim):\n%s", diff)
+	}
+	if len(slim.ManagedFields) > 0 || len(slim.Spec.Volumes) > 0 || len(slim.Spec.Containers[0].Env) > 0 ||
+		slim.Annotations["example.com/blob"] != "" || slim.Status.Message != "" || slim.Status.Conditions[0].Message != "" {
+		t.Errorf("the cache keeps what nobody reads: %+v", slim)
+	}
+	if len(slim.OwnerReferences) != 1 || slim.Labels[appsv1.LabelName] != "web" {
+		t.Errorf("the cache lost whose pod it is: %+v", slim.ObjectMeta)
+	}
+}
+
+func TestSlimLeavesOtherObjectsAlone(t *testing.T) {
+	config := &corev1.ConfigMap{Data: map[string]string{"a": "b"}}
+	for name, slim := range map[string]func(any) (any, error){"Slim": NewSlimmer().Slim, "SlimNode": SlimNode} {
+		if got, err := slim(config); err != nil || got.(*corev1.ConfigMap).Data["a"] != "b" {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
+// TestAnEndedPodKeepsEveryCondition: one that was evicted or rejected has no
+// container that tells when.
+func TestAnEndedPodKeepsEveryCondition(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Conditions: []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at)},
+		{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at.Add(time.Minute))},
+	}}}
+	slim, err := NewSlimmer().Slim(pod.DeepCopy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := endedAt(slim.(*corev1.Pod)), endedAt(pod); !got.Equal(want) || !want.Equal(at.Add(time.Minute)) {
+		t.Errorf("from the cache it ended at %v, want %v", got, want)
+	}
+}
+
+// TestPodsShareWhatRecurs: two pods, each decoded for itself.
+func TestPodsShareWhatRecurs(t *testing.T) {
+	slimmer := NewSlimmer()
+	var node, owner, label [2]*byte
+	for i := range node {
+		pod := richPod()
+		pod.Spec.NodeName = string([]byte("node-1"))
+		pod.OwnerReferences[0].Name = string([]byte("web"))
+		pod.Labels[appsv1.LabelName] = string([]byte("web"))
+		slimmed, err := slimmer.Slim(pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slim := slimmed.(*corev1.Pod)
+		node[i] = unsafe.StringData(slim.Spec.NodeName)
+		owner[i] = unsafe.StringData(slim.OwnerReferences[0].Name)
+		label[i] = unsafe.StringData(slim.Labels[appsv1.LabelName])
+	}
+	if node[0] != node[1] || owner[0] != owner[1] || label[0] != label[1] {
+		t.Errorf("each pod has its own copy: node %v, owner %v, label %v", node, owner, label)
+	}
+}
+
+// TestWhatIsSharedNeverGrows, whatever comes, and never mixes strings up.
+func TestWhatIsSharedNeverGrows(t *testing.T) {
+	s := &NewSlimmer().shared
+	for i := range 10 * len(s.places) {
+		text := "pod-" + string(rune('a'+i%26)) + time.Duration(i).String()
+		if got := s.string(text); got != text {
+			t.Fatalf("%q became %q", text, got)
+		}
+	}
+	if got := s.string(""); got != "" {
+		t.Errorf("nothing became %q", got)
+	}
+}
