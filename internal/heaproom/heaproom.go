@@ -14,12 +14,13 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package heaproom lets a small heap grow before it is collected. Go collects a
-// heap when it is twice what was in use, so that a program which uses little is
-// collected often: an operator with 10 MB in use that makes a thousand pods
-// collects its garbage ten times, and spends a sixth of its time on that. A heap
-// that is larger than its room is collected as ever, so that memory grows no
-// faster with the cluster.
+// Package heaproom lets a small heap grow before it is collected, and a large one
+// grow less. Go collects a heap when it is twice what was in use. A program which
+// uses little is collected often that way: an operator with 10 MB in use that makes
+// a thousand pods collects its garbage ten times, and spends a sixth of its time on
+// that. One which uses much, most of it a cache that stays, takes as much again for
+// garbage. So the room is the same for both, in bytes, and for a heap that is larger
+// than twice its room half of what is in use.
 package heaproom
 
 import (
@@ -30,8 +31,11 @@ import (
 	"sync"
 )
 
-// standard is what Go sets by itself.
-const standard = 100
+// standard is what Go sets by itself, least is what a large heap may grow by.
+const (
+	standard = 100
+	least    = 50
+)
 
 // keeper sets the percentage after each collection.
 type keeper struct {
@@ -46,7 +50,7 @@ type keeper struct {
 type sentinel struct{ keeper *keeper }
 
 // Keep collects garbage when so many bytes have been added to what is in use, or
-// when that has doubled, whichever is later. It leaves alone what a user has set
+// half as many as are, whichever is later. It leaves alone what a user has set
 // with GOGC; a limit set with GOMEMLIMIT holds as before. The returned function
 // ends it.
 func Keep(room uint64) (stop func()) {
@@ -93,5 +97,5 @@ func (k *keeper) tune() bool {
 func (k *keeper) percent(live uint64) int {
 	const step = 25
 	percent := int(k.room*100/max(live, 1<<20)) / step * step
-	return max(percent, standard)
+	return max(percent, least)
 }

@@ -36,7 +36,8 @@ func TestASmallHeapHasRoom(t *testing.T) {
 		"a starting operator":     {6 << 20, 400},
 		"a thousand pods":         {14 << 20, 150},
 		"as much as its room":     {24 << 20, 100},
-		"a hundred thousand pods": {400 << 20, 100},
+		"ten thousand pods":       {70 << 20, 50},
+		"a hundred thousand pods": {400 << 20, 50},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := k.percent(test.live); got != test.want {
@@ -65,9 +66,9 @@ func TestTheRoomFollowsTheHeap(t *testing.T) {
 	}
 	large := make([]byte, 128<<20)
 	runtime.GC()
-	testkit.Eventually(t, "a large heap is collected as ever", func() error {
-		if now := percentNow(); now != standard {
-			return fmt.Errorf("with %d bytes in use it may grow by %d %%, want %d %%", len(large), now, standard)
+	testkit.Eventually(t, "a large heap has less room", func() error {
+		if now := percentNow(); now != least {
+			return fmt.Errorf("with %d bytes in use it may grow by %d %%, want %d %%", len(large), now, least)
 		}
 		return nil
 	})

@@ -38,6 +38,10 @@ import (
 // with long names take 0.4 MB.
 const maxPayload = 1 << 20
 
+// maxRecords is what all records may take. A record takes about a kilobyte
+// when it is packed, and one that was just made about five.
+const maxRecords = 32 << 20
+
 // records is the flight recorder and its taps. A nil one records nothing, and
 // hands out what the operator would use without it.
 type records struct {
@@ -52,7 +56,7 @@ func newRecords(o Options) (*records, error) {
 	if !o.Record {
 		return nil, nil
 	}
-	config := flightrecorder.Config{MaxPayloadBytes: maxPayload}
+	config := flightrecorder.Config{MaxBytes: maxRecords, MaxPayloadBytes: maxPayload}
 	if o.Explain.RecordFile != "" {
 		config.File = &flightrecorder.FileConfig{Path: o.Explain.RecordFile}
 	}

@@ -99,7 +99,7 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 		strings.Join(kindNames(), ", ")+". Empty means all. One whose CRD is not installed waits until it is.")
 	fs.StringVar(&namespaces, "namespaces", "", "The namespaces to watch, separated by commas. Empty means all.")
 	fs.BoolVar(&o.Record, "record", true,
-		"Keep in memory, within 64 MiB, why every fleet was reconciled, what was decided and what was written.")
+		"Keep in memory, within 32 MiB, why every fleet was reconciled, what was decided and what was written.")
 	o.Shards.bindFlags(fs)
 	o.Explain.bindFlags(fs)
 	o.Webhooks.bindFlags(fs)

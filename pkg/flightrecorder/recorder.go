@@ -134,13 +134,13 @@ func New(config Config) (*Recorder, error) {
 		redactor: newRedactor(),
 		writes:   newWriteTable(),
 		tracing:  newTracing(config),
-		// An eighth each for who wrote the objects whose managedFields are gone, for the details of
-		// what waits in the queues, and for what is not counted. The rest is for records, less what
-		// a very long queue needs.
-		managers:   newManagerTable(names, config.MaxBytes/8),
+		// A quarter for who wrote the objects whose managedFields are gone, an eighth each for the
+		// details of what waits in the queues and for what is not counted. The rest is for records,
+		// less what a very long queue needs.
+		managers:   newManagerTable(names, config.MaxBytes/4),
 		maxPending: int64(config.MaxBytes / 8),
 	}
-	r.store = newStore(config.MaxBytes/8*5, config.RecordsPerObject, func() int {
+	r.store = newStore(config.MaxBytes/2, config.RecordsPerObject, func() int {
 		return int(max(0, r.pendingBytes.Load()-r.maxPending))
 	})
 	if config.File != nil {

@@ -22,17 +22,23 @@ import "sync"
 // budget. Records hang in two lists: one per object, whose oldest goes when it is full, and one of
 // all, whose oldest goes when the bytes run out. Both removals and the insertion are O(1), because
 // the oldest of all is always the oldest of its object as well.
+//
+// The newest of all are kept as they are, for a quarter of the budget; those before them are packed.
 type store struct {
 	maxBytes  int
+	maxLoose  int
 	perObject int
+	packer    packer
 	lent      func() int // bytes of the budget that others need for a while
 
 	mu             sync.Mutex
 	objects        map[objectKey]*ring
 	controllers    map[string]int // objects per controller
 	oldest, newest *entry
+	loose          *entry // the oldest that is not packed; those after it are not, either
 	records        int
 	bytes          int
+	looseBytes     int // of those from loose on
 	seq            uint64
 	evicted        uint64
 	subscriptions  map[*Subscription]struct{}
@@ -47,9 +53,13 @@ type ring struct {
 	records        int
 }
 
+// entry is a record's place in the lists. It holds the record, or what it was packed into.
 type entry struct {
 	record               *Record
+	packed               []byte
+	seq                  uint64
 	size                 int
+	removed              bool
 	ring                 *ring
 	older, newer         *entry
 	ringOlder, ringNewer *entry
@@ -58,6 +68,7 @@ type entry struct {
 func newStore(maxBytes, perObject int, lent func() int) *store {
 	return &store{
 		maxBytes:      maxBytes,
+		maxLoose:      maxBytes / 4,
 		lent:          lent,
 		perObject:     perObject,
 		objects:       map[objectKey]*ring{},
@@ -68,18 +79,58 @@ func newStore(maxBytes, perObject int, lent func() int) *store {
 
 // add numbers the record, keeps it, and hands it to the subscribers. It never waits for any of them.
 func (s *store) add(record *Record) {
-	size := record.bytes()
+	s.keep(record, record.bytes())
+	for s.packOne() {
+	}
+}
+
+func (s *store) keep(record *Record, size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seq++
 	record.Seq = s.seq
-	s.insert(&entry{record: record, size: size})
+	s.insert(&entry{record: record, seq: s.seq, size: size})
 	for limit := s.maxBytes - s.lent(); s.bytes > limit && s.oldest != nil; {
 		s.remove(s.oldest)
 	}
 	for sub := range s.subscriptions {
 		s.streamDrops += sub.offer(record)
 	}
+}
+
+// packOne packs the oldest record that is not packed, where those take more than their share. It
+// does so without the lock, so that a record which takes long holds nobody else up.
+func (s *store) packOne() (more bool) {
+	s.mu.Lock()
+	e := s.loose
+	if e == nil || s.looseBytes <= s.maxLoose {
+		s.mu.Unlock()
+		return false
+	}
+	record := e.record
+	s.tie(e)
+	s.mu.Unlock()
+
+	packed, ok := s.packer.pack(record)
+	if !ok {
+		return true // it stays as it is
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.removed {
+		return true
+	}
+	e.record, e.packed = nil, packed
+	size := packedBytes(packed)
+	s.bytes += size - e.size
+	e.size = size
+	return true
+}
+
+// tie takes the oldest loose entry from the loose ones.
+func (s *store) tie(e *entry) {
+	s.loose = e.newer
+	s.looseBytes -= e.size
 }
 
 func (s *store) insert(e *entry) {
@@ -109,8 +160,12 @@ func (s *store) insert(e *entry) {
 		s.oldest = e
 	}
 	s.newest = e
+	if s.loose == nil {
+		s.loose = e
+	}
 	s.records++
 	s.bytes += e.size
+	s.looseBytes += e.size
 
 	if r.records > s.perObject {
 		s.remove(r.oldest)
@@ -119,6 +174,13 @@ func (s *store) insert(e *entry) {
 
 // remove takes out an entry that is the oldest of its object.
 func (s *store) remove(e *entry) {
+	if e.seq >= s.looseFrom() {
+		s.looseBytes -= e.size
+	}
+	if e == s.loose {
+		s.loose = e.newer
+	}
+	e.removed = true
 	if e.older != nil {
 		e.older.newer = e.newer
 	} else {
@@ -149,39 +211,71 @@ func (s *store) remove(e *entry) {
 	s.evicted++
 }
 
-// walkChunk is how many records are looked at before the lock is given up for a moment, so that a
-// search through everything does not hold up a reconcile that wants to store its record.
+// looseFrom is the number of the oldest record that is not packed.
+func (s *store) looseFrom() uint64 {
+	if s.loose == nil {
+		return s.seq + 1
+	}
+	return s.loose.seq
+}
+
+// walkChunk is how many records are taken while the lock is held. They are looked at without it, so
+// that a search through everything does not hold up a reconcile that wants to store its record.
 const walkChunk = 512
+
+// held is a record as it was found: one of the two.
+type held struct {
+	record *Record
+	packed []byte
+}
+
+// show calls visit for each until it returns false. A record that cannot be unpacked is left out.
+func show(found []held, visit func(*Record) bool) bool {
+	for _, h := range found {
+		record := h.record
+		if record == nil {
+			var err error
+			if record, err = unpack(h.packed); err != nil {
+				continue
+			}
+		}
+		if !visit(record) {
+			return false
+		}
+	}
+	return true
+}
 
 // walk shows all records, newest first, until visit returns false.
 func (s *store) walk(visit func(*Record) bool) {
+	chunk := make([]held, 0, walkChunk)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	looked := 0
-	for e := s.newest; e != nil; e = e.older {
-		if !visit(e.record) {
-			return
+	e := s.newest
+	s.mu.Unlock()
+	for e != nil {
+		chunk = chunk[:0]
+		s.mu.Lock()
+		for ; e != nil && len(chunk) < walkChunk; e = e.older {
+			chunk = append(chunk, held{e.record, e.packed})
 		}
-		if looked++; looked%walkChunk == 0 {
-			s.mu.Unlock()
-			s.mu.Lock() // others may have had it meanwhile
+		s.mu.Unlock()
+		if !show(chunk, visit) {
+			return
 		}
 	}
 }
 
 // walkObject shows the records of one object, newest first, until visit returns false.
 func (s *store) walkObject(key objectKey, visit func(*Record) bool) {
+	var found []held
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.objects[key]
-	if r == nil {
-		return
-	}
-	for e := r.newest; e != nil; e = e.ringOlder {
-		if !visit(e.record) {
-			return
+	if r := s.objects[key]; r != nil {
+		for e := r.newest; e != nil; e = e.ringOlder {
+			found = append(found, held{e.record, e.packed})
 		}
 	}
+	s.mu.Unlock()
+	show(found, visit)
 }
 
 func (s *store) controllerNames() []string {

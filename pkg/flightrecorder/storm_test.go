@@ -109,8 +109,10 @@ func storm(t *testing.T, options controller.Options) {
 			t.Logf("%d events seen, %d in the queue, %d requests wait with %d bytes", len(seen()), q.Len(), len(tap.waiting), rec.pendingBytes.Load())
 		}
 	}()
+	// With client-go's queue a retry may stay behind until the next run: see take.
+	merges := tap.queue.Load().merges
 	eventually(t, "every event is in a record", func() bool {
-		return rec.pendingBytes.Load() == 0 && len(seen()) == len(watches)*stormEvents
+		return len(seen()) == len(watches)*stormEvents && (!merges || rec.pendingBytes.Load() == 0)
 	})
 	cancel()
 	if err := <-stopped; err != nil {

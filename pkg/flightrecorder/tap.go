@@ -367,7 +367,8 @@ func (t *TypedTap[R]) handOut(request R, priority int) *handout {
 // take removes the triggers that led to this run. A priority queue holds one place per request and
 // takes the earliest of its times, so that a run uses up the delayed adds as well. client-go's queue
 // keeps delayed adds in a place of their own, one per request with the earliest of their times, from which
-// they still come when that has come.
+// they still come when that has come. On a machine too busy to move them in time, that queue merges a delayed
+// add into one that is overdue; nothing tells so, and its trigger then stays until the next run of the request.
 func (t *TypedTap[R]) take(request R, w *waiting, now time.Time) []queued {
 	due, later := w.triggers, []queued(nil)
 	if q := t.queue.Load(); q != nil && !q.merges && w.hasLater(now) {

@@ -18,7 +18,6 @@ package fleet
 
 import (
 	"errors"
-	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -43,28 +42,20 @@ type Metrics struct {
 	deleted    *prometheus.CounterVec
 	patched    *prometheus.CounterVec
 	skips      *prometheus.CounterVec
-	blocked    *prometheus.GaugeVec
-	desired    *prometheus.GaugeVec
-	ready      *prometheus.GaugeVec
 	batch      *prometheus.HistogramVec
-
-	// told are the owners that the gauges speak of.
-	told sync.Map
+	sizes      *sizes
 }
 
 // NewMetrics registers the metrics. Where a registry has them already, as with
 // two managers in one process, they share them.
 func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
-	object := []string{"kind", "namespace", "name"}
 	m := &Metrics{
 		reconciles: counter("podmanager_reconcile_total", "Reconciles by result: success, stale (the cache was behind), refused (the API server refused a pod) or error.", "kind", "result"),
 		created:    counter("podmanager_pods_created_total", "Pods created, by the reason why.", "kind", "reason"),
 		deleted:    counter("podmanager_pods_deleted_total", "Pods deleted, by the reason why.", "kind", "reason"),
 		patched:    counter("podmanager_pods_patched_total", "Pods adopted, released or orphaned, by the reason why.", "kind", "reason"),
 		skips:      counter("podmanager_stale_skips_total", "Reconciles put off because the cache had not seen the last write yet.", "kind"),
-		desired:    gauge("podmanager_replicas_desired", "Pods asked for.", object...),
-		ready:      gauge("podmanager_replicas_ready", "Pods that are ready.", object...),
-		blocked:    gauge("podmanager_stalled", "1 while the fleet is stalled and waits for help.", object...),
+		sizes:      newSizes(),
 		batch: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "podmanager_pods_per_decision", Help: "Pods touched by one decision that touched any.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 11),
@@ -76,19 +67,13 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	m.deleted = register(registry, m.deleted, &errs)
 	m.patched = register(registry, m.patched, &errs)
 	m.skips = register(registry, m.skips, &errs)
-	m.desired = register(registry, m.desired, &errs)
-	m.ready = register(registry, m.ready, &errs)
-	m.blocked = register(registry, m.blocked, &errs)
 	m.batch = register(registry, m.batch, &errs)
+	m.sizes = register(registry, m.sizes, &errs)
 	return m, errors.Join(errs...)
 }
 
 func counter(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-}
-
-func gauge(name, help string, labels ...string) *prometheus.GaugeVec {
-	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 }
 
 func register[C prometheus.Collector](registry prometheus.Registerer, c C, errs *[]error) C {
@@ -151,33 +136,14 @@ func (m *Metrics) decided(kind string, key types.NamespacedName, desired plan.De
 	if touched > 0 {
 		m.batch.WithLabelValues(kind).Observe(float64(touched))
 	}
-	m.told.LoadOrStore(owner{kind, key}, nil)
-	m.desired.WithLabelValues(kind, key.Namespace, key.Name).Set(float64(desired.Replicas))
-	m.ready.WithLabelValues(kind, key.Namespace, key.Name).Set(float64(reported.Status.ReadyReplicas))
-	stalled := 0.0
-	if meta.IsStatusConditionTrue(reported.Status.Conditions, appsv1.ConditionStalled) {
-		stalled = 1
-	}
-	m.blocked.WithLabelValues(kind, key.Namespace, key.Name).Set(stalled)
-}
-
-// owner is whom a gauge speaks of.
-type owner struct {
-	kind string
-	key  types.NamespacedName
+	m.sizes.tell(owner{kind, key}, size{
+		desired: int32(desired.Replicas), ready: int32(reported.Status.ReadyReplicas),
+		stalled: meta.IsStatusConditionTrue(reported.Status.Conditions, appsv1.ConditionStalled),
+	})
 }
 
 // Leave drops the gauges of all owners: another process works on them now.
-func (m *Metrics) Leave() {
-	for o := range m.told.Range {
-		m.forget(o.(owner).kind, o.(owner).key)
-	}
-}
+func (m *Metrics) Leave() { m.sizes.leave() }
 
 // forget drops the gauges of an owner that is gone.
-func (m *Metrics) forget(kind string, key types.NamespacedName) {
-	m.told.Delete(owner{kind, key})
-	for _, g := range []*prometheus.GaugeVec{m.desired, m.ready, m.blocked} {
-		g.DeleteLabelValues(kind, key.Namespace, key.Name)
-	}
-}
+func (m *Metrics) forget(kind string, key types.NamespacedName) { m.sizes.forget(owner{kind, key}) }

@@ -17,12 +17,15 @@ limitations under the License.
 package fleet
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
@@ -49,6 +52,52 @@ func TestLeavingDropsTheGauges(t *testing.T) {
 	m.Leave()
 	if n := series(); n != 0 {
 		t.Errorf("%d series are left", n)
+	}
+}
+
+func TestTheGaugesTellTheSizes(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m, err := NewMetrics(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stalled := plan.Reported{Status: appsv1.PodManagerStatus{ReadyReplicas: 2, Conditions: []metav1.Condition{
+		{Type: appsv1.ConditionStalled, Status: metav1.ConditionTrue},
+	}}}
+	for _, name := range []string{"a", "b"} {
+		m.decided("podmanager", types.NamespacedName{Namespace: "ns", Name: name}, plan.Desired{Replicas: 3}, stalled, nil, nil)
+	}
+	m.decided("podmanager", types.NamespacedName{Namespace: "ns", Name: "a"}, plan.Desired{Replicas: 4}, plan.Reported{}, nil, nil)
+	want := `# HELP podmanager_replicas_desired Pods asked for.
+# TYPE podmanager_replicas_desired gauge
+podmanager_replicas_desired{kind="podmanager",name="a",namespace="ns"} 4
+podmanager_replicas_desired{kind="podmanager",name="b",namespace="ns"} 3
+# HELP podmanager_replicas_ready Pods that are ready.
+# TYPE podmanager_replicas_ready gauge
+podmanager_replicas_ready{kind="podmanager",name="a",namespace="ns"} 0
+podmanager_replicas_ready{kind="podmanager",name="b",namespace="ns"} 2
+# HELP podmanager_stalled 1 while the fleet is stalled and waits for help.
+# TYPE podmanager_stalled gauge
+podmanager_stalled{kind="podmanager",name="a",namespace="ns"} 0
+podmanager_stalled{kind="podmanager",name="b",namespace="ns"} 1
+`
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "podmanager_replicas_desired", "podmanager_replicas_ready", "podmanager_stalled"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTwoManagersOfOneProcessShareTheGauges.
+func TestTwoManagersOfOneProcessShareTheGauges(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	for _, name := range []string{"a", "b"} {
+		m, err := NewMetrics(registry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.decided("podmanager", types.NamespacedName{Namespace: "ns", Name: name}, plan.Desired{}, plan.Reported{}, nil, nil)
+	}
+	if n, err := testutil.GatherAndCount(registry, "podmanager_replicas_desired"); n != 2 || err != nil {
+		t.Errorf("%d series of two fleets, %v", n, err)
 	}
 }
 
