@@ -31,8 +31,8 @@ import (
 	"github.com/mycompany/pod-operator/internal/version"
 )
 
-// room is how far the heap may grow before its garbage is collected, where half of
-// what is in use would be less.
+// room is how far the heap may grow before its garbage is collected, where two
+// fifths of what is in use would be less.
 const room = 24 << 20
 
 func main() {

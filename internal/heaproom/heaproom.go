@@ -19,8 +19,8 @@ limitations under the License.
 // uses little is collected often that way: an operator with 10 MB in use that makes
 // a thousand pods collects its garbage ten times, and spends a sixth of its time on
 // that. One which uses much, most of it a cache that stays, takes as much again for
-// garbage. So the room is the same for both, in bytes, and for a heap that is larger
-// than twice its room half of what is in use.
+// garbage. So the room is the same for both, in bytes, and for a heap that is much
+// larger than its room two fifths of what is in use.
 package heaproom
 
 import (
@@ -34,7 +34,7 @@ import (
 // standard is what Go sets by itself, least is what a large heap may grow by.
 const (
 	standard = 100
-	least    = 50
+	least    = 40
 )
 
 // keeper sets the percentage after each collection.
@@ -50,7 +50,7 @@ type keeper struct {
 type sentinel struct{ keeper *keeper }
 
 // Keep collects garbage when so many bytes have been added to what is in use, or
-// half as many as are, whichever is later. It leaves alone what a user has set
+// two fifths as many as are, whichever is later. It leaves alone what a user has set
 // with GOGC; a limit set with GOMEMLIMIT holds as before. The returned function
 // ends it.
 func Keep(room uint64) (stop func()) {

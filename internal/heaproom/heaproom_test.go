@@ -36,8 +36,8 @@ func TestASmallHeapHasRoom(t *testing.T) {
 		"a starting operator":     {6 << 20, 400},
 		"a thousand pods":         {14 << 20, 150},
 		"as much as its room":     {24 << 20, 100},
-		"ten thousand pods":       {70 << 20, 50},
-		"a hundred thousand pods": {400 << 20, 50},
+		"ten thousand pods":       {70 << 20, 40},
+		"a hundred thousand pods": {400 << 20, 40},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := k.percent(test.live); got != test.want {

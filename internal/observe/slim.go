@@ -18,10 +18,12 @@ package observe
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
@@ -31,10 +33,20 @@ import (
 // Of what is left, pods share the strings that recur. A pod is decoded for
 // itself, so that a thousand pods hold a thousand copies of their owner's name,
 // their node's and their labels'.
-type Slimmer struct{ shared shared }
+type Slimmer struct {
+	strings    sharedStrings
+	containers shared[[]corev1.Container]
+	owners     shared[[]metav1.OwnerReference]
+}
 
 // NewSlimmer makes one; it may be used by several caches at once.
-func NewSlimmer() *Slimmer { return &Slimmer{shared{seed: maphash.MakeSeed()}} }
+func NewSlimmer() *Slimmer {
+	return &Slimmer{
+		strings:    sharedStrings{newShared[string](1 << 14)},
+		containers: newShared[[]corev1.Container](1 << 12),
+		owners:     newShared[[]metav1.OwnerReference](1 << 13),
+	}
+}
 
 // Slim is a transform of a cache.
 func (s *Slimmer) Slim(obj any) (any, error) {
@@ -45,13 +57,13 @@ func (s *Slimmer) Slim(obj any) (any, error) {
 	s.slimMeta(pod)
 	sizes := !Allocated(pod) // the sizes of the others need not be kept
 	pod.Spec = corev1.PodSpec{
-		NodeName:       s.shared.string(pod.Spec.NodeName),
+		NodeName:       s.strings.share(pod.Spec.NodeName),
 		Containers:     s.slimContainers(pod.Spec.Containers, sizes),
 		InitContainers: s.slimContainers(pod.Spec.InitContainers, sizes),
 		ReadinessGates: pod.Spec.ReadinessGates,
 	}
 	pod.Status = corev1.PodStatus{
-		Phase: corev1.PodPhase(s.shared.string(string(pod.Status.Phase))), Reason: s.shared.string(pod.Status.Reason),
+		Phase: corev1.PodPhase(s.strings.share(string(pod.Status.Phase))), Reason: s.strings.share(pod.Status.Reason),
 		ObservedGeneration:    pod.Status.ObservedGeneration,
 		Conditions:            s.slimConditions(pod),
 		ContainerStatuses:     s.slimStatuses(pod.Status.ContainerStatuses, sizes),
@@ -73,14 +85,32 @@ func (s *Slimmer) slimMeta(pod *corev1.Pod) {
 	}
 	pod.Annotations = annotations
 
-	pod.Namespace = s.shared.string(pod.Namespace)
-	pod.GenerateName = s.shared.string(pod.GenerateName)
+	pod.Namespace = s.strings.share(pod.Namespace)
+	pod.GenerateName = s.strings.share(pod.GenerateName)
 	pod.Labels = s.slimLabels(pod)
-	for i := range pod.OwnerReferences {
-		ref := &pod.OwnerReferences[i]
-		ref.APIVersion, ref.Kind = s.shared.string(ref.APIVersion), s.shared.string(ref.Kind)
-		ref.Name, ref.UID = s.shared.string(ref.Name), types.UID(s.shared.string(string(ref.UID)))
+	pod.OwnerReferences = s.slimOwners(pod.OwnerReferences)
+}
+
+// slimOwners: pods of one owner share the list.
+func (s *Slimmer) slimOwners(list []metav1.OwnerReference) []metav1.OwnerReference {
+	if len(list) == 0 {
+		return nil
 	}
+	place := s.owners.place(func(h *maphash.Hash) {
+		for i := range list {
+			_, _ = h.WriteString(string(list[i].UID))
+		}
+	})
+	if kept := place.Load(); kept != nil && slices.EqualFunc(*kept, list, sameOwner) {
+		return *kept
+	}
+	place.Store(&list)
+	return list
+}
+
+func sameOwner(a, b metav1.OwnerReference) bool {
+	return a.APIVersion == b.APIVersion && a.Kind == b.Kind && a.Name == b.Name && a.UID == b.UID &&
+		ptr.Equal(a.Controller, b.Controller) && ptr.Equal(a.BlockOwnerDeletion, b.BlockOwnerDeletion)
 }
 
 // slimLabels also has a map that is no larger than it has to be.
@@ -93,9 +123,9 @@ func (s *Slimmer) slimLabels(pod *corev1.Pod) map[string]string {
 		if value == pod.Name {
 			value = pod.Name // its slot, mostly, which nobody else has
 		} else {
-			value = s.shared.string(value)
+			value = s.strings.share(value)
 		}
-		labels[s.shared.string(key)] = value
+		labels[s.strings.share(key)] = value
 	}
 	return labels
 }
@@ -120,8 +150,8 @@ func (s *Slimmer) slimConditions(pod *corev1.Pod) []corev1.PodCondition {
 			continue
 		}
 		slim = append(slim, corev1.PodCondition{
-			Type: corev1.PodConditionType(s.shared.string(string(c.Type))), Status: corev1.ConditionStatus(s.shared.string(string(c.Status))),
-			LastTransitionTime: c.LastTransitionTime, Reason: s.shared.string(c.Reason),
+			Type: corev1.PodConditionType(s.strings.share(string(c.Type))), Status: corev1.ConditionStatus(s.strings.share(string(c.Status))),
+			LastTransitionTime: c.LastTransitionTime, Reason: s.strings.share(c.Reason),
 		})
 	}
 	return slim
@@ -136,15 +166,36 @@ func planned(kind corev1.PodConditionType) bool {
 	return false
 }
 
+// slimContainers keeps what describeContainers reads. Pods of one template have
+// the same, so that they share the list; what is in a cache is read only.
 func (s *Slimmer) slimContainers(list []corev1.Container, sizes bool) []corev1.Container {
+	if len(list) == 0 {
+		return nil
+	}
+	place := s.containers.place(func(h *maphash.Hash) {
+		for i := range list {
+			_, _ = h.WriteString(list[i].Name)
+			_, _ = h.WriteString(list[i].Image)
+		}
+	})
+	if kept := place.Load(); !sizes && kept != nil && slices.EqualFunc(*kept, list, sameContainer) {
+		return *kept
+	}
 	slim := make([]corev1.Container, len(list))
 	for i := range list {
-		slim[i] = corev1.Container{Name: s.shared.string(list[i].Name), Image: s.shared.string(list[i].Image), RestartPolicy: list[i].RestartPolicy}
+		slim[i] = corev1.Container{Name: s.strings.share(list[i].Name), Image: s.strings.share(list[i].Image), RestartPolicy: list[i].RestartPolicy}
 		if sizes {
 			slim[i].Resources.Requests = list[i].Resources.Requests
 		}
 	}
+	if !sizes {
+		place.Store(&slim)
+	}
 	return slim
+}
+
+func sameContainer(a, b corev1.Container) bool {
+	return a.Name == b.Name && a.Image == b.Image && ptr.Equal(a.RestartPolicy, b.RestartPolicy)
 }
 
 func (s *Slimmer) slimStatuses(list []corev1.ContainerStatus, sizes bool) []corev1.ContainerStatus {
@@ -152,7 +203,7 @@ func (s *Slimmer) slimStatuses(list []corev1.ContainerStatus, sizes bool) []core
 	for i := range list {
 		c := &list[i]
 		slim[i] = corev1.ContainerStatus{
-			Name: s.shared.string(c.Name), RestartCount: c.RestartCount, Image: s.shared.string(c.Image), ImageID: s.shared.string(c.ImageID),
+			Name: s.strings.share(c.Name), RestartCount: c.RestartCount, Image: s.strings.share(c.Image), ImageID: s.strings.share(c.ImageID),
 			ContainerID: c.ContainerID, Ready: c.Ready,
 		}
 		if sizes {
@@ -178,16 +229,30 @@ func slimEnd(end *corev1.ContainerStateTerminated) *corev1.ContainerStateTermina
 	return &corev1.ContainerStateTerminated{FinishedAt: end.FinishedAt, ExitCode: end.ExitCode, Reason: end.Reason, ContainerID: end.ContainerID}
 }
 
-// shared keeps one copy of each string that recurs. Each string has one place,
+// shared keeps one copy of each value that recurs. Each value has one place,
 // which its hash tells, and the last to come has it: what is rare is forgotten,
 // what is frequent comes back, and it never grows.
-type shared struct {
+type shared[T any] struct {
 	seed   maphash.Seed
-	places [1 << 14]atomic.Pointer[string]
+	places []atomic.Pointer[T]
 }
 
-// string is a string with the same bytes, most often the one that others have.
-func (s *shared) string(text string) string {
+func newShared[T any](places int) shared[T] {
+	return shared[T]{seed: maphash.MakeSeed(), places: make([]atomic.Pointer[T], places)}
+}
+
+func (s *shared[T]) place(write func(*maphash.Hash)) *atomic.Pointer[T] {
+	var h maphash.Hash
+	h.SetSeed(s.seed)
+	write(&h)
+	return &s.places[h.Sum64()%uint64(len(s.places))]
+}
+
+// sharedStrings are those of names, labels and the like.
+type sharedStrings struct{ shared[string] }
+
+// share is a string with the same bytes, most often the one that others have.
+func (s *sharedStrings) share(text string) string {
 	if text == "" {
 		return ""
 	}

@@ -17,13 +17,16 @@ limitations under the License.
 package observe
 
 import (
+	"slices"
 	"testing"
 	"time"
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
@@ -79,6 +82,7 @@ func TestAnEndedPodKeepsEveryCondition(t *testing.T) {
 func TestPodsShareWhatRecurs(t *testing.T) {
 	slimmer := NewSlimmer()
 	var node, owner, label [2]*byte
+	var containers [2]*corev1.Container
 	for i := range node {
 		pod := richPod()
 		pod.Spec.NodeName = string([]byte("node-1"))
@@ -92,22 +96,72 @@ func TestPodsShareWhatRecurs(t *testing.T) {
 		node[i] = unsafe.StringData(slim.Spec.NodeName)
 		owner[i] = unsafe.StringData(slim.OwnerReferences[0].Name)
 		label[i] = unsafe.StringData(slim.Labels[appsv1.LabelName])
+		containers[i] = &slim.Spec.Containers[0]
 	}
-	if node[0] != node[1] || owner[0] != owner[1] || label[0] != label[1] {
-		t.Errorf("each pod has its own copy: node %v, owner %v, label %v", node, owner, label)
+	if node[0] != node[1] || owner[0] != owner[1] || label[0] != label[1] || containers[0] != containers[1] {
+		t.Errorf("each pod has its own copy: node %v, owner %v, label %v, containers %p and %p", node, owner, label, containers[0], containers[1])
+	}
+}
+
+// TestPodsOfAnotherOwnerHaveTheirOwnReferences, also where only who controls differs.
+func TestPodsOfAnotherOwnerHaveTheirOwnReferences(t *testing.T) {
+	slimmer := NewSlimmer()
+	slimmer.owners = newShared[[]metav1.OwnerReference](1) // all meet in one place
+	web := metav1.OwnerReference{APIVersion: "apps.mycompany.com/v1", Kind: "PodManager", Name: "web", UID: "1", Controller: ptr.To(true)}
+	loose, again := web, web
+	loose.Controller, again.UID = nil, "2"
+	for range 2 {
+		for _, want := range [][]metav1.OwnerReference{{web}, {loose}, {again}, {web, loose}, nil} {
+			slim, err := slimmer.Slim(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: slices.Clone(want)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, slim.(*corev1.Pod).OwnerReferences); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		}
+	}
+}
+
+// TestPodsOfAnotherTemplateHaveTheirOwnContainers, also where only a size, a
+// restart policy or the border between name and image differs.
+func TestPodsOfAnotherTemplateHaveTheirOwnContainers(t *testing.T) {
+	slimmer := NewSlimmer()
+	slimmer.containers = newShared[[]corev1.Container](1) // all meet in one place
+	always := corev1.ContainerRestartPolicyAlways
+	memory := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}
+	resizing := corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
+		Name: "app", AllocatedResources: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")},
+	}}}
+	for range 2 {
+		for _, pod := range []corev1.Pod{
+			{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "web:1"}}}},
+			{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "appweb", Image: ":1"}}}},
+			{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "web:1", RestartPolicy: &always}}}},
+			{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "web:1"}, {Name: "app", Image: "web:1"}}}},
+			{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "web:1", Resources: corev1.ResourceRequirements{Requests: memory}}}}, Status: resizing},
+		} {
+			slim, err := slimmer.Slim(pod.DeepCopy())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(pod.Spec.Containers, slim.(*corev1.Pod).Spec.Containers); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		}
 	}
 }
 
 // TestWhatIsSharedNeverGrows, whatever comes, and never mixes strings up.
 func TestWhatIsSharedNeverGrows(t *testing.T) {
-	s := &NewSlimmer().shared
+	s := &NewSlimmer().strings
 	for i := range 10 * len(s.places) {
 		text := "pod-" + string(rune('a'+i%26)) + time.Duration(i).String()
-		if got := s.string(text); got != text {
+		if got := s.share(text); got != text {
 			t.Fatalf("%q became %q", text, got)
 		}
 	}
-	if got := s.string(""); got != "" {
+	if got := s.share(""); got != "" {
 		t.Errorf("nothing became %q", got)
 	}
 }
