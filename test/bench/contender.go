@@ -98,7 +98,11 @@ func contenders() []contender {
 			start: startRawLoop,
 		})
 	}
-	return list
+	return append(
+		list,
+		contender{name: figures.RawOpen, steps: "e", kind: "OpenFleet", gvr: rawGVR(openResource), start: startRawResource},
+		contender{name: figures.RawTyped, steps: "e", kind: "TypedFleet", gvr: rawGVR(typedResource), start: startRawResource},
+	)
 }
 
 func contenderNames(cloneSet bool) []string {
@@ -143,7 +147,7 @@ func (c *contender) object(namespace, name string, replicas int) *unstructured.U
 			"spec":     map[string]any{"containers": []any{map[string]any{"name": "app", "image": oldImage}}},
 		},
 	}
-	if c.gvr.Group != "apps.mycompany.com" {
+	if c.gvr.Group != "apps.mycompany.com" && c.gvr.Group != rawGroup {
 		spec["selector"] = map[string]any{"matchLabels": labels}
 	}
 	for key, value := range c.spec {

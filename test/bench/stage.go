@@ -118,6 +118,11 @@ func (s *stage) install(ctx context.Context, admin *rest.Config) error {
 	if err != nil {
 		return err
 	}
+	bare, err := rawCRDs(objects)
+	if err != nil {
+		return err
+	}
+	objects = append(objects, bare...)
 	install.CallByURL(objects, fmt.Sprintf("https://127.0.0.1:%d", s.webhookPort))
 	if s.options.CloneSetConfig != "" {
 		kruise, err := kruiseManifests(s.options.CloneSetConfig)

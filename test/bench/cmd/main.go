@@ -43,6 +43,9 @@ func run(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == bench.RawLoopVerb {
 		return bench.RawLoop(ctx, args[1:], os.Stderr)
 	}
+	if len(args) > 0 && args[0] == bench.RawResourceVerb {
+		return bench.RawResource(ctx, args[1:])
+	}
 	options, err := bench.ParseFlags(args, os.Stderr)
 	if errors.Is(err, bench.ErrHelp) {
 		return nil

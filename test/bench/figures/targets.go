@@ -32,6 +32,10 @@ const (
 	CloneSetRecreate   = "cloneset-recreate"
 	// RawLoop is followed by the number of workers.
 	RawLoop = "raw-"
+	// RawOpen and RawTyped are the least that a controller of a custom resource
+	// can do: of one that takes everything, and of one with PodManager's schema.
+	RawOpen  = "raw-open"
+	RawTyped = "raw-typed"
 )
 
 // Title is what people call a contender.
@@ -40,6 +44,7 @@ func Title(contender string) string {
 		PodManager: "PodManager", PodManagerRecreate: "PodManager, recreate", ReplicaSet: "ReplicaSet", Deployment: "Deployment",
 		StatefulSet: "StatefulSet, parallel", CloneSet: "CloneSet", CloneSetRecreate: "CloneSet, recreate",
 		RawLoop + "1": "bare loop, 1 worker", RawLoop + "8": "bare loop, 8 workers", RawLoop + "32": "bare loop, 32 workers",
+		RawOpen: "bare loop, custom resource", RawTyped: "bare loop, custom resource with a schema",
 	}
 	if title, ok := titles[contender]; ok {
 		return title
