@@ -137,7 +137,7 @@ func (m *Metrics) decided(kind string, key types.NamespacedName, desired plan.De
 		m.batch.WithLabelValues(kind).Observe(float64(touched))
 	}
 	m.sizes.tell(owner{kind, key}, size{
-		desired: int32(desired.Replicas), ready: int32(reported.Status.ReadyReplicas),
+		desired: int32(desired.Replicas), ready: reported.Status.ReadyReplicas,
 		stalled: meta.IsStatusConditionTrue(reported.Status.Conditions, appsv1.ConditionStalled),
 	})
 }

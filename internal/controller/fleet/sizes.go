@@ -80,10 +80,10 @@ func (s *sizes) Collect(to chan<- prometheus.Metric) {
 		send := func(what *prometheus.Desc, value float64) {
 			to <- prometheus.MustNewConstMetric(what, prometheus.GaugeValue, value, l.kind, l.key.Namespace, l.key.Name)
 		}
-		send(s.desired, float64(l.size.desired))
-		send(s.ready, float64(l.size.ready))
+		send(s.desired, float64(l.desired))
+		send(s.ready, float64(l.ready))
 		stalled := 0.0
-		if l.size.stalled {
+		if l.stalled {
 			stalled = 1
 		}
 		send(s.stalled, stalled)
