@@ -31,7 +31,8 @@ import (
 // not leave fewer ready ones than have to serve.
 type budget struct {
 	available, ready int
-	message          string
+	// have and needed are the available pods that there are and have to be.
+	have, needed int
 }
 
 // price is what moving a pod takes from the budget.
@@ -80,9 +81,13 @@ func (s *scene) newBudget(recreate int) budget {
 		}
 	}
 	needed := s.desired.Replicas - unavailable
-	return budget{available: available - needed, ready: ready - needed, message: fmt.Sprintf(
-		"%s available, %d have to be (replicas %d, maxUnavailable %d)",
-		are(available, "pod"), max(0, needed), s.desired.Replicas, unavailable)}
+	return budget{available: available - needed, ready: ready - needed, have: available, needed: needed}
+}
+
+// limits says what the budget was made from.
+func (s *scene) limits(b budget) string {
+	return fmt.Sprintf("%s available, %d have to be (replicas %d, maxUnavailable %d)",
+		are(b.have, "pod"), max(0, b.needed), s.desired.Replicas, s.desired.Replicas-b.needed)
 }
 
 // setSurge decides how many pods there may be beyond replicas: as many as have
@@ -116,10 +121,10 @@ func (s *scene) setSurge(recreate int) {
 	slices.SortFunc(extras, func(a, b *Pod) int {
 		return cmp.Or(first(s.available(a), s.available(b)), cmp.Compare(a.Slot, b.Slot))
 	})
-	s.extras = map[string]bool{}
+	s.extras = nil
 	for i, p := range extras {
 		if i < s.surge || i < needed && p.Surge && s.serves(p) {
-			s.extras[p.Name] = true
+			mark(&s.extras, p.Name)
 		}
 	}
 }
@@ -141,7 +146,9 @@ func (s *scene) move(pods []*stalePod, b budget) {
 			b.pay(cost)
 		}
 	}
-	s.blockPods(appsv1.BlockedByBudget, b.message, waiting)
+	if len(waiting) > 0 {
+		s.blockPods(appsv1.BlockedByBudget, s.limits(b), waiting)
+	}
 }
 
 // moveOne moves a pod, one step at a time, and tells whether it did.
@@ -153,7 +160,7 @@ func (s *scene) moveOne(p *stalePod) bool {
 	if s.held(p.Pod, wantUpdate) {
 		return false
 	}
-	s.changing[p.Name] = true
+	mark(&s.changing, p.Name)
 	if !s.room(UpdatePod, p.Pod) {
 		return false
 	}

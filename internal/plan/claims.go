@@ -42,7 +42,7 @@ func ClaimSlot(d *Desired, name string) int {
 func (s *scene) claimsFor(pod string, slot int) (creates []Action, blocked bool) {
 	for _, template := range s.desired.Claims.Templates {
 		name := ClaimName(template, pod)
-		switch claim := s.claims[name]; {
+		switch claim := s.claim(name); {
 		case claim == nil:
 			creates = append(creates, Action{Verb: CreateClaim, Slot: slot, Claim: name, Template: template})
 		case claim.Terminating:
@@ -54,6 +54,16 @@ func (s *scene) claimsFor(pod string, slot int) (creates []Action, blocked bool)
 		}
 	}
 	return creates, false
+}
+
+func (s *scene) claim(name string) *Claim {
+	if s.claims == nil {
+		s.claims = make(map[string]*Claim, len(s.observed.Claims))
+		for i := range s.observed.Claims {
+			s.claims[s.observed.Claims[i].Name] = &s.observed.Claims[i]
+		}
+	}
+	return s.claims[name]
 }
 
 // keepClaims deletes, where the policy says so, the claims of slots that were

@@ -64,9 +64,9 @@ type scene struct {
 	wanted map[string]bool
 	// changing are the pods that this pass changes in place, or is about to.
 	changing map[string]bool
-	// claims finds a Claim by its name.
-	claims map[string]*Claim
-	// changes finds a Change by its two revisions.
+	// claims finds a Claim by its name, and changes a Change by its two
+	// revisions. Both are made when the first is looked for.
+	claims  map[string]*Claim
 	changes map[[2]string]*Change
 
 	rule     string
@@ -74,19 +74,7 @@ type scene struct {
 }
 
 func newScene(desired Desired, observed Observed, now time.Time) *scene {
-	s := &scene{
-		desired: desired, observed: observed, now: now,
-		leaving: map[string]bool{}, gone: map[string]bool{}, evicting: map[string]bool{}, spent: map[Verb]int{},
-		wanted: map[string]bool{}, changing: map[string]bool{}, changes: make(map[[2]string]*Change, len(observed.Changes)),
-		claims: make(map[string]*Claim, len(observed.Claims)),
-	}
-	for i := range observed.Claims {
-		s.claims[observed.Claims[i].Name] = &observed.Claims[i]
-	}
-	for i := range observed.Changes {
-		c := &observed.Changes[i]
-		s.changes[[2]string{c.From, c.To}] = c
-	}
+	s := &scene{desired: desired, observed: observed, now: now}
 	s.decision.Failures = observed.Status.Failures
 	s.decision.Rollout = observed.Status.Rollout
 	s.decision.Rollback = observed.Status.Rollback
@@ -151,6 +139,15 @@ func sharedPrefix(pods []Pod) int {
 	return len(prefix)
 }
 
+// mark adds to a set, which is made with its first: most passes mark nothing,
+// and for a small fleet the sets alone would cost as much as its pods.
+func mark[K comparable](set *map[K]bool, key K) {
+	if *set == nil {
+		*set = map[K]bool{}
+	}
+	(*set)[key] = true
+}
+
 // classify puts a pod in its bucket. An orphan counts as a member from the
 // start, because the pass that sees it adopts it; but a terminating orphan is
 // nobody's, and only its name matters. A pod that terminates is ours until it
@@ -158,7 +155,7 @@ func sharedPrefix(pods []Pod) int {
 func (s *scene) classify(p *Pod) {
 	switch {
 	case p.Terminating && p.Membership == Orphan:
-		s.leaving[p.Name] = true
+		mark(&s.leaving, p.Name)
 	case p.Terminating:
 		s.terminating = append(s.terminating, p)
 	case p.Membership == Drifted:
@@ -209,8 +206,10 @@ func (s *scene) takeDown(verb Verb, p *Pod, force bool, reason, message string, 
 	if !s.room(verb, p) {
 		return false
 	}
-	s.gone[p.Name] = true
-	s.evicting[p.Name] = verb == EvictPod
+	mark(&s.gone, p.Name)
+	if verb == EvictPod {
+		mark(&s.evicting, p.Name)
+	}
 	s.act(Action{Verb: verb, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision, Force: force},
 		reason, message, numbers)
 	return true

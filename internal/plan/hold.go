@@ -45,7 +45,7 @@ func (s *scene) held(p *Pod, want string) bool {
 	if s.wanted[p.Name] {
 		return true
 	}
-	s.wanted[p.Name] = true
+	mark(&s.wanted, p.Name)
 	if p.Wanted != want {
 		s.tellHolder(p, want, "the pod is held, and its holder is told what is wanted")
 	}

@@ -96,6 +96,9 @@ func (s *scene) findRevision(name string) *Revision {
 // pruneRevisions deletes the oldest revisions beyond the limit, never one that
 // a pod or the status still names.
 func pruneRevisions(s *scene) bool {
+	if len(s.observed.Revisions) <= s.desired.RevisionHistoryLimit {
+		return false // whoever uses them
+	}
 	used := map[string]bool{s.decision.UpdateRevision: true, s.decision.CurrentRevision: true}
 	for i := range s.observed.Pods {
 		used[s.observed.Pods[i].Revision] = true

@@ -57,7 +57,9 @@ func (p *stalePod) want() string {
 func rollOut(s *scene) bool {
 	s.stale = slices.DeleteFunc(s.stale, func(p *stalePod) bool { return s.gone[p.Name] || s.wanted[p.Name] })
 	moving, kept := s.inScope()
-	s.blockPods(appsv1.BlockedByPartition, fmt.Sprintf("partition %d keeps them on their revision", s.partition()), kept)
+	if len(kept) > 0 {
+		s.blockPods(appsv1.BlockedByPartition, fmt.Sprintf("partition %d keeps them on their revision", s.partition()), kept)
+	}
 	if blocker, message := s.stopped(); blocker != "" {
 		s.blockPods(blocker, message, moving)
 		return false
@@ -97,8 +99,9 @@ func findStale(s *scene) bool {
 			s.stale = append(s.stale, s.describeStale(p, s.decision.UpdateRevision))
 		}
 	}
-	rank := map[string]int{}
+	var rank map[string]int
 	if !s.ordinal() && len(s.stale) > 0 {
+		rank = make(map[string]int, len(s.live))
 		for i, v := range rankVictims(s.staying(), s.decision.UpdateRevision) {
 			rank[v.pod.Name] = i
 		}
@@ -118,7 +121,7 @@ func findStale(s *scene) bool {
 
 func (s *scene) describeStale(p *Pod, goal string) *stalePod {
 	stale := &stalePod{Pod: p, goal: goal, reason: appsv1.WhyRolloutRecreate}
-	change := s.changes[[2]string{p.Revision, goal}]
+	change := s.change(p.Revision, goal)
 	refused := ""
 	if s.decision.Rollout != nil && s.decision.Rollout.Revision == goal {
 		refused = s.decision.Rollout.ResizeRefused
@@ -140,6 +143,17 @@ func (s *scene) describeStale(p *Pod, goal string) *stalePod {
 		stale.change, stale.reason, stale.because = change, appsv1.WhyRolloutInPlace, describeChange(change)
 	}
 	return stale
+}
+
+func (s *scene) change(from, to string) *Change {
+	if s.changes == nil {
+		s.changes = make(map[[2]string]*Change, len(s.observed.Changes))
+		for i := range s.observed.Changes {
+			c := &s.observed.Changes[i]
+			s.changes[[2]string{c.From, c.To}] = c
+		}
+	}
+	return s.changes[[2]string{from, to}]
 }
 
 // resizeFailed: the node will not carry out a resize that is under way, or has

@@ -150,7 +150,7 @@ func scaleUp(s *scene) bool {
 		case s.leaving[name]:
 			s.blockOnTermination(name, slot)
 			continue
-		case f.held[name]:
+		case f.taken[name]:
 			s.blockOnName(name, slot)
 			continue
 		}
@@ -158,12 +158,11 @@ func scaleUp(s *scene) bool {
 		if blocked {
 			continue
 		}
-		pod := &Pod{Name: name, Slot: slot}
-		if !s.room(CreatePod, pod) {
+		pod := Pod{Name: name, Slot: slot}
+		if !s.room(CreatePod, &pod) {
 			break
 		}
-		f.names[name] = pod
-		f.fill(pod, claims)
+		f.fill(&pod, claims)
 	}
 	s.decision.Actions = append(append(s.decision.Actions, f.claims...), f.creates...)
 	return false
@@ -178,18 +177,19 @@ type filling struct {
 	// updated and old count the pods on the goal and on other revisions.
 	updated, old int
 	// slots and names find the pod that has a place.
-	slots           []*Pod
-	names           map[string]*Pod
-	held            map[string]bool
-	why             Why
-	surgeWhy        Why
+	slots []*Pod
+	names map[string]*Pod
+	// taken are the names that somebody else's pod has, or one that this
+	// pass creates: the suffixes of two slots can be the same.
+	taken           map[string]bool
+	why, surgeWhy   Why
 	claims, creates []Action
 }
 
 func (s *scene) newFilling() *filling {
-	f := &filling{scene: s, extras: len(s.extras), held: make(map[string]bool, len(s.observed.HeldNames))}
+	f := &filling{scene: s, extras: len(s.extras)}
 	for _, name := range s.observed.HeldNames {
-		f.held[name] = true
+		mark(&f.taken, name)
 	}
 	for _, p := range s.staying() {
 		f.live++
@@ -201,16 +201,23 @@ func (s *scene) newFilling() *filling {
 	}
 	f.missing = max(0, s.desired.Replicas+s.surge-f.live-s.waitedFor()-s.onBackoff)
 	f.findHolders()
-	numbers := map[string]int64{"live": int64(f.live), "replicas": int64(s.desired.Replicas)}
+	return f
+}
+
+// explain says why pods are created: as the fleet was before the first of them.
+func (f *filling) explain() {
+	if f.why.Rule != "" {
+		return
+	}
+	numbers := map[string]int64{"live": int64(f.live), "replicas": int64(f.desired.Replicas)}
 	f.why = Why{
-		Rule: s.rule, Reason: s.createWhy(), Numbers: numbers,
-		Message: fmt.Sprintf("%s, %d asked for", count(f.live-f.extras, "live pod"), s.desired.Replicas),
+		Rule: f.rule, Reason: f.createWhy(), Numbers: numbers,
+		Message: fmt.Sprintf("%s, %d asked for", count(f.live-f.extras, "live pod"), f.desired.Replicas),
 	}
 	f.surgeWhy = Why{
-		Rule: s.rule, Reason: appsv1.WhyRolloutSurge, Numbers: numbers,
-		Message: fmt.Sprintf("carries the load while others are recreated; maxSurge is %d", s.desired.Update.MaxSurge),
+		Rule: f.rule, Reason: appsv1.WhyRolloutSurge, Numbers: numbers,
+		Message: fmt.Sprintf("carries the load while others are recreated; maxSurge is %d", f.desired.Update.MaxSurge),
 	}
-	return f
 }
 
 // waitedFor is how many pods that go still count as pods: those whose successor
@@ -279,7 +286,9 @@ func (f *filling) wants(slot int) bool {
 func (f *filling) surges(slot int) bool { return f.extras < f.surge && f.mayStandIn(slot) }
 
 func (f *filling) fill(pod *Pod, claims []Action) {
+	f.explain()
 	f.missing--
+	mark(&f.taken, pod.Name)
 	revision, why := f.revisionFor(pod.Slot), f.why
 	switch {
 	case f.ordinal() && !f.inBase(pod.Slot):
@@ -335,11 +344,13 @@ func (f *filling) findHolders() {
 		return
 	}
 	f.slots = make([]*Pod, len(f.observed.Pods))
-	f.names = map[string]*Pod{}
 	for p := range f.holders() {
-		if p.Slot >= 0 && p.Slot < len(f.slots) {
+		switch {
+		case p.Slot >= 0 && p.Slot < len(f.slots):
 			f.slots[p.Slot] = p
-		} else {
+		case f.names == nil:
+			f.names = map[string]*Pod{p.Name: p}
+		default:
 			f.names[p.Name] = p
 		}
 	}
@@ -433,6 +444,9 @@ func (s *scene) room(verb Verb, p *Pod) bool {
 	most := maxPodsPerPass
 	if verb == DeletePod {
 		most = maxDeletesPerPass
+	}
+	if s.spent == nil {
+		s.spent = map[Verb]int{}
 	}
 	s.spent[verb]++
 	if s.spent[verb] <= most {
