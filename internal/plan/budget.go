@@ -51,9 +51,9 @@ func (b *budget) pay(p price) {
 // when the budget is overdrawn.
 func (s *scene) priceOf(p *stalePod) price {
 	switch {
-	case !s.serves(p.Pod) || p.inPlace() && !p.change.Restarts:
+	case !p.is(isServing) || p.inPlace() && !p.change.Restarts:
 		return price{}
-	case s.available(p.Pod):
+	case p.is(isAvailable):
 		return price{available: 1, ready: 1}
 	}
 	return price{ready: 1}
@@ -69,14 +69,14 @@ func (s *scene) newBudget(recreate int) budget {
 		unavailable = 1
 	}
 	available, ready := 0, 0
-	for _, p := range s.staying() {
-		if s.ordinal() && !s.inBase(p.Slot) && !s.extras[p.Name] {
+	for _, b := range s.staying() {
+		if !b.is(inFleet) && !s.extras[b.pod] {
 			continue
 		}
-		if s.serves(p) {
+		if b.is(isServing) {
 			ready++
 		}
-		if s.available(p) {
+		if b.is(isAvailable) {
 			available++
 		}
 	}
@@ -105,26 +105,26 @@ func (s *scene) setSurge(recreate int) {
 	if s.desired.Update.MaxUnavailable > 0 {
 		s.surge = 0
 	}
-	var extras []*Pod
+	var extras []brief
 	needed := recreate + s.desired.Replicas
-	for _, p := range s.staying() {
+	for _, b := range s.staying() {
 		switch {
-		case s.inBase(p.Slot) && s.available(p):
+		case b.is(inFleet | isAvailable):
 			needed--
-		case s.mayStandIn(p.Slot) && (s.updated(p) || s.serves(p)):
-			extras = append(extras, p)
+		case b.is(standsIn) && (s.moved(b) || b.is(isServing)):
+			extras = append(extras, b)
 		}
 	}
 	if s.decision.Rollout == nil {
 		needed = 0
 	}
-	slices.SortFunc(extras, func(a, b *Pod) int {
-		return cmp.Or(first(s.available(a), s.available(b)), cmp.Compare(a.Slot, b.Slot))
+	slices.SortFunc(extras, func(a, b brief) int {
+		return cmp.Or(first(a.is(isAvailable), b.is(isAvailable)), cmp.Compare(a.slot, b.slot))
 	})
 	s.extras = nil
-	for i, p := range extras {
-		if i < s.surge || i < needed && p.Surge && s.serves(p) {
-			mark(&s.extras, p.Name)
+	for i, b := range extras[:min(len(extras), max(s.surge, needed, 0))] {
+		if i < s.surge || b.pod.Surge && b.is(isServing) {
+			mark(&s.extras, b.pod)
 		}
 	}
 }
@@ -139,8 +139,8 @@ func (s *scene) move(pods []*stalePod, b budget) {
 			waiting = append(waiting, p)
 			// A holder who was told that it is time is not told the opposite
 			// because the budget has gone to others meanwhile.
-			if p.Wanted == p.want() {
-				s.held(p.Pod, p.want())
+			if p.is(wasTold) && p.pod.Wanted == p.want() {
+				s.held(p.pod, p.want())
 			}
 		} else if s.moveOne(p) {
 			b.pay(cost)
@@ -157,25 +157,28 @@ func (s *scene) moveOne(p *stalePod) bool {
 	if !p.inPlace() {
 		return s.recreate(p, numbers)
 	}
-	if s.held(p.Pod, wantUpdate) {
+	if s.held(p.pod, wantUpdate) {
 		return false
 	}
-	mark(&s.changing, p.Name)
-	if !s.room(UpdatePod, p.Pod) {
+	if p.is(isGated) {
+		mark(&s.changing, p.pod)
+	}
+	if !s.room(UpdatePod, p.pod) {
 		return false
 	}
-	if p.change.Restarts && (p.Gate == GateOpen || p.Gate == GateShut && p.Ready) {
+	if p.change.Restarts && (p.pod.Gate == GateOpen || p.pod.Gate == GateShut && p.pod.Ready) {
 		s.takeOutOfService(p)
 		return true
 	}
 	action := Action{
-		Verb: ResizePod, Pod: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, Slot: p.Slot, From: p.Revision, Revision: p.goal,
+		Verb: ResizePod, Pod: p.pod.Name, UID: p.pod.UID, ResourceVersion: p.pod.ResourceVersion, Slot: p.slot, From: p.pod.Revision,
+		Revision: p.goal,
 	}
 	if len(p.change.Resize) > 0 {
 		s.act(action, p.reason, p.because, numbers)
 	}
 	action.Verb = UpdatePod
-	for _, mark := range p.Containers {
+	for _, mark := range p.pod.Containers {
 		if p.change.Restarts && (slices.Contains(p.change.Images, mark.Name) || slices.Contains(p.change.Resize, mark.Name)) {
 			action.Replaced = append(action.Replaced, mark)
 		}
@@ -186,15 +189,15 @@ func (s *scene) moveOne(p *stalePod) bool {
 
 // takeOutOfService shuts the gate, and waits until the pod is out of service.
 func (s *scene) takeOutOfService(p *stalePod) {
-	if p.Gate == GateShut {
+	if p.pod.Gate == GateShut {
 		s.block(Blocked{
-			Verb: UpdatePod, Pod: p.Name, Slot: p.Slot, By: appsv1.BlockedByContainer, Count: 1,
+			Verb: UpdatePod, Pod: p.pod.Name, Slot: p.slot, By: appsv1.BlockedByContainer, Count: 1,
 			Message: "waiting until the pod is out of service",
 		})
 		return
 	}
 	s.act(Action{
-		Verb: ShutGate, Pod: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, Slot: p.Slot, Revision: p.Revision,
+		Verb: ShutGate, Pod: p.pod.Name, UID: p.pod.UID, ResourceVersion: p.pod.ResourceVersion, Slot: p.slot, Revision: p.pod.Revision,
 	}, appsv1.WhyOutOfService, p.because, nil)
 }
 
@@ -203,7 +206,7 @@ func (s *scene) recreate(p *stalePod, numbers map[string]int64) bool {
 	if s.desired.Update.UseEviction {
 		verb = EvictPod
 	}
-	return !s.held(p.Pod, wantDelete) && s.takeDown(verb, p.Pod, false, p.reason, "recreated: "+p.because, numbers)
+	return !s.held(p.pod, wantDelete) && s.takeDown(verb, p.pod, false, p.reason, "recreated: "+p.because, numbers)
 }
 
 // openGates puts pods in service that carry our gate and are not about to
@@ -211,9 +214,9 @@ func (s *scene) recreate(p *stalePod, numbers map[string]int64) bool {
 // called off or is held. A new one has time until it runs: before that the
 // scheduler and the kubelet write to it, too.
 func openGates(s *scene) bool {
-	for _, p := range s.staying() {
-		if p.Gate != GateUnset && p.Gate != GateShut || p.Changing || s.changing[p.Name] || p.Membership == Orphan ||
-			p.Phase != corev1.PodRunning {
+	for _, b := range s.staying() {
+		p := b.pod
+		if !b.is(isGated) || p.Changing || s.changing[p] || b.is(isOrphan) || p.Phase != corev1.PodRunning {
 			continue
 		}
 		s.act(Action{

@@ -33,16 +33,26 @@ func release(s *scene) bool {
 
 // adopt takes in orphans that match.
 func adopt(s *scene) bool {
-	for _, bucket := range [][]*Pod{s.live, s.failed, s.lost} {
+	for _, b := range s.briefs {
+		if b.is(isOrphan) {
+			s.takeIn(b.pod)
+		}
+	}
+	for _, bucket := range [][]*Pod{s.failed, s.lost} {
 		for _, p := range bucket {
-			if p.Membership != Orphan || !s.room(AdoptPod, p) {
-				continue
+			if p.Membership == Orphan {
+				s.takeIn(p)
 			}
-			s.act(Action{
-				Verb: AdoptPod, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision,
-				ResourceVersion: p.ResourceVersion,
-			}, appsv1.WhyMatchingOrphan, "the pod has no owner and matches "+s.desired.Selector, nil)
 		}
 	}
 	return false
+}
+
+func (s *scene) takeIn(p *Pod) {
+	if !s.room(AdoptPod, p) {
+		return
+	}
+	s.act(Action{
+		Verb: AdoptPod, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision, ResourceVersion: p.ResourceVersion,
+	}, appsv1.WhyMatchingOrphan, "the pod has no owner and matches "+s.desired.Selector, nil)
 }

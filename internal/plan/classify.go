@@ -17,9 +17,7 @@ limitations under the License.
 package plan
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,12 +40,20 @@ type scene struct {
 	terminating []*Pod // ours, and being deleted
 	drifted     []*Pod // ours by owner reference, not by labels
 
+	// briefs are about the live pods, in the same order; stays are those of
+	// them that stay, as of the last time that somebody asked, when so many
+	// were gone.
+	briefs, stays []brief
+	staysWithout  int
+	// goalNumber is the number of the update revision.
+	goalNumber int32
+
 	// leaving are the names of terminating orphans, free again soon.
 	leaving map[string]bool
 
-	// gone marks pods that an earlier rule deletes or lets go, by name, and
-	// evicting those of them that a PodDisruptionBudget may keep.
-	gone, evicting map[string]bool
+	// gone marks pods that an earlier rule deletes or lets go, and evicting
+	// those of them that a PodDisruptionBudget may keep.
+	gone, evicting map[*Pod]bool
 	// spent counts the pods that this pass creates and deletes.
 	spent map[Verb]int
 	// onBackoff counts replacements that wait for the backoff.
@@ -55,15 +61,16 @@ type scene struct {
 	// surge is how many pods beyond replicas the rollout needs; with
 	// ordinals, extras are those of them that are there and stay.
 	surge  int
-	extras map[string]bool
+	extras map[*Pod]bool
 	// halted says what stops the rollout, or nothing.
 	halted string
 	// stale are the live pods that have to move, in the order to move them.
 	stale []*stalePod
 	// wanted are the held pods that we want something of in this pass.
-	wanted map[string]bool
-	// changing are the pods that this pass changes in place, or is about to.
-	changing map[string]bool
+	wanted map[*Pod]bool
+	// changing are the pods with a gate that this pass changes in place, or is
+	// about to.
+	changing map[*Pod]bool
 	// claims finds a Claim by its name, and changes a Change by its two
 	// revisions. Both are made when the first is looked for.
 	claims  map[string]*Claim
@@ -78,65 +85,11 @@ func newScene(desired Desired, observed Observed, now time.Time) *scene {
 	s.decision.Failures = observed.Status.Failures
 	s.decision.Rollout = observed.Status.Rollout
 	s.decision.Rollback = observed.Status.Rollback
-	s.decision.UpdateRevision = observed.Status.UpdateRevision
+	s.aimAt(observed.Status.UpdateRevision)
 	s.decision.CurrentRevision = observed.Status.CurrentRevision
 
-	for _, p := range sortedByName(observed.Pods) {
-		s.classify(p.pod)
-	}
+	s.classify()
 	return s
-}
-
-// named is a pod with the first bytes of its name that tell it from others.
-// With them a large fleet is sorted without looking at its pods, which are all
-// over the memory.
-type named struct {
-	start uint64
-	pod   *Pod
-}
-
-// sortedByName sorts pods and leaves them where they are: nobody changes a pod,
-// and to copy them would cost more than all the rest.
-func sortedByName(pods []Pod) []named {
-	sorted := make([]named, len(pods))
-	shared := sharedPrefix(pods)
-	for i := range pods {
-		sorted[i] = named{startOf(pods[i].Name[shared:]), &pods[i]}
-	}
-	slices.SortFunc(sorted, func(a, b named) int {
-		if a.start != b.start {
-			return cmp.Compare(a.start, b.start)
-		}
-		return cmp.Compare(a.pod.Name, b.pod.Name)
-	})
-	return sorted
-}
-
-// startOf is the first eight bytes as a number that compares as they do.
-func startOf(name string) uint64 {
-	var start uint64
-	for i := range 8 {
-		start <<= 8
-		if i < len(name) {
-			start |= uint64(name[i])
-		}
-	}
-	return start
-}
-
-// sharedPrefix is how many bytes all names begin with.
-func sharedPrefix(pods []Pod) int {
-	if len(pods) == 0 {
-		return 0
-	}
-	prefix := pods[0].Name
-	for i := range pods {
-		name := pods[i].Name
-		for !strings.HasPrefix(name, prefix) {
-			prefix = prefix[:len(prefix)-1]
-		}
-	}
-	return len(prefix)
 }
 
 // mark adds to a set, which is made with its first: most passes mark nothing,
@@ -148,26 +101,53 @@ func mark[K comparable](set *map[K]bool, key K) {
 	(*set)[key] = true
 }
 
-// classify puts a pod in its bucket. An orphan counts as a member from the
+// classify puts every pod in its bucket.
+func (s *scene) classify() {
+	all := s.briefAll()
+	s.briefs = all[:0]
+	s.live = make([]*Pod, 0, len(all))
+	for i := range all {
+		p := all[i].pod
+		switch all[i].bucket {
+		case inLive:
+			s.briefs = append(s.briefs, all[i])
+			s.live = append(s.live, p)
+		case inFailed:
+			s.failed = append(s.failed, p)
+		case inLost:
+			s.lost = append(s.lost, p)
+		case inTerminating:
+			s.terminating = append(s.terminating, p)
+		case inDrifted:
+			s.drifted = append(s.drifted, p)
+		case inLeaving:
+			mark(&s.leaving, p.Name)
+		case inNone:
+		}
+	}
+	s.stays = s.briefs
+}
+
+// bucketOf finds a pod's bucket. An orphan counts as a member from the
 // start, because the pass that sees it adopts it; but a terminating orphan is
 // nobody's, and only its name matters. A pod that terminates is ours until it
 // is gone, even when its labels were edited away.
-func (s *scene) classify(p *Pod) {
+func (s *scene) bucketOf(p *Pod) bucket {
 	switch {
 	case p.Terminating && p.Membership == Orphan:
-		mark(&s.leaving, p.Name)
+		return inLeaving
 	case p.Terminating:
-		s.terminating = append(s.terminating, p)
+		return inTerminating
 	case p.Membership == Drifted:
-		s.drifted = append(s.drifted, p)
+		return inDrifted
 	case p.Membership == Orphan && !s.adopts(p):
+		return inNone
 	case p.NodeState != NodePresent:
-		s.lost = append(s.lost, p)
+		return inLost
 	case p.dead():
-		s.failed = append(s.failed, p)
-	default:
-		s.live = append(s.live, p)
+		return inFailed
 	}
+	return inLive
 }
 
 // dead: the pod does not run and never will again.
@@ -184,9 +164,7 @@ func (s *scene) adopts(p *Pod) bool {
 
 // excess: an orphan beyond the ordinals that are asked for. It is taken in only
 // to be deleted as a member, and never counts as one of the fleet's live pods.
-func (s *scene) excess(p *Pod) bool {
-	return p.Membership == Orphan && s.ordinal() && !s.inBase(p.Slot)
-}
+func (b brief) excess() bool { return b.is(isOrphan) && !b.is(inFleet) }
 
 func (s *scene) ordinal() bool { return s.desired.Identity == appsv1.IdentityOrdinal }
 
@@ -206,13 +184,18 @@ func (s *scene) takeDown(verb Verb, p *Pod, force bool, reason, message string, 
 	if !s.room(verb, p) {
 		return false
 	}
-	mark(&s.gone, p.Name)
+	s.remove(verb, p, force, reason, message, numbers)
+	return true
+}
+
+// remove is takeDown for which there is room.
+func (s *scene) remove(verb Verb, p *Pod, force bool, reason, message string, numbers map[string]int64) {
+	mark(&s.gone, p)
 	if verb == EvictPod {
-		mark(&s.evicting, p.Name)
+		mark(&s.evicting, p)
 	}
 	s.act(Action{Verb: verb, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision, Force: force},
 		reason, message, numbers)
-	return true
 }
 
 // block notes what is held back and, where the wait ends by itself, when to
@@ -234,22 +217,14 @@ func (s *scene) lookAfter(d time.Duration) {
 
 // staying are the live pods that no rule has condemned yet. The caller does not
 // change the list.
-func (s *scene) staying() []*Pod {
-	if len(s.gone) == 0 {
-		return s.live
+func (s *scene) staying() []brief {
+	if s.staysWithout == len(s.gone) {
+		return s.stays
 	}
-	return without(s.live, func(p *Pod) bool { return s.gone[p.Name] })
-}
-
-// without is a list of its own without those that match.
-func without(pods []*Pod, match func(*Pod) bool) []*Pod {
-	var kept []*Pod
-	for _, p := range pods {
-		if !match(p) {
-			kept = append(kept, p)
-		}
-	}
-	return kept
+	s.staysWithout = len(s.gone)
+	// A list of its own: somebody may still walk over the last one.
+	s.stays = slices.DeleteFunc(slices.Clone(s.stays), func(b brief) bool { return s.gone[b.pod] })
+	return s.stays
 }
 
 // conclude counts the fleet as it was observed and settles the next look.
@@ -257,18 +232,23 @@ func (s *scene) conclude() Decision {
 	d := &s.decision
 	d.Live = make([]LivePod, 0, len(s.live))
 	s.listKept()
-	for _, p := range s.live {
-		if s.excess(p) {
+	following := 0
+	for i := range s.briefs {
+		b := &s.briefs[i]
+		if b.is(isFollowing) {
+			following++
+		}
+		if b.excess() {
 			continue
 		}
 		d.Live = append(d.Live, LivePod{
-			Name: p.Name, Ready: p.Ready, Updated: p.Revision == d.UpdateRevision, Available: s.available(p),
+			Name: b.pod.Name, Ready: b.is(isReady), Updated: s.onGoal(*b), Available: b.is(isAvailable),
 		})
-		if s.serves(p) && !s.available(p) {
-			s.lookAfter(p.ReadySince.Add(s.desired.MinReady).Sub(s.now))
+		if b.is(isServing) && !b.is(isAvailable) {
+			s.lookAfter(b.pod.ReadySince.Add(s.desired.MinReady).Sub(s.now))
 		}
-		if because := p.waitsFor(); d.Waiting == "" && because != "" {
-			d.Waiting = p.Name + ": " + because
+		if d.Waiting == "" && b.is(isWaiting) {
+			d.Waiting = b.pod.Name + ": " + b.pod.waitsFor()
 		}
 	}
 	d.Counts = countLive(d.Live)
@@ -276,11 +256,7 @@ func (s *scene) conclude() Decision {
 	d.Counts.Failed = len(s.failed)
 	d.Counts.Lost = len(s.lost)
 	d.Counts.Stale = len(s.stale)
-	for _, p := range s.live {
-		if p.Changing || p.resizes() {
-			d.Counts.Following++
-		}
-	}
+	d.Counts.Following = following
 
 	if s.atRest() {
 		d.NextLook = 0

@@ -42,10 +42,10 @@ func (s *scene) held(p *Pod, want string) bool {
 	if holder == nil {
 		return false
 	}
-	if s.wanted[p.Name] {
+	if s.wanted[p] {
 		return true
 	}
-	mark(&s.wanted, p.Name)
+	mark(&s.wanted, p)
 	if p.Wanted != want {
 		s.tellHolder(p, want, "the pod is held, and its holder is told what is wanted")
 	}
@@ -92,9 +92,9 @@ func (s *scene) listKept() {
 
 // releaseHolders tells the holders of pods that may stay after all.
 func releaseHolders(s *scene) bool {
-	for _, p := range s.staying() {
-		if p.Wanted != "" && !s.wanted[p.Name] && p.Membership == Member {
-			s.tellHolder(p, "", "nothing is wanted of the pod any more")
+	for _, b := range s.staying() {
+		if b.is(wasTold) && !s.wanted[b.pod] && b.pod.Membership == Member {
+			s.tellHolder(b.pod, "", "nothing is wanted of the pod any more")
 		}
 	}
 	return false

@@ -58,11 +58,11 @@ func watchProgress(s *scene) bool {
 // ordinals those count that stay when the rollout is over.
 func (s *scene) complete() bool {
 	there := 0
-	for _, p := range s.staying() {
-		if !s.updated(p) || !s.available(p) || p.Resize != ResizeNone {
+	for _, b := range s.staying() {
+		if !s.moved(b) || !b.is(isAvailable) || b.is(isResizing) {
 			return false
 		}
-		if !s.ordinal() || s.inBase(p.Slot) {
+		if b.is(inFleet) {
 			there++
 		}
 	}
@@ -85,8 +85,8 @@ func (s *scene) restartWanted(p *Pod) bool {
 func (s *scene) recordProgress(update string) {
 	most := int32(s.desired.Replicas)
 	now := appsv1.RolloutRecord{Revision: update, ProgressTime: s.moment(), Waits: s.waitsOnPurpose()}
-	for _, p := range s.staying() {
-		if now.Done < most && s.updated(p) && s.available(p) {
+	for _, b := range s.staying() {
+		if now.Done < most && s.moved(b) && b.is(isAvailable) {
 			now.Done++
 		}
 	}
@@ -152,7 +152,7 @@ func (s *scene) rollBack(message string) bool {
 	s.decision.Rollback = &appsv1.RollbackRecord{
 		From: s.decision.UpdateRevision, To: to, Time: s.moment(), Message: message,
 	}
-	s.decision.UpdateRevision = to
+	s.aimAt(to)
 	s.recordProgress(to)
 	return true
 }
@@ -164,10 +164,10 @@ func (s *scene) waitsOnPurpose() bool {
 		return true
 	}
 	keep, moved := s.partition(), 0
-	for _, p := range s.staying() {
+	for _, b := range s.staying() {
 		switch {
-		case !s.updated(p) || s.ordinal() && !s.inBase(p.Slot):
-		case !s.available(p):
+		case !s.moved(b) || !b.is(inFleet):
+		case !b.is(isAvailable):
 			return false
 		default:
 			moved++

@@ -52,7 +52,7 @@ func revise(s *scene) bool {
 	default:
 		template = equal.Name
 	}
-	s.decision.UpdateRevision = s.goal(template)
+	s.aimAt(s.goal(template))
 	return false
 }
 

@@ -27,7 +27,7 @@ import (
 
 // stalePod is a pod that has to move to the goal.
 type stalePod struct {
-	*Pod
+	brief
 	// goal is the revision it has to move to, and change how, or nil where
 	// the pod has to be recreated.
 	goal   string
@@ -55,7 +55,7 @@ func (p *stalePod) want() string {
 // A pod that the scale-down takes, or would take were it not held, is not worth
 // the change any more.
 func rollOut(s *scene) bool {
-	s.stale = slices.DeleteFunc(s.stale, func(p *stalePod) bool { return s.gone[p.Name] || s.wanted[p.Name] })
+	s.stale = slices.DeleteFunc(s.stale, func(p *stalePod) bool { return s.gone[p.pod] || s.wanted[p.pod] })
 	moving, kept := s.inScope()
 	if len(kept) > 0 {
 		s.blockPods(appsv1.BlockedByPartition, fmt.Sprintf("partition %d keeps them on their revision", s.partition()), kept)
@@ -75,7 +75,7 @@ func rollOut(s *scene) bool {
 func (s *scene) toRecreate(pods []*stalePod) int {
 	n := 0
 	for _, p := range pods {
-		if !p.inPlace() && !s.gone[p.Name] && s.serves(p.Pod) {
+		if !p.inPlace() && p.is(isServing) && !s.gone[p.pod] {
 			n++
 		}
 	}
@@ -84,8 +84,8 @@ func (s *scene) toRecreate(pods []*stalePod) int {
 
 // isStale: the pod has to move. With ordinals one beyond the base does not: it
 // stands in while the others move, or it is condemned.
-func (s *scene) isStale(p *Pod) bool {
-	return p.Membership != Orphan && (!s.ordinal() || s.inBase(p.Slot)) && (!s.updated(p) || s.resizeFailed(p))
+func (s *scene) isStale(b brief) bool {
+	return b.is(inFleet) && !b.is(isOrphan) && (!s.moved(b) || b.is(isResizing) && s.resizeFailed(b.pod))
 }
 
 // findStale lists the pods that have to move, in the order to move them: what
@@ -94,21 +94,21 @@ func (s *scene) isStale(p *Pod) bool {
 // replicas the scale-down leaves: a rollout that was stopped recreates nobody,
 // but whoever stands in for a pod that is not back yet stays.
 func findStale(s *scene) bool {
-	for _, p := range s.staying() {
-		if s.isStale(p) {
-			s.stale = append(s.stale, s.describeStale(p, s.decision.UpdateRevision))
+	for _, b := range s.staying() {
+		if s.isStale(b) {
+			s.stale = append(s.stale, s.describeStale(b, s.decision.UpdateRevision))
 		}
 	}
-	var rank map[string]int
+	var rank map[*Pod]int
 	if !s.ordinal() && len(s.stale) > 0 {
-		rank = make(map[string]int, len(s.live))
-		for i, v := range rankVictims(s.staying(), s.decision.UpdateRevision) {
-			rank[v.pod.Name] = i
+		rank = make(map[*Pod]int, len(s.live))
+		for i, v := range rankVictims(podsIn(s.staying()), s.decision.UpdateRevision) {
+			rank[v.pod] = i
 		}
 	}
 	slices.SortStableFunc(s.stale, func(a, b *stalePod) int {
-		return cmp.Or(first(!s.serves(a.Pod), !s.serves(b.Pod)), first(!s.available(a.Pod), !s.available(b.Pod)),
-			rank[a.Name]-rank[b.Name], cmp.Compare(b.Slot, a.Slot))
+		return cmp.Or(first(!a.is(isServing), !b.is(isServing)), first(!a.is(isAvailable), !b.is(isAvailable)),
+			rank[a.pod]-rank[b.pod], cmp.Compare(b.slot, a.slot))
 	})
 	recreate := 0
 	if blocker, _ := s.stopped(); blocker == "" {
@@ -119,15 +119,16 @@ func findStale(s *scene) bool {
 	return false
 }
 
-func (s *scene) describeStale(p *Pod, goal string) *stalePod {
-	stale := &stalePod{Pod: p, goal: goal, reason: appsv1.WhyRolloutRecreate}
+func (s *scene) describeStale(b brief, goal string) *stalePod {
+	p := b.pod
+	stale := &stalePod{brief: b, goal: goal, reason: appsv1.WhyRolloutRecreate}
 	change := s.change(p.Revision, goal)
 	refused := ""
 	if s.decision.Rollout != nil && s.decision.Rollout.Revision == goal {
 		refused = s.decision.Rollout.ResizeRefused
 	}
 	switch {
-	case s.restartWanted(p):
+	case b.is(isOutdated):
 		stale.reason, stale.because = appsv1.WhyRestart, "a restart was asked for"
 	case s.resizeFailed(p) && (change == nil || len(change.Resize) == 0):
 		stale.reason, stale.because = resizeWhy(p)
@@ -205,13 +206,13 @@ func (s *scene) inScope() (moving, kept []*stalePod) {
 	}
 	old := 0
 	for _, p := range s.stale {
-		if p.Revision != s.decision.UpdateRevision {
+		if !s.onGoal(p.brief) {
 			old++
 		}
 	}
 	for _, p := range s.stale {
-		behind := s.ordinal() && s.position(p.Slot) < keep
-		if !s.ordinal() && p.Revision != s.decision.UpdateRevision {
+		behind := s.ordinal() && s.position(p.slot) < keep
+		if !s.ordinal() && !s.onGoal(p.brief) {
 			behind = old <= keep
 			old--
 		}
@@ -219,8 +220,8 @@ func (s *scene) inScope() (moving, kept []*stalePod) {
 		switch {
 		case !behind || p.reason != appsv1.WhyRolloutRecreate && p.reason != appsv1.WhyRolloutInPlace:
 			moving = append(moving, p)
-		case !s.serves(p.Pod) && p.Revision != current && s.findRevision(current) != nil:
-			moving = append(moving, s.describeStale(p.Pod, current))
+		case !p.is(isServing) && p.pod.Revision != current && s.findRevision(current) != nil:
+			moving = append(moving, s.describeStale(p.brief, current))
 		default:
 			kept = append(kept, p)
 		}
@@ -258,6 +259,6 @@ func (s *scene) blockPods(by, message string, pods []*stalePod) {
 		return
 	}
 	s.block(Blocked{
-		Verb: UpdatePod, Pod: pods[0].Name, Slot: pods[0].Slot, By: by, Message: message, Count: len(pods),
+		Verb: UpdatePod, Pod: pods[0].pod.Name, Slot: pods[0].slot, By: by, Message: message, Count: len(pods),
 	})
 }

@@ -33,11 +33,11 @@ func honourLabel(s *scene) bool {
 	if !s.ordinal() && len(s.staying()) > s.desired.Replicas {
 		return false
 	}
-	for _, p := range s.staying() {
-		if !p.DeleteRequested || p.Membership == Orphan || s.ordinal() && !s.inBase(p.Slot) || s.held(p, wantDelete) {
+	for _, b := range s.staying() {
+		if !b.is(isRequested|inFleet) || b.is(isOrphan) || s.held(b.pod, wantDelete) {
 			continue
 		}
-		s.deletePod(p, false, appsv1.WhyRequested, "the pod carries the label "+appsv1.LabelDelete+"=true", nil)
+		s.deletePod(b.pod, false, appsv1.WhyRequested, "the pod carries the label "+appsv1.LabelDelete+"=true", nil)
 	}
 	return false
 }
@@ -52,13 +52,13 @@ func scaleDown(s *scene) bool {
 		s.condemnOrdinals()
 		return false
 	}
-	members := without(s.staying(), func(p *Pod) bool { return p.Membership == Orphan })
+	members := s.stayingMembers()
 	surplus := len(members) - s.desired.Replicas - s.surge
 	if surplus <= 0 {
 		return false
 	}
 	numbers := map[string]int64{"live": int64(len(members)), "replicas": int64(s.desired.Replicas)}
-	for _, v := range s.victims(members, surplus) {
+	for _, v := range s.victims(podsIn(members), surplus) {
 		if s.held(v.pod, wantDelete) {
 			continue
 		}
@@ -67,6 +67,15 @@ func scaleDown(s *scene) bool {
 			numbers)
 	}
 	return false
+}
+
+// stayingMembers are the pods that stay and are ours already.
+func (s *scene) stayingMembers() []brief {
+	staying := s.staying()
+	if !slices.ContainsFunc(staying, brief.orphan) {
+		return staying
+	}
+	return slices.DeleteFunc(slices.Clone(staying), brief.orphan)
 }
 
 // victims are the least useful pods. In the middle of a rollout, when the new
@@ -103,17 +112,23 @@ func (s *scene) sparing(ranked []*victim, surplus int) []*victim {
 }
 
 func (s *scene) condemnOrdinals() {
-	condemned := without(s.staying(), func(p *Pod) bool {
-		return s.inBase(p.Slot) || s.extras[p.Name] || p.Membership == Orphan
-	})
-	slices.SortFunc(condemned, func(a, b *Pod) int { return b.Slot - a.Slot })
+	var condemned []brief
+	for _, b := range s.staying() {
+		if !b.is(inFleet) && !b.is(isOrphan) && !s.extras[b.pod] {
+			condemned = append(condemned, b)
+		}
+	}
+	if len(condemned) == 0 {
+		return
+	}
+	slices.SortFunc(condemned, func(a, b brief) int { return b.slot - a.slot })
 	numbers := map[string]int64{"condemned": int64(len(condemned)), "replicas": int64(s.desired.Replicas)}
-	for _, p := range condemned {
-		if s.held(p, wantDelete) {
+	for _, b := range condemned {
+		if b.is(isHeld) && s.held(b.pod, wantDelete) || !s.room(DeletePod, b.pod) {
 			continue
 		}
-		reason, message := s.condemnWhy(p)
-		s.deletePod(p, false, reason, message, numbers)
+		reason, message := s.condemnWhy(b.pod)
+		s.remove(DeletePod, b.pod, false, reason, message, numbers)
 	}
 }
 
@@ -191,9 +206,9 @@ func (s *scene) newFilling() *filling {
 	for _, name := range s.observed.HeldNames {
 		mark(&f.taken, name)
 	}
-	for _, p := range s.staying() {
+	for _, b := range s.staying() {
 		f.live++
-		if p.Revision == s.decision.UpdateRevision {
+		if s.onGoal(b) {
 			f.updated++
 		} else {
 			f.old++
@@ -230,7 +245,7 @@ func (s *scene) waitedFor() int {
 	policy := s.desired.Terminating.Policy
 	waited, message := 0, "their eviction may be refused"
 	for _, p := range s.live {
-		if s.gone[p.Name] && (waitsForEnd(policy) || s.evicting[p.Name]) {
+		if s.gone[p] && (waitsForEnd(policy) || s.evicting[p]) {
 			waited++
 		}
 	}
@@ -255,7 +270,7 @@ func waitsForEnd(policy appsv1.TerminatingPolicy) bool {
 func (s *scene) waitedForTerminating() int {
 	waited := 0
 	for _, p := range s.terminating {
-		if s.gone[p.Name] || p.dead() {
+		if s.gone[p] || p.dead() {
 			continue
 		}
 		if s.desired.Terminating.Policy == appsv1.TerminatingAfterTimeout {
@@ -396,7 +411,7 @@ func (s *scene) blockOnHolder(p *Pod, slot int) {
 	switch {
 	case p.Membership == Drifted && !p.Terminating:
 		s.blockOnName(p.Name, slot)
-	case p.Terminating || s.gone[p.Name] || p.Membership == Orphan && p.dead():
+	case p.Terminating || s.gone[p] || p.Membership == Orphan && p.dead():
 		s.blockOnTermination(p.Name, slot)
 	}
 }
