@@ -54,8 +54,9 @@ type scene struct {
 	// gone marks pods that an earlier rule deletes or lets go, and evicting
 	// those of them that a PodDisruptionBudget may keep.
 	gone, evicting map[*Pod]bool
-	// spent counts the pods that this pass creates and deletes.
-	spent map[Verb]int
+	// spent counts the pods that this pass creates and deletes: by few verbs,
+	// mostly by none.
+	spent []expense
 	// onBackoff counts replacements that wait for the backoff.
 	onBackoff int
 	// surge is how many pods beyond replicas the rollout needs; with

@@ -18,6 +18,7 @@ package plan
 
 import (
 	"fmt"
+	"strconv"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
@@ -145,5 +146,5 @@ func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return strconv.Itoa(n) + " " + noun + "s"
 }

@@ -38,9 +38,10 @@ type rule struct {
 	decide func(*scene) (last bool)
 }
 
-// rules is the planner: the order is the algorithm.
-func rules() []rule {
-	return []rule{
+// rules is the planner: the order is the algorithm. It is an array, because a
+// list would be made anew, elsewhere, for every pass.
+func rules() [17]rule {
+	return [...]rule{
 		{"finalize", finalize},              // an owner that goes settles its pods, and that is all
 		{"hold", holdFinalizer},             // nothing is made before the finalizer is there
 		{"revise", revise},                  // the template has a revision, and the fleet a goal

@@ -1,0 +1,359 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"iter"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// scaleUp fills free slots, lowest first. With ordinals the slots are given,
+// and one whose old pod is still there waits for it; otherwise any free slot
+// will do.
+func scaleUp(s *scene) bool {
+	f := s.newFilling()
+	if f.complete() {
+		return false
+	}
+	f.findHolders()
+	for slot := 0; f.wants(slot); slot++ {
+		if s.ordinal() && !s.inBase(slot) && !f.surges(slot) {
+			continue
+		}
+		name, holder := f.place(slot)
+		switch {
+		case holder != nil:
+			s.blockOnHolder(holder, slot)
+			continue
+		case s.leaving[name]:
+			s.blockOnTermination(name, slot)
+			continue
+		case f.taken[name]:
+			s.blockOnName(name, slot)
+			continue
+		}
+		claims, blocked := s.claimsFor(name, slot)
+		if blocked {
+			continue
+		}
+		pod := Pod{Name: name, Slot: slot}
+		if !s.room(CreatePod, &pod) {
+			break
+		}
+		f.fill(&pod, claims)
+	}
+	if len(s.decision.Actions) == 0 && len(f.claims) == 0 {
+		s.decision.Actions = f.creates
+	} else {
+		s.decision.Actions = append(append(s.decision.Actions, f.claims...), f.creates...)
+	}
+	return false
+}
+
+// filling is the state of one scaleUp.
+type filling struct {
+	*scene
+	live, missing int
+	// base counts the live pods whose places the fleet keeps, and extras those
+	// beyond, with ordinals.
+	base, extras int
+	// updated and old count the pods on the goal and on other revisions.
+	updated, old int
+	// slots and names find the pod that has a place.
+	slots []*Pod
+	names map[string]*Pod
+	// taken are the names that somebody else's pod has, or one that this
+	// pass creates: the suffixes of two slots can be the same.
+	taken           map[string]bool
+	why             Why
+	claims, creates []Action
+}
+
+func (s *scene) newFilling() filling {
+	f := filling{scene: s, extras: len(s.extras)}
+	for _, name := range s.observed.HeldNames {
+		mark(&f.taken, name)
+	}
+	for _, b := range s.staying() {
+		f.live++
+		if b.is(inFleet) {
+			f.base++
+		}
+		if s.onGoal(b) {
+			f.updated++
+		} else {
+			f.old++
+		}
+	}
+	f.missing = max(0, s.desired.Replicas+s.surge-f.live-s.waitedFor()-s.onBackoff)
+	return f
+}
+
+// complete: with ordinals, all that are asked for live, and the rollout needs no
+// more; each is one pod's name.
+func (f *filling) complete() bool {
+	return f.ordinal() && f.base >= f.desired.Replicas && f.extras >= f.surge
+}
+
+// explain says why pods are created: as the fleet was before the first of them.
+func (f *filling) explain() {
+	if f.why.Rule != "" {
+		return
+	}
+	f.why = Why{
+		Rule: f.rule, Reason: f.createWhy(),
+		Numbers: map[string]int64{"live": int64(f.live), "replicas": int64(f.desired.Replicas)},
+		Message: count(f.live-f.extras, "live pod") + ", " + strconv.Itoa(f.desired.Replicas) + " asked for",
+	}
+}
+
+func (f *filling) surgeWhy() Why {
+	return Why{
+		Rule: f.rule, Reason: appsv1.WhyRolloutSurge, Numbers: f.why.Numbers,
+		Message: "carries the load while others are recreated; maxSurge is " + strconv.Itoa(f.desired.Update.MaxSurge),
+	}
+}
+
+// waitedFor is how many pods that go still count as pods: those whose successor
+// has to wait for them, and those whose eviction may be refused. A pod that
+// ended is waited for by nobody.
+func (s *scene) waitedFor() int {
+	if s.ordinal() {
+		return 0
+	}
+	policy := s.desired.Terminating.Policy
+	waited, message := 0, "their eviction may be refused"
+	for _, p := range s.live {
+		if s.gone[p] && (waitsForEnd(policy) || s.evicting[p]) {
+			waited++
+		}
+	}
+	if waitsForEnd(policy) {
+		waited += s.waitedForTerminating()
+		message = "terminating.policy is " + string(policy)
+	}
+	if waited > 0 && len(s.staying()) < s.desired.Replicas {
+		s.block(Blocked{
+			Verb: CreatePod, Slot: NoSlot, By: appsv1.BlockedByTermination, Count: waited,
+			Message: "successors wait until the old pods are gone: " + message,
+		})
+	}
+	return waited
+}
+
+func waitsForEnd(policy appsv1.TerminatingPolicy) bool {
+	return policy == appsv1.TerminatingWait || policy == appsv1.TerminatingAfterTimeout
+}
+
+// waitedForTerminating counts the terminating pods whose time is not up.
+func (s *scene) waitedForTerminating() int {
+	waited := 0
+	for _, p := range s.terminating {
+		if s.gone[p] || p.dead() {
+			continue
+		}
+		if s.desired.Terminating.Policy == appsv1.TerminatingAfterTimeout {
+			left := p.DeletedAt.Add(s.desired.Terminating.Timeout).Sub(s.now)
+			if left <= 0 {
+				continue
+			}
+			s.lookAfter(left)
+		}
+		waited++
+	}
+	return waited
+}
+
+// wants says how far to walk.
+func (f *filling) wants(slot int) bool {
+	if f.ordinal() {
+		most := f.desired.Replicas + len(f.desired.Reserved)
+		if f.surge > 0 {
+			most += f.desired.Update.MaxSurge
+		}
+		return slot < most
+	}
+	return f.missing > 0
+}
+
+// surges: the rollout needs one more pod, and this may be its ordinal.
+func (f *filling) surges(slot int) bool { return f.extras < f.surge && f.mayStandIn(slot) }
+
+func (f *filling) fill(pod *Pod, claims []Action) {
+	f.explain()
+	f.missing--
+	revision, why := f.revisionFor(pod.Slot), f.why
+	switch {
+	case f.ordinal() && !f.inBase(pod.Slot):
+		f.extras++
+		revision, why = f.decision.UpdateRevision, f.surgeWhy()
+	case !f.ordinal() && f.live >= f.desired.Replicas:
+		why = f.surgeWhy()
+	}
+	if !f.ordinal() {
+		mark(&f.taken, pod.Name)
+	}
+	f.live++
+	if revision == f.decision.UpdateRevision {
+		f.updated++
+	} else {
+		f.old++
+	}
+	for _, c := range claims {
+		c.Why = Why{Rule: f.rule, Reason: appsv1.WhyClaimMissing, Message: "the pod " + pod.Name + " needs it"}
+		f.claims = append(f.claims, c)
+	}
+	f.creates = append(f.creates, Action{
+		Verb: CreatePod, Pod: pod.Name, Slot: pod.Slot, Revision: revision, Why: why,
+		Surge: f.ordinal() && !f.inBase(pod.Slot),
+	})
+}
+
+// revisionFor is the revision of a new pod: the goal, unless the slot is
+// behind the partition, or the rollout stands still and as many pods as had
+// moved before are on the goal already.
+func (f *filling) revisionFor(slot int) string {
+	current, update := f.decision.CurrentRevision, f.decision.UpdateRevision
+	if current == "" || current == update || f.findRevision(current) == nil {
+		return update
+	}
+	switch {
+	case f.ordinal() && f.position(slot) < f.partition():
+		return current
+	case !f.ordinal() && f.old < f.partition():
+		return current
+	case f.halted != "" && f.updated >= int(f.observed.Status.UpdatedReplicas):
+		return current
+	}
+	return update
+}
+
+// findHolders finds who has a place, dead or alive. An ordinal is its pod's
+// name: those below the number of pods are found by it, the few beyond by name,
+// so that nothing is as large as the replicas that were asked for. Otherwise any
+// free slot will do, and none is looked for where no pod is missing.
+func (f *filling) findHolders() {
+	if !f.ordinal() {
+		if f.missing > 0 {
+			f.names = f.occupied()
+		}
+		return
+	}
+	f.slots = make([]*Pod, len(f.observed.Pods))
+	for slot, p := range f.holders() {
+		switch {
+		case slot >= 0 && slot < len(f.slots):
+			f.slots[slot] = p
+		case f.names == nil:
+			f.names = map[string]*Pod{p.Name: p}
+		default:
+			f.names[p.Name] = p
+		}
+	}
+}
+
+// place is the name that goes with a slot, and who has it.
+func (f *filling) place(slot int) (name string, holder *Pod) {
+	if slot < len(f.slots) && f.slots[slot] != nil {
+		return f.slots[slot].Name, f.slots[slot]
+	}
+	name = SlotName(&f.desired, slot)
+	return name, f.names[name]
+}
+
+// occupied maps every name to the pod that has it, dead or alive. A slot is
+// free when its name is: so a Random pod whose slot label was edited keeps its
+// place, and of two slots whose suffixes happen to be the same one is used.
+func (s *scene) occupied() map[string]*Pod {
+	names := make(map[string]*Pod, len(s.observed.Pods))
+	for _, p := range s.holders() {
+		names[p.Name] = p
+	}
+	return names
+}
+
+// holders are the pods that keep their names from others, with their slots.
+func (s *scene) holders() iter.Seq2[int, *Pod] {
+	return func(yield func(int, *Pod) bool) {
+		for _, b := range s.briefs {
+			if !yield(b.slot, b.pod) {
+				return
+			}
+		}
+		for _, bucket := range [][]*Pod{s.failed, s.lost, s.terminating, s.drifted} {
+			for _, p := range bucket {
+				if !yield(p.Slot, p) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// blockOnHolder tells that an ordinal waits for its old pod. A live pod is no
+// blocker, and a failed one on backoff has said so already; a dead orphan is
+// deleted once it is adopted.
+func (s *scene) blockOnHolder(p *Pod, slot int) {
+	switch {
+	case p.Membership == Drifted && !p.Terminating:
+		s.blockOnName(p.Name, slot)
+	case p.Terminating || s.gone[p] || p.Membership == Orphan && p.dead():
+		s.blockOnTermination(p.Name, slot)
+	}
+}
+
+func (s *scene) blockOnTermination(name string, slot int) {
+	if !s.ordinal() {
+		return
+	}
+	s.block(Blocked{
+		Verb: CreatePod, Pod: name, Slot: slot, By: appsv1.BlockedByTermination,
+		Message: "the pod's name is free only when the old pod is gone",
+	})
+}
+
+func (s *scene) blockOnName(name string, slot int) {
+	if !s.ordinal() {
+		return
+	}
+	s.block(Blocked{
+		Verb: CreatePod, Pod: name, Slot: slot, By: appsv1.BlockedByName,
+		Message: "a pod named " + name + " exists and is not this owner's: delete it, or label it so that it can be adopted",
+	})
+}
+
+// createWhy tells a scale-up from a repair of a fleet that was complete, and
+// both from a rollout, whose new pods take the place of others that go.
+func (s *scene) createWhy() string {
+	rolling := s.decision.CurrentRevision != "" && s.decision.Rollout != nil && s.halted == ""
+	if rolling && len(s.live)+len(s.terminating) >= s.desired.Replicas {
+		return appsv1.WhyRolloutRecreate
+	}
+	growing := meta.FindStatusCondition(s.observed.Status.Conditions, appsv1.ConditionReconciling)
+	if s.observed.Status.ObservedGeneration != s.desired.Generation ||
+		growing != nil && growing.Reason == appsv1.ReasonScalingUp {
+		return appsv1.WhyScaleUp
+	}
+	if rolling {
+		return appsv1.WhyRolloutRecreate
+	}
+	return appsv1.WhyMissing
+}
