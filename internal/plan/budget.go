@@ -132,7 +132,11 @@ func (s *scene) setSurge(recreate int) {
 // move starts as many moves as the budget allows, and goes on with those that
 // are under way.
 func (s *scene) move(pods []*stalePod, b budget) {
+	if len(pods) == 0 {
+		return
+	}
 	var waiting []*stalePod
+	numbers := map[string]int64{"replicas": int64(s.desired.Replicas)}
 	for _, p := range pods {
 		cost := s.priceOf(p)
 		if !b.affords(cost) {
@@ -142,7 +146,7 @@ func (s *scene) move(pods []*stalePod, b budget) {
 			if p.is(wasTold) && p.pod.Wanted == p.want() {
 				s.held(p.pod, p.want())
 			}
-		} else if s.moveOne(p) {
+		} else if s.moveOne(p, numbers) {
 			b.pay(cost)
 		}
 	}
@@ -152,8 +156,7 @@ func (s *scene) move(pods []*stalePod, b budget) {
 }
 
 // moveOne moves a pod, one step at a time, and tells whether it did.
-func (s *scene) moveOne(p *stalePod) bool {
-	numbers := map[string]int64{"replicas": int64(s.desired.Replicas)}
+func (s *scene) moveOne(p *stalePod, numbers map[string]int64) bool {
 	if !p.inPlace() {
 		return s.recreate(p, numbers)
 	}
@@ -175,7 +178,7 @@ func (s *scene) moveOne(p *stalePod) bool {
 		Revision: p.goal,
 	}
 	if len(p.change.Resize) > 0 {
-		s.act(action, p.reason, p.because, numbers)
+		s.act(action, p.reason, p.because(), numbers)
 	}
 	action.Verb = UpdatePod
 	for _, mark := range p.pod.Containers {
@@ -183,7 +186,7 @@ func (s *scene) moveOne(p *stalePod) bool {
 			action.Replaced = append(action.Replaced, mark)
 		}
 	}
-	s.act(action, p.reason, p.because, numbers)
+	s.act(action, p.reason, p.because(), numbers)
 	return true
 }
 
@@ -198,7 +201,7 @@ func (s *scene) takeOutOfService(p *stalePod) {
 	}
 	s.act(Action{
 		Verb: ShutGate, Pod: p.pod.Name, UID: p.pod.UID, ResourceVersion: p.pod.ResourceVersion, Slot: p.slot, Revision: p.pod.Revision,
-	}, appsv1.WhyOutOfService, p.because, nil)
+	}, appsv1.WhyOutOfService, p.because(), nil)
 }
 
 func (s *scene) recreate(p *stalePod, numbers map[string]int64) bool {
@@ -206,7 +209,7 @@ func (s *scene) recreate(p *stalePod, numbers map[string]int64) bool {
 	if s.desired.Update.UseEviction {
 		verb = EvictPod
 	}
-	return !s.held(p.pod, wantDelete) && s.takeDown(verb, p.pod, false, p.reason, "recreated: "+p.because, numbers)
+	return !s.held(p.pod, wantDelete) && s.takeDown(verb, p.pod, false, p.reason, "recreated: "+p.because(), numbers)
 }
 
 // openGates puts pods in service that carry our gate and are not about to

@@ -32,12 +32,21 @@ type stalePod struct {
 	// the pod has to be recreated.
 	goal   string
 	change *Change
-	// because says what makes it a recreate, or what changes in place.
-	because string
-	reason  string
+	// recreate says what makes it a recreate.
+	recreate string
+	reason   string
 }
 
 func (p *stalePod) inPlace() bool { return p.change != nil }
+
+// because says what makes it a recreate, or what changes in place: of the many
+// that have to move few do in one pass, and only those are told why.
+func (p *stalePod) because() string {
+	if p.inPlace() {
+		return describeChange(p.change)
+	}
+	return p.recreate
+}
 
 // want is what a holder of the pod is told.
 func (p *stalePod) want() string {
@@ -129,19 +138,19 @@ func (s *scene) describeStale(b brief, goal string) *stalePod {
 	}
 	switch {
 	case b.is(isOutdated):
-		stale.reason, stale.because = appsv1.WhyRestart, "a restart was asked for"
+		stale.reason, stale.recreate = appsv1.WhyRestart, "a restart was asked for"
 	case s.resizeFailed(p) && (change == nil || len(change.Resize) == 0):
-		stale.reason, stale.because = resizeWhy(p)
+		stale.reason, stale.recreate = resizeWhy(p)
 	case change == nil:
-		stale.because = "the pod comes from no stored revision"
+		stale.recreate = "the pod comes from no stored revision"
 	case change.Recreate != "":
-		stale.because = change.Recreate
+		stale.recreate = change.Recreate
 	case s.desired.Update.Strategy == appsv1.UpdateRecreate:
-		stale.because = "the strategy is Recreate"
+		stale.recreate = "the strategy is Recreate"
 	case len(change.Resize) > 0 && refused != "":
-		stale.because = "the resize was refused: " + refused
+		stale.recreate = "the resize was refused: " + refused
 	default:
-		stale.change, stale.reason, stale.because = change, appsv1.WhyRolloutInPlace, describeChange(change)
+		stale.change, stale.reason = change, appsv1.WhyRolloutInPlace
 	}
 	return stale
 }

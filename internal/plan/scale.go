@@ -144,8 +144,16 @@ func (s *scene) condemnWhy(p *Pod) (reason, message string) {
 	case p.Surge && s.mayStandIn(p.Slot):
 		return appsv1.WhySurgeOver, fmt.Sprintf("the rollout no longer needs more than %s", count(s.desired.Replicas, "pod"))
 	}
-	return appsv1.WhyScaleDown,
-		"ordinal " + strconv.Itoa(p.Slot) + " is not below replicas " + strconv.Itoa(s.desired.Replicas)
+	return appsv1.WhyScaleDown, s.beyondReplicas(p.Slot)
+}
+
+// beyondReplicas is said of every pod of a large scale-down: fmt would allocate
+// each of its numbers.
+func (s *scene) beyondReplicas(slot int) string {
+	text := append(make([]byte, 0, 64), "ordinal "...)
+	text = strconv.AppendInt(text, int64(slot), 10)
+	text = append(text, " is not below replicas "...)
+	return string(strconv.AppendInt(text, int64(s.desired.Replicas), 10))
 }
 
 // room keeps one pass within its bounds for each verb, and says so once.
