@@ -90,21 +90,41 @@ func TestGuardWrites(t *testing.T) {
 	}
 }
 
+// plannerLimits are how many allocations a pass may take over ten pods, and for
+// each of a hundred thousand: a map or a sentence that every pass makes shows in
+// the first, one for every pod in the second. Both have a little room.
+func plannerLimits() map[string]struct{ ten, each float64 } {
+	return map[string]struct{ ten, each float64 }{
+		"at rest":       {5, 0.01},
+		"one pod lost":  {15, 0.01},
+		"down to half":  {21, 0.02},
+		"another image": {40, 1.1},
+	}
+}
+
 // The planner's memory per pod does not grow with the fleet. Time is left to
 // make bench; internal/plan looks at more fleets.
 func TestGuardPlanner(t *testing.T) {
 	for _, fleet := range plannerFleets() {
 		t.Run(fleet.name, func(t *testing.T) {
+			limits, known := plannerLimits()[fleet.name]
+			if !known {
+				t.Fatal("the fleet has no limits")
+			}
 			least := 0.0
 			for _, pods := range PlannerSizes() {
 				desired, observed := fleet.of(pods)
-				perPod := testing.AllocsPerRun(1, func() { plan.Plan(desired, observed, now()) }) / float64(pods)
-				t.Logf("%7d pods: %.2f allocations per pod", pods, perPod)
+				all := testing.AllocsPerRun(1, func() { plan.Plan(desired, observed, now()) })
+				perPod := all / float64(pods)
+				t.Logf("%7d pods: %.0f allocations, %.2f per pod", pods, all, perPod)
 				if least == 0 || perPod < least {
 					least = perPod
 				}
 				if perPod > 2*least+0.1 {
 					t.Errorf("%.2f allocations per pod of %d, and %.2f of fewer", perPod, pods, least)
+				}
+				if pods == 10 && all > limits.ten || pods == 100_000 && perPod > limits.each {
+					t.Errorf("%.0f allocations for %d pods, %.2f per pod; want at most %+v", all, pods, perPod, limits)
 				}
 			}
 		})
