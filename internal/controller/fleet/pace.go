@@ -17,6 +17,7 @@ limitations under the License.
 package fleet
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -31,15 +32,15 @@ import (
 // has an event for every pod: looking after each would cost the square of the
 // pods. So a pod's event waits a moment for others, longer where there are more
 // of them, and shorter where few pods are still on their way: the last one that
-// gets ready is told soon. A pod that is gone may have to be replaced, and waits
-// less than one that gets on. What an owner asks for never waits.
+// gets ready is told soon. A pod that is gone waits less where another waits for
+// its name. What an owner asks for never waits.
 const (
-	waitPerPod    = 250 * time.Microsecond
-	waitIfGone    = 100 * time.Microsecond
+	waitPerPod    = 400 * time.Microsecond
+	waitIfGone    = 25 * time.Microsecond
 	waitPerMoving = 5 * time.Millisecond
-	longestWait   = 250 * time.Millisecond
+	longestWait   = 400 * time.Millisecond
 	// worthWaiting is below which a wait saves nothing.
-	worthWaiting = time.Millisecond
+	worthWaiting = 2 * time.Millisecond
 	// startsFast is how long what went well lets the next pass start with
 	// many pods at once.
 	startsFast = 10 * time.Second
@@ -53,9 +54,11 @@ type pacer struct {
 
 // pace is what the last look at a fleet says about the next.
 type pace struct {
-	pods, moving int
-	// created is how many pods the last pass made that tried to, if all of
-	// them could be made; under which newest revision, and when.
+	look
+	// arrived counts the pods that were heard to become ready.
+	arrived int
+	// created is how many pods a pass made of late, if all that were tried could
+	// be made; under which newest revision, and when.
 	created  int
 	revision string
 	at       time.Time
@@ -64,15 +67,46 @@ type pace struct {
 	generation int64
 }
 
+// look is what was seen of a fleet.
+type look struct {
+	// pods is how many there are or will be, moving how many of those are not
+	// what they should be yet.
+	pods, moving int
+	// names says that pods wait for the names of others that go.
+	names bool
+}
+
 func newPacer() *pacer { return &pacer{fleets: map[types.NamespacedName]*pace{}} }
 
-// note takes down what was seen: how many pods there are or will be, and how
-// many of those are not what they should be yet.
-func (p *pacer) note(owner types.NamespacedName, pods, moving int) {
+// note takes down what was seen when so many pods had arrived. Those that have
+// arrived meanwhile are not on their way any more.
+func (p *pacer) note(owner types.NamespacedName, seen look, arrived int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := p.fleet(owner)
-	f.pods, f.moving = pods, moving
+	f.look = seen
+	f.moving = max(0, seen.moving-(f.arrived-arrived))
+}
+
+// arrivals is how many pods have become ready so far.
+func (p *pacer) arrivals(owner types.NamespacedName) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if f := p.fleets[owner]; f != nil {
+		return f.arrived
+	}
+	return 0
+}
+
+// arrive takes down that a pod became ready, so that the last of many is told
+// as soon as a single one.
+func (p *pacer) arrive(owner types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if f := p.fleets[owner]; f != nil {
+		f.arrived++
+		f.moving = max(0, f.moving-1)
+	}
 }
 
 // fleet is called with the lock held.
@@ -91,14 +125,17 @@ func (p *pacer) forget(owner types.NamespacedName) {
 	delete(p.fleets, owner)
 }
 
-// wait is how long an event of one of the owner's pods waits for others: perPod
-// for each pod there is, at most.
-func (p *pacer) wait(owner types.NamespacedName, perPod time.Duration) time.Duration {
+// wait is how long an event of one of the owner's pods waits for others.
+func (p *pacer) wait(owner types.NamespacedName, gone bool) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := p.fleets[owner]
 	if f == nil {
 		return 0
+	}
+	perPod := waitPerPod
+	if gone && f.names {
+		perPod = waitIfGone
 	}
 	wait := min(time.Duration(f.pods)*perPod, time.Duration(f.moving+1)*waitPerMoving, longestWait)
 	if wait < worthWaiting {
@@ -107,7 +144,8 @@ func (p *pacer) wait(owner types.NamespacedName, perPod time.Duration) time.Dura
 	return wait
 }
 
-// made takes down how the creates of a pass went.
+// made takes down how the creates of a pass went. A few pods that went well do
+// not make less of the many before them.
 func (p *pacer) made(owner types.NamespacedName, revision string, outcomes []plan.Outcome, now time.Time) {
 	created, well := 0, true
 	for i := range outcomes {
@@ -122,10 +160,21 @@ func (p *pacer) made(owner types.NamespacedName, revision string, outcomes []pla
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := p.fleet(owner)
+	if well && f.begin(revision, now) > created {
+		return
+	}
 	f.created, f.revision, f.at = created, revision, now
 	if !well {
 		f.created = 0
 	}
+}
+
+// begin is with how many pods at once a pass may start.
+func (f *pace) begin(revision string, now time.Time) int {
+	if f.revision != revision || now.Sub(f.at) > startsFast {
+		return 0
+	}
+	return f.created
 }
 
 // firstBatch is how many pods may be created before the first answer: as many
@@ -133,11 +182,10 @@ func (p *pacer) made(owner types.NamespacedName, revision string, outcomes []pla
 func (p *pacer) firstBatch(owner types.NamespacedName, revision string, now time.Time) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	f := p.fleets[owner]
-	if f == nil || f.revision != revision || now.Sub(f.at) > startsFast {
-		return 0
+	if f := p.fleets[owner]; f != nil {
+		return f.begin(revision, now)
 	}
-	return f.created
+	return 0
 }
 
 // asked takes down that an owner asks for something new.
@@ -157,8 +205,12 @@ func (p *pacer) asksAnew(owner client.Object) bool {
 	return f != nil && f.uid == owner.GetUID() && f.generation > owner.GetGeneration()
 }
 
-// onTheWay is how many pods are not what they should be yet, or go.
-func onTheWay(desired, pods int, status *appsv1.PodManagerStatus) int {
+// looked is what a pass saw. Pods are on their way that are not what they should
+// be yet, or go.
+func looked(desired, pods int, decision plan.Decision, status *appsv1.PodManagerStatus) look {
+	all := max(desired, pods)
 	settled := min(int(status.ReadyReplicas), int(status.UpdatedReplicas), desired)
-	return max(desired, pods) - settled
+	return look{pods: all, moving: all - settled, names: slices.ContainsFunc(decision.Blocked, func(b plan.Blocked) bool {
+		return b.By == appsv1.BlockedByTermination
+	})}
 }

@@ -37,30 +37,31 @@ import (
 func TestALargerFleetIsLookedAtLessOften(t *testing.T) {
 	owner := types.NamespacedName{Namespace: "default", Name: "web"}
 	for name, test := range map[string]struct {
-		pods, moving int
-		want, gone   time.Duration
+		seen       look
+		want, gone time.Duration
 	}{
-		"nobody has looked at it":    {0, 0, 0, 0},
-		"a small one":                {3, 3, 0, 0},
-		"a hundred pods":             {100, 100, 25 * time.Millisecond, 10 * time.Millisecond},
-		"a thousand":                 {1000, 1000, 250 * time.Millisecond, 100 * time.Millisecond},
-		"a thousand, few on the way": {1000, 3, 20 * time.Millisecond, 20 * time.Millisecond},
-		"a thousand at rest":         {1000, 0, 5 * time.Millisecond, 5 * time.Millisecond},
-		"a hundred thousand":         {100_000, 5000, 250 * time.Millisecond, 250 * time.Millisecond},
+		"nobody has looked at it":      {look{}, 0, 0},
+		"a small one":                  {look{pods: 3, moving: 3}, 0, 0},
+		"a hundred pods":               {look{pods: 100, moving: 100}, 40 * time.Millisecond, 40 * time.Millisecond},
+		"a thousand":                   {look{pods: 1000, moving: 1000}, 400 * time.Millisecond, 400 * time.Millisecond},
+		"a thousand that go for names": {look{pods: 1000, moving: 1000, names: true}, 400 * time.Millisecond, 25 * time.Millisecond},
+		"a thousand, few on the way":   {look{pods: 1000, moving: 3, names: true}, 20 * time.Millisecond, 20 * time.Millisecond},
+		"a thousand at rest":           {look{pods: 1000}, 5 * time.Millisecond, 5 * time.Millisecond},
+		"a hundred thousand":           {look{pods: 100_000, moving: 5000, names: true}, 400 * time.Millisecond, 400 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPacer()
-			if test.pods > 0 {
-				p.note(owner, test.pods, test.moving)
+			if test.seen.pods > 0 {
+				p.note(owner, test.seen, 0)
 			}
-			if got := p.wait(owner, waitPerPod); got != test.want {
+			if got := p.wait(owner, false); got != test.want {
 				t.Errorf("waits %s, want %s", got, test.want)
 			}
-			if got := p.wait(owner, waitIfGone); got != test.gone {
+			if got := p.wait(owner, true); got != test.gone {
 				t.Errorf("waits %s for a pod that is gone, want %s", got, test.gone)
 			}
 			p.forget(owner)
-			if got := p.wait(owner, waitPerPod); got != 0 {
+			if got := p.wait(owner, false); got != 0 {
 				t.Errorf("waits %s for an owner that is gone", got)
 			}
 		})
@@ -88,11 +89,49 @@ func TestPodEventsWaitForOthers(t *testing.T) {
 	}}
 	q := &adds{}
 	ears.Pods.Create(t.Context(), event.CreateEvent{Object: pod}, q)
-	r.pace.note(types.NamespacedName{Namespace: "default", Name: "web"}, 1000, 1000)
+	r.pace.note(types.NamespacedName{Namespace: "default", Name: "web"}, look{pods: 1000, moving: 1000, names: true}, 0)
 	ears.Pods.Create(t.Context(), event.CreateEvent{Object: pod}, q)
 	ears.Pods.Delete(t.Context(), event.DeleteEvent{Object: pod}, q)
-	if diff := cmp.Diff([]time.Duration{0, 250 * time.Millisecond, 100 * time.Millisecond}, q.waits); diff != "" {
+	if diff := cmp.Diff([]time.Duration{0, 400 * time.Millisecond, 25 * time.Millisecond}, q.waits); diff != "" {
 		t.Errorf("waits (-want +got):\n%s", diff)
+	}
+}
+
+// TestTheLastPodThatArrivesIsToldSoon: whether the others arrived before the
+// last pass ended or after it. Becoming ready counts, and nothing else does.
+func TestTheLastPodThatArrivesIsToldSoon(t *testing.T) {
+	r, w := newReconciler(t)
+	ears := r.Ears(w.Client, w.Ledger, Watched{GVK: testGVK, NameLabel: appsv1.LabelName})
+	owner := types.NamespacedName{Namespace: "default", Name: "web"}
+	waiting := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: "web-0",
+		OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: testGVK.GroupVersion().String(), Kind: testGVK.Kind, Name: "web", Controller: ptr.To(true),
+		}},
+	}}
+	ready := waiting.DeepCopy()
+	ready.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	hear := func(before, after *corev1.Pod) time.Duration {
+		q := &adds{}
+		ears.Pods.Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
+		return q.waits[0]
+	}
+	r.pace.note(owner, look{pods: 1000, moving: 20}, 0)
+	arrived := r.pace.arrivals(owner) // a pass begins
+	for range 12 {
+		hear(waiting, ready)
+	}
+	r.pace.note(owner, look{pods: 1000, moving: 20}, arrived) // and ends
+	for range 3 {
+		hear(ready, ready)
+		hear(ready, waiting)
+	}
+	var waits []time.Duration
+	for range 8 {
+		waits = append(waits, hear(waiting, ready)/time.Millisecond)
+	}
+	if diff := cmp.Diff([]time.Duration{40, 35, 30, 25, 20, 15, 10, 5}, waits); diff != "" {
+		t.Errorf("waits in ms (-want +got):\n%s", diff)
 	}
 }
 
@@ -148,13 +187,14 @@ func TestAPassGoesOnWhereTheLastOneEndedWell(t *testing.T) {
 		later    time.Duration
 		want     int
 	}{
-		"all were made":          {outcomes: []plan.Outcome{create(plan.Done), other, create(plan.Done)}, revision: "web-1", want: 2},
+		"more were made":         {outcomes: append(slices.Repeat([]plan.Outcome{create(plan.Done)}, 9), other), revision: "web-1", want: 9},
+		"fewer were made":        {outcomes: []plan.Outcome{create(plan.Done), other, create(plan.Done)}, revision: "web-1", want: 7},
 		"one was refused":        {outcomes: []plan.Outcome{create(plan.Done), create(plan.Refused)}, revision: "web-1"},
 		"one was not tried":      {outcomes: []plan.Outcome{create(plan.Done), create(plan.Skipped)}, revision: "web-1"},
 		"none had to be made":    {outcomes: []plan.Outcome{other}, revision: "web-1", want: 7},
 		"the template is new":    {outcomes: []plan.Outcome{create(plan.Done)}, revision: "web-2"},
 		"it is some time ago":    {outcomes: []plan.Outcome{create(plan.Done)}, revision: "web-1", later: time.Minute},
-		"it was just a bit more": {outcomes: []plan.Outcome{create(plan.Done)}, revision: "web-1", later: time.Second, want: 1},
+		"it was just a bit more": {outcomes: []plan.Outcome{create(plan.Done)}, revision: "web-1", later: time.Second, want: 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPacer()

@@ -51,7 +51,7 @@ import (
 
 // staleRetry is the wait before a look at a cache that is behind. Its next
 // event wakes the owner sooner.
-const staleRetry = 50 * time.Millisecond
+const staleRetry = 20 * time.Millisecond
 
 // Kind is what a kind of owner brings.
 type Kind interface {
@@ -138,6 +138,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	fleet := r.kind.Fleet(owner)
 	fleet.Status = r.status.memory(owner)
 
+	arrived := r.pace.arrivals(req.NamespacedName)
 	seen, err := r.observer.Observe(ctx, fleet)
 	if stale := (*observe.StaleError)(nil); errors.As(err, &stale) {
 		r.metrics.skipped(r.kind.Name())
@@ -155,8 +156,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	r.pace.made(req.NamespacedName, decision.UpdateRevision, outcomes, now)
 	flightrecorder.SetPayload(ctx, flight.New(fleet.Desired, seen.Observed, decision, outcomes, now))
 	reported := plan.Report(fleet.Desired, seen.Observed, decision, outcomes, now)
-	pods := len(seen.Observed.Pods)
-	r.pace.note(req.NamespacedName, max(pods, fleet.Desired.Replicas), onTheWay(fleet.Desired.Replicas, pods, &reported.Status))
+	r.pace.note(req.NamespacedName, looked(fleet.Desired.Replicas, len(seen.Observed.Pods), decision, &reported.Status), arrived)
 	later, statusErr := r.report(ctx, owner, fleet, reported, outcomes, now)
 
 	err = errors.Join(applyErr, statusErr)

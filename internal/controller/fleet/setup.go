@@ -281,15 +281,15 @@ type ownerFinder struct {
 // was released concerns the owner it had.
 func (f ownerFinder) handlePods() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	add := func(ctx context.Context, q queue, perPod time.Duration, objs ...client.Object) {
+	add := func(ctx context.Context, q queue, gone bool, objs ...client.Object) {
 		var woken []reconcile.Request
 		for _, obj := range objs {
 			for _, req := range f.ofPod(ctx, obj) {
 				if slices.Contains(woken, req) {
-					continue // most pods keep their owner
+					continue
 				}
 				woken = append(woken, req)
-				if wait := f.pace.wait(req.NamespacedName, perPod); wait > 0 {
+				if wait := f.pace.wait(req.NamespacedName, gone); wait > 0 {
 					q.AddAfter(req, wait)
 				} else {
 					q.Add(req)
@@ -298,13 +298,35 @@ func (f ownerFinder) handlePods() handler.EventHandler {
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, q, waitPerPod, e.Object) },
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, q, false, e.Object) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-			add(ctx, q, waitPerPod, e.ObjectOld, e.ObjectNew)
+			if !isReady(e.ObjectOld) && isReady(e.ObjectNew) {
+				for _, req := range f.ofPod(ctx, e.ObjectNew) {
+					f.pace.arrive(req.NamespacedName)
+				}
+			}
+			if sameController(e.ObjectOld, e.ObjectNew) {
+				add(ctx, q, false, e.ObjectNew)
+			} else {
+				add(ctx, q, false, e.ObjectOld, e.ObjectNew)
+			}
 		},
-		DeleteFunc:  func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, q, waitIfGone, e.Object) },
-		GenericFunc: func(ctx context.Context, e event.GenericEvent, q queue) { add(ctx, q, waitPerPod, e.Object) },
+		DeleteFunc:  func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, q, true, e.Object) },
+		GenericFunc: func(ctx context.Context, e event.GenericEvent, q queue) { add(ctx, q, false, e.Object) },
 	}
+}
+
+// sameController: the pod is its owner's as before, as most are.
+func sameController(before, after client.Object) bool {
+	was, is := metav1.GetControllerOfNoCopy(before), metav1.GetControllerOfNoCopy(after)
+	return was != nil && is != nil && was.UID == is.UID && was.Kind == is.Kind && was.Name == is.Name && was.APIVersion == is.APIVersion
+}
+
+func isReady(obj client.Object) bool {
+	pod, ok := obj.(*corev1.Pod)
+	return ok && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // ordinalName takes a pod name apart at its last dash.
