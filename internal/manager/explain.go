@@ -42,6 +42,10 @@ const maxPayload = 1 << 20
 // when it is packed, and one that was just made about five.
 const maxRecords = 32 << 20
 
+// maxTriggers is how many events of one look are told apart, and described: a
+// fleet of thousands that moves has hundreds in each.
+const maxTriggers = 64
+
 // records is the flight recorder and its taps. A nil one records nothing, and
 // hands out what the operator would use without it.
 type records struct {
@@ -56,7 +60,7 @@ func newRecords(o Options) (*records, error) {
 	if !o.Record {
 		return nil, nil
 	}
-	config := flightrecorder.Config{MaxBytes: maxRecords, MaxPayloadBytes: maxPayload}
+	config := flightrecorder.Config{MaxBytes: maxRecords, MaxTriggers: maxTriggers, MaxPayloadBytes: maxPayload}
 	if o.Explain.RecordFile != "" {
 		config.File = &flightrecorder.FileConfig{Path: o.Explain.RecordFile}
 	}

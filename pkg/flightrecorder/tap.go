@@ -306,7 +306,7 @@ func sameObject(a, b *ObjectRef) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return *a == *b
+	return a.UID == b.UID && *a == *b // the UID tells most apart at once
 }
 
 func (t *Trigger) mergeChanges(other *Trigger, maxFields int) {

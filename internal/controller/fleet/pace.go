@@ -35,10 +35,10 @@ import (
 // gets ready is told soon. A pod that is gone waits less where another waits for
 // its name. What an owner asks for never waits.
 const (
-	waitPerPod    = 400 * time.Microsecond
+	waitPerPod    = 500 * time.Microsecond
 	waitIfGone    = 25 * time.Microsecond
 	waitPerMoving = 5 * time.Millisecond
-	longestWait   = 400 * time.Millisecond
+	longestWait   = 500 * time.Millisecond
 	// worthWaiting is below which a wait saves nothing.
 	worthWaiting = 2 * time.Millisecond
 	// startsFast is how long what went well lets the next pass start with

@@ -42,12 +42,12 @@ func TestALargerFleetIsLookedAtLessOften(t *testing.T) {
 	}{
 		"nobody has looked at it":      {look{}, 0, 0},
 		"a small one":                  {look{pods: 3, moving: 3}, 0, 0},
-		"a hundred pods":               {look{pods: 100, moving: 100}, 40 * time.Millisecond, 40 * time.Millisecond},
-		"a thousand":                   {look{pods: 1000, moving: 1000}, 400 * time.Millisecond, 400 * time.Millisecond},
-		"a thousand that go for names": {look{pods: 1000, moving: 1000, names: true}, 400 * time.Millisecond, 25 * time.Millisecond},
+		"a hundred pods":               {look{pods: 100, moving: 100}, 50 * time.Millisecond, 50 * time.Millisecond},
+		"a thousand":                   {look{pods: 1000, moving: 1000}, 500 * time.Millisecond, 500 * time.Millisecond},
+		"a thousand that go for names": {look{pods: 1000, moving: 1000, names: true}, 500 * time.Millisecond, 25 * time.Millisecond},
 		"a thousand, few on the way":   {look{pods: 1000, moving: 3, names: true}, 20 * time.Millisecond, 20 * time.Millisecond},
 		"a thousand at rest":           {look{pods: 1000}, 5 * time.Millisecond, 5 * time.Millisecond},
-		"a hundred thousand":           {look{pods: 100_000, moving: 5000, names: true}, 400 * time.Millisecond, 400 * time.Millisecond},
+		"a hundred thousand":           {look{pods: 100_000, moving: 5000, names: true}, 500 * time.Millisecond, 500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPacer()
@@ -92,7 +92,7 @@ func TestPodEventsWaitForOthers(t *testing.T) {
 	r.pace.note(types.NamespacedName{Namespace: "default", Name: "web"}, look{pods: 1000, moving: 1000, names: true}, 0)
 	ears.Pods.Create(t.Context(), event.CreateEvent{Object: pod}, q)
 	ears.Pods.Delete(t.Context(), event.DeleteEvent{Object: pod}, q)
-	if diff := cmp.Diff([]time.Duration{0, 400 * time.Millisecond, 25 * time.Millisecond}, q.waits); diff != "" {
+	if diff := cmp.Diff([]time.Duration{0, 500 * time.Millisecond, 25 * time.Millisecond}, q.waits); diff != "" {
 		t.Errorf("waits (-want +got):\n%s", diff)
 	}
 }
