@@ -92,13 +92,14 @@ func TestGuardWrites(t *testing.T) {
 
 // plannerLimits are how many allocations a pass may take over ten pods, and for
 // each of a hundred thousand: a map or a sentence that every pass makes shows in
-// the first, one for every pod in the second. Both have a little room.
+// the first, one for every pod in the second. Both have room for what Go's race
+// detector adds.
 func plannerLimits() map[string]struct{ ten, each float64 } {
 	return map[string]struct{ ten, each float64 }{
-		"at rest":       {5, 0.01},
-		"one pod lost":  {15, 0.01},
-		"down to half":  {21, 0.02},
-		"another image": {40, 1.1},
+		"at rest":       {10, 0.02},
+		"one pod lost":  {22, 0.02},
+		"down to half":  {32, 0.05},
+		"another image": {55, 1.4},
 	}
 }
 

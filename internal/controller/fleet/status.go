@@ -42,6 +42,8 @@ import (
 // The first status of a new owner waits as well: nobody has read anything of it
 // yet, and its goal may be the first thing to say. It waits longer where many
 // are new at once, because then each of them takes longer.
+// A fleet that leaves its goal because pods go says so when their successors are
+// made, or a moment later: making them comes first.
 // Events of deeds wait for more of their kind, longer each time, so that an
 // event tells of a decision and not of a pod.
 const (
@@ -52,6 +54,7 @@ const (
 	firstOwnWindow = 200 * time.Millisecond
 	windowPerOwner = 10 * time.Millisecond
 	newWindow      = 2 * time.Second
+	leavingWindow  = 100 * time.Millisecond
 
 	firstEventWindow = time.Second
 	lastEventWindow  = 8 * time.Second
@@ -80,6 +83,8 @@ type draft struct {
 	status *appsv1.PodManagerStatus
 	last   time.Time
 	window time.Duration
+	// left is when the goal was left because pods go, if that is still to be told.
+	left time.Time
 	// version is the owner's resourceVersion after our last write.
 	version string
 
@@ -141,10 +146,18 @@ func (w *statusWriter) writeStatus(ctx context.Context, owner client.Object, d *
 			d.last, d.window = now, w.newWindow()
 		}
 	}
-	if wait := d.last.Add(d.window).Sub(now); progress && !atGoal(status) && wait > 0 {
+	wait := d.last.Add(d.window).Sub(now)
+	if leaves(before, status) {
+		if d.left.IsZero() {
+			d.left = now
+		}
+		progress, wait = true, d.left.Add(leavingWindow).Sub(now)
+	}
+	if progress && !atGoal(status) && wait > 0 {
 		w.keep(owner.GetUID(), d, &status)
 		return wait, nil
 	}
+	d.left = time.Time{}
 	patch, err := statuspatch.Between(owner, after)
 	if err != nil {
 		return 0, err
@@ -191,6 +204,16 @@ func (w *statusWriter) newWindow() time.Duration {
 func isNew(before, after appsv1.PodManagerStatus) bool {
 	return before.ObservedGeneration <= 0 && after.Failures == nil && after.Rollback == nil && len(after.Held) == 0 &&
 		!meta.IsStatusConditionTrue(after.Conditions, appsv1.ConditionStalled)
+}
+
+// leaves tells whether a fleet leaves its goal because pods go, and nothing else
+// is to be told of it.
+func leaves(before, after appsv1.PodManagerStatus) bool {
+	if !atGoal(before) || atGoal(after) || after.TerminatingReplicas == 0 || meta.IsStatusConditionTrue(after.Conditions, appsv1.ConditionStalled) {
+		return false
+	}
+	before.Conditions, after.Conditions = nil, nil
+	return onlyProgress(before, after)
 }
 
 // pace makes the window longer while nothing but progress is told.

@@ -173,6 +173,52 @@ func TestWhatIsWrittenAtOnce(t *testing.T) {
 	}
 }
 
+// TestAFleetThatLosesPodsMakesNewOnesFirst: that it has left its goal is told a
+// moment later, unless it is there again by then.
+func TestAFleetThatLosesPodsMakesNewOnesFirst(t *testing.T) {
+	lost := func(n int32) appsv1.PodManagerStatus {
+		s := moving(100 - n)
+		s.TerminatingReplicas = n
+		return s
+	}
+	stalled, failed, edited, crashed := lost(3), lost(3), lost(3), lost(3)
+	stalled.Conditions = append(stalled.Conditions, metav1.Condition{Type: appsv1.ConditionStalled, Status: metav1.ConditionTrue})
+	failed.Failures = &appsv1.FailureRecord{Count: 1}
+	edited.ObservedGeneration = 2
+	crashed.TerminatingReplicas = 0
+	for name, test := range map[string]struct {
+		next, then appsv1.PodManagerStatus
+		after      time.Duration
+		// writes after the first look, and after the second.
+		first, second int
+	}{
+		"its successors are on their way":   {lost(3), moving(97), leavingWindow, 0, 1},
+		"it loses more":                     {lost(3), lost(9), leavingWindow / 2, 0, 0},
+		"it loses more and more":            {lost(3), lost(9), leavingWindow, 0, 1},
+		"it is complete again":              {lost(3), reached(), leavingWindow / 2, 0, 0},
+		"it is stalled":                     {stalled, stalled, leavingWindow, 1, 1},
+		"a failure is to be remembered":     {failed, failed, leavingWindow, 1, 1},
+		"something else was asked for":      {edited, edited, leavingWindow, 1, 1},
+		"its pods are there, and not ready": {crashed, crashed, leavingWindow, 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScribe(t)
+			if _, err := s.tell(t, 0, reached()); err != nil {
+				t.Fatal(err)
+			}
+			before := len(s.patches)
+			wait, err := s.tell(t, time.Minute, test.next)
+			if got := len(s.patches) - before; err != nil || got != test.first || (wait == leavingWindow) != (got == 0) {
+				t.Errorf("%d writes and a wait of %s, %v; want %d writes", got, wait, err, test.first)
+			}
+			_, err = s.tell(t, time.Minute+test.after, test.then)
+			if got := len(s.patches) - before; err != nil || got != test.second {
+				t.Errorf("later %d writes, %v; want %d", got, err, test.second)
+			}
+		})
+	}
+}
+
 // TestTheFirstStatusOfANewOwner waits for its goal, but not long, and not where
 // somebody has to know.
 func TestTheFirstStatusOfANewOwner(t *testing.T) {
