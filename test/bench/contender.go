@@ -102,6 +102,7 @@ func contenders() []contender {
 		list,
 		contender{name: figures.RawOpen, steps: "e", kind: "OpenFleet", gvr: rawGVR(openResource), start: startRawResource},
 		contender{name: figures.RawTyped, steps: "e", kind: "TypedFleet", gvr: rawGVR(typedResource), start: startRawResource},
+		contender{name: figures.RawServed, steps: "e", kind: servedKind, gvr: rawGVR(servedResource), start: startRawResource},
 	)
 }
 

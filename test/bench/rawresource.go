@@ -23,6 +23,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,9 +47,10 @@ import (
 // a custom resource that does no more than it has to.
 const RawResourceVerb = "raw-resource"
 
-// The custom resources of that controller. Both have one version, no webhook and
-// no conversion; the open one takes everything without looking at it, the typed
-// one has the schema and the rules of a PodManager.
+// The custom resources of that controller. These two have one version, no
+// webhook and no conversion; the open one takes everything without looking at
+// it, the typed one has the schema and the rules of a PodManager. The third is
+// in rawserved.go.
 const (
 	rawGroup      = "bench.mycompany.com"
 	openResource  = "openfleets"
@@ -103,7 +105,11 @@ func startRawResource(s *stage, c *contender) (*process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	return s.run(c, self, []string{RawResourceVerb, "--namespace=" + s.namespace(), "--resource=" + c.gvr.Resource}, nil)
+	args := []string{RawResourceVerb, "--namespace=" + s.namespace(), "--resource=" + c.gvr.Resource}
+	if c.gvr.Resource == servedResource {
+		args = append(args, "--webhook-port="+strconv.Itoa(s.servedPort))
+	}
+	return s.run(c, self, args, nil)
 }
 
 // rawResourceWorkers is as many as helped in step a.
@@ -111,13 +117,14 @@ const rawResourceWorkers = 32
 
 // RawResource is the limit for a controller that keeps pods for a custom
 // resource: it sends what nobody can leave out, a create for each pod and one
-// status for each object, once all its pods are ready. It has no history, no
-// events, no finalizer, and no answer to a failure.
+// status for each object, once all its pods are ready. It has no finalizer and
+// no answer to a failure; history and events it has where it serves webhooks.
 func RawResource(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet(RawResourceVerb, flag.ContinueOnError)
 	kubeconfig := fs.String("kubeconfig", "", "")
 	namespace := fs.String("namespace", "", "")
 	resource := fs.String("resource", "", "")
+	port := fs.Int("webhook-port", 0, "")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -126,6 +133,13 @@ func RawResource(ctx context.Context, args []string) error {
 		return fmt.Errorf("read %s: %w", *kubeconfig, err)
 	}
 	config.QPS = -1
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	if *port > 0 {
+		if err := serve(ctx, config, *port, fail); err != nil {
+			return fmt.Errorf("serve the webhooks of %s: %w", *resource, err)
+		}
+	}
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return err
@@ -137,7 +151,7 @@ func RawResource(ctx context.Context, args []string) error {
 	}
 	k := &rawKeeper{
 		clients: clients, objects: objects.Resource(rawGVR(*resource)).Namespace(*namespace), namespace: *namespace,
-		queue: workqueue.NewTyped[string](), made: map[types.UID]int{}, told: map[types.UID]int64{},
+		records: *port > 0, queue: workqueue.NewTyped[string](), made: map[types.UID]int{}, told: map[types.UID]int64{},
 	}
 	return k.run(ctx, objects, *resource)
 }
@@ -147,9 +161,11 @@ type rawKeeper struct {
 	clients   kubernetes.Interface
 	objects   dynamic.ResourceInterface
 	namespace string
-	queue     workqueue.TypedInterface[string]
-	fleets    cache.Indexer
-	pods      cache.Indexer
+	// records: it writes a revision and an event for each object.
+	records bool
+	queue   workqueue.TypedInterface[string]
+	fleets  cache.Indexer
+	pods    cache.Indexer
 
 	mu sync.Mutex
 	// made is how many pods an object was given, told the generation that its
@@ -230,10 +246,15 @@ func (k *rawKeeper) keep(ctx context.Context, name string) error {
 		return err
 	}
 	k.mu.Lock()
-	have := k.made[fleet.GetUID()]
+	have, known := k.made[fleet.GetUID()]
 	k.made[fleet.GetUID()] = int(want)
 	told := k.told[fleet.GetUID()]
 	k.mu.Unlock()
+	if k.records && !known {
+		if err := k.record(ctx, fleet); err != nil {
+			return err
+		}
+	}
 	pods := k.clients.CoreV1().Pods(k.namespace)
 	for i := have; i < int(want); i++ {
 		if _, err := pods.Create(ctx, fleetPod(fleet, i), metav1.CreateOptions{}); err != nil {

@@ -53,10 +53,11 @@ type stage struct {
 	objects dynamic.Interface
 	// dir is for kubeconfigs and other files of the contenders.
 	dir string
-	// webhookPort is the operator's, the same after each start.
-	webhookPort int
-	namespaces  int
-	log         io.Writer
+	// webhookPort is the operator's, the same after each start; servedPort is
+	// where the webhooks of the served resource are.
+	webhookPort, servedPort int
+	namespaces              int
+	log                     io.Writer
 }
 
 // newStage starts the cluster. The three controllers that contenders bring are
@@ -64,6 +65,9 @@ type stage struct {
 func newStage(ctx context.Context, o Options, log io.Writer) (_ *stage, err error) {
 	s := &stage{options: o, log: log}
 	if s.webhookPort, err = localkube.FreePort(); err != nil {
+		return nil, err
+	}
+	if s.servedPort, err = localkube.FreePort(); err != nil {
 		return nil, err
 	}
 	s.Cluster, err = localkube.Start(ctx, localkube.Options{
@@ -122,8 +126,13 @@ func (s *stage) install(ctx context.Context, admin *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	objects = append(objects, bare...)
+	served, err := servedManifests(objects)
+	if err != nil {
+		return err
+	}
+	install.CallByURL(served, fmt.Sprintf("https://127.0.0.1:%d", s.servedPort))
 	install.CallByURL(objects, fmt.Sprintf("https://127.0.0.1:%d", s.webhookPort))
+	objects = append(append(objects, bare...), served...)
 	if s.options.CloneSetConfig != "" {
 		kruise, err := kruiseManifests(s.options.CloneSetConfig)
 		if err != nil {

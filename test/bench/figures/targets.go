@@ -32,10 +32,12 @@ const (
 	CloneSetRecreate   = "cloneset-recreate"
 	// RawLoop is followed by the number of workers.
 	RawLoop = "raw-"
-	// RawOpen and RawTyped are the least that a controller of a custom resource
-	// can do: of one that takes everything, and of one with PodManager's schema.
-	RawOpen  = "raw-open"
-	RawTyped = "raw-typed"
+	// RawOpen, RawTyped and RawServed are the least that a controller of a custom
+	// resource can do: of one that takes everything, of one with PodManager's
+	// schema, and of one with its webhooks, versions, history and events, too.
+	RawOpen   = "raw-open"
+	RawTyped  = "raw-typed"
+	RawServed = "raw-served"
 )
 
 // Title is what people call a contender.
@@ -45,6 +47,7 @@ func Title(contender string) string {
 		StatefulSet: "StatefulSet, parallel", CloneSet: "CloneSet", CloneSetRecreate: "CloneSet, recreate",
 		RawLoop + "1": "bare loop, 1 worker", RawLoop + "8": "bare loop, 8 workers", RawLoop + "32": "bare loop, 32 workers",
 		RawOpen: "bare loop, custom resource", RawTyped: "bare loop, custom resource with a schema",
+		RawServed: "bare loop, with webhooks and versions, too",
 	}
 	if title, ok := titles[contender]; ok {
 		return title
