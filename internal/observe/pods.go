@@ -140,8 +140,10 @@ func describePod(desired *plan.Desired, pod *corev1.Pod, membership plan.Members
 	describeConditions(&p, pod)
 	describeContainers(&p, pod)
 	// The scheduler and the ReplicaSet controller read a bad cost as 0, too.
-	if cost, err := strconv.Atoi(pod.Annotations[corev1.PodDeletionCost]); err == nil {
-		p.DeletionCost = cost
+	if text, ok := pod.Annotations[corev1.PodDeletionCost]; ok {
+		if cost, err := strconv.Atoi(text); err == nil {
+			p.DeletionCost = cost
+		}
 	}
 	if p.Phase == corev1.PodFailed || p.Phase == corev1.PodSucceeded {
 		p.FailedAt = endedAt(pod)
@@ -153,10 +155,12 @@ func describePod(desired *plan.Desired, pod *corev1.Pod, membership plan.Members
 // the same name by being there.
 func holder(pod *corev1.Pod, name string) *string {
 	if value, ok := pod.Labels[name]; ok {
-		return &value
+		held := value // only what is held takes memory
+		return &held
 	}
 	if slices.Contains(pod.Finalizers, name) {
-		return &name
+		held := name
+		return &held
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ package observe
 
 import (
 	"hash/maphash"
+	"math/bits"
 	"slices"
 	"sync/atomic"
 
@@ -96,16 +97,17 @@ func (s *Slimmer) slimOwners(list []metav1.OwnerReference) []metav1.OwnerReferen
 	if len(list) == 0 {
 		return nil
 	}
-	place := s.owners.place(func(h *maphash.Hash) {
-		for i := range list {
-			_, _ = h.WriteString(string(list[i].UID))
-		}
-	})
+	var hash uint64
+	for i := range list {
+		hash = s.owners.hash(hash, string(list[i].UID))
+	}
+	place := s.owners.place(hash)
 	if kept := place.Load(); kept != nil && slices.EqualFunc(*kept, list, sameOwner) {
 		return *kept
 	}
-	place.Store(&list)
-	return list
+	fresh := list // the argument stays where it is unless it is stored
+	place.Store(&fresh)
+	return fresh
 }
 
 func sameOwner(a, b metav1.OwnerReference) bool {
@@ -172,12 +174,11 @@ func (s *Slimmer) slimContainers(list []corev1.Container, sizes bool) []corev1.C
 	if len(list) == 0 {
 		return nil
 	}
-	place := s.containers.place(func(h *maphash.Hash) {
-		for i := range list {
-			_, _ = h.WriteString(list[i].Name)
-			_, _ = h.WriteString(list[i].Image)
-		}
-	})
+	var hash uint64
+	for i := range list {
+		hash = s.containers.hash(s.containers.hash(hash, list[i].Name), list[i].Image)
+	}
+	place := s.containers.place(hash)
 	if kept := place.Load(); !sizes && kept != nil && slices.EqualFunc(*kept, list, sameContainer) {
 		return *kept
 	}
@@ -241,11 +242,13 @@ func newShared[T any](places int) shared[T] {
 	return shared[T]{seed: maphash.MakeSeed(), places: make([]atomic.Pointer[T], places)}
 }
 
-func (s *shared[T]) place(write func(*maphash.Hash)) *atomic.Pointer[T] {
-	var h maphash.Hash
-	h.SetSeed(s.seed)
-	write(&h)
-	return &s.places[h.Sum64()%uint64(len(s.places))]
+// hash goes on from the hash of what came before.
+func (s *shared[T]) hash(before uint64, text string) uint64 {
+	return bits.RotateLeft64(before, 1) ^ maphash.String(s.seed, text)
+}
+
+func (s *shared[T]) place(hash uint64) *atomic.Pointer[T] {
+	return &s.places[hash%uint64(len(s.places))]
 }
 
 // sharedStrings are those of names, labels and the like.
@@ -256,10 +259,11 @@ func (s *sharedStrings) share(text string) string {
 	if text == "" {
 		return ""
 	}
-	place := &s.places[maphash.String(s.seed, text)%uint64(len(s.places))]
+	place := s.place(s.hash(0, text))
 	if kept := place.Load(); kept != nil && *kept == text {
 		return *kept
 	}
-	place.Store(&text)
-	return text
+	fresh := text // the argument stays where it is unless it is stored
+	place.Store(&fresh)
+	return fresh
 }

@@ -165,3 +165,38 @@ func TestWhatIsSharedNeverGrows(t *testing.T) {
 		t.Errorf("nothing became %q", got)
 	}
 }
+
+// TestWhatRecursIsSharedForNothing: a second pod of a template brings no string
+// and no list of its own.
+func TestWhatRecursIsSharedForNothing(t *testing.T) {
+	slimmer := NewSlimmer()
+	pod := richPod()
+	share := func() {
+		slimmer.strings.share(pod.Namespace)
+		slimmer.slimOwners(pod.OwnerReferences)
+		slimmer.slimContainers(pod.Spec.Containers, false)
+	}
+	share()
+	if allocated := testing.AllocsPerRun(100, share); allocated > 0 {
+		t.Errorf("what is shared already costs %v allocations, want none", allocated)
+	}
+}
+
+func BenchmarkDescribePod(b *testing.B) {
+	slimmer := NewSlimmer()
+	desired := ordinals()
+	var pods []*corev1.Pod
+	for range 1000 {
+		pod := richPod()
+		pod.Annotations = nil // as most are
+		slim, err := slimmer.Slim(pod)
+		if err != nil {
+			b.Fatal(err)
+		}
+		pods = append(pods, slim.(*corev1.Pod))
+	}
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		_ = describePod(desired, pods[n%len(pods)], plan.Member)
+	}
+}

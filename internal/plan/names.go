@@ -17,8 +17,6 @@ limitations under the License.
 package plan
 
 import (
-	"fmt"
-	"hash/fnv"
 	"strconv"
 	"strings"
 
@@ -38,10 +36,15 @@ func SlotName(d *Desired, slot int) string {
 	if d.Identity == appsv1.IdentityOrdinal {
 		return d.NamePrefix + "-" + strconv.Itoa(slot)
 	}
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%s/%d", d.UID, slot)
+	// FNV-1a, spelled out: a pod is looked at often, and hash/fnv allocates.
+	const offset, prime = 14695981039346656037, 1099511628211
+	var room [64]byte
+	sum := uint64(offset)
+	for _, b := range strconv.AppendInt(append(append(room[:0], d.UID...), '/'), int64(slot), 10) {
+		sum = (sum ^ uint64(b)) * prime
+	}
 	// SafeEncodeString maps to an alphabet without vowels: no words.
-	suffix := rand.SafeEncodeString(strconv.FormatUint(h.Sum64(), 36))
+	suffix := rand.SafeEncodeString(strconv.FormatUint(sum, 36))
 	return d.NamePrefix + "-" + suffix[max(0, len(suffix)-8):]
 }
 
@@ -49,16 +52,28 @@ func SlotName(d *Desired, slot int) string {
 // the slot label; a name that does not follow from it has no slot, so an
 // edited label never gives a pod somebody else's place.
 func SlotOf(d *Desired, name, label string) int {
-	text := label
 	if d.Identity == appsv1.IdentityOrdinal {
-		ordinal, ok := strings.CutPrefix(name, d.NamePrefix+"-")
+		rest, ok := strings.CutPrefix(name, d.NamePrefix)
 		if !ok {
 			return NoSlot
 		}
-		text = ordinal
+		return ordinalOf(rest)
 	}
-	slot, err := strconv.Atoi(text)
+	slot, err := strconv.Atoi(label)
 	if err != nil || slot < 0 || SlotName(d, slot) != name {
+		return NoSlot
+	}
+	return slot
+}
+
+// ordinalOf reads "-7", and nothing that SlotName would not write.
+func ordinalOf(rest string) int {
+	digits, ok := strings.CutPrefix(rest, "-")
+	if !ok || digits == "" || digits[0] < '0' || digits[0] > '9' || digits[0] == '0' && len(digits) > 1 {
+		return NoSlot
+	}
+	slot, err := strconv.Atoi(digits)
+	if err != nil {
 		return NoSlot
 	}
 	return slot
