@@ -40,6 +40,14 @@ CLIENT_GENS := $(addprefix $(BIN)/,applyconfiguration-gen client-gen informer-ge
 # The race detector needs a C compiler. Go sets CGO_ENABLED to 0 where there is none.
 RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
+# All is compiled in one way, so that what one step compiles serves the next: lint,
+# tools, the control plane and our own programs build on the same packages. The
+# race detector is the other way there is. vet runs by itself, once, and nobody
+# takes a debugger to a test binary that make test links.
+GOFLAGS ?= -trimpath
+export GOFLAGS
+GO_TEST := go test $(RACE) -vet=off -ldflags='-s -w'
+
 # What manager --version says. Outside a git repository it says less.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS := -X github.com/mycompany/pod-operator/internal/version.Version=$(VERSION)
@@ -76,7 +84,7 @@ down: ## Stop the local Kubernetes.
 test: control-plane chromium $(HELM) $(HUGO) ## Vet everything and run all tests. PKG=./internal/plan TESTFLAGS='-run Scale -v' narrows it.
 	go vet $(PKG)
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
-	go test $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PKG)
+	$(GO_TEST) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PKG)
 	$(if $(filter ./...,$(PKG)),cd tools/bundle && go test ./...)
 	@$(if $(filter ./...,$(PKG)),$(call fuzz,$(FUZZ_LIGHT),2s))
 	@$(faults-table)
@@ -112,7 +120,7 @@ fuzz: ## Fuzz the planner, defaults, conversion, admission and the plugin's pars
 .PHONY: e2e
 e2e: control-plane $(HELM) ## Run the operator in a pod on real kubelets and containers: docs/e2e.md. Needs Linux and root; says so and skips elsewhere.
 	@hack/build-e2e
-	E2E=1 go test -count=1 -timeout 20m -v $(TESTFLAGS) ./test/e2e
+	E2E=1 $(GO_TEST) -count=1 -timeout 20m -v $(TESTFLAGS) ./test/e2e
 
 .PHONY: bench-shards
 bench-shards: control-plane ## Measure 1, 2 and 4 operators with shards, and write the tables of docs/sharding.md.
@@ -137,7 +145,7 @@ build: binaries control-plane ## Build everything into bin/: the operator, the p
 binaries: ## Build only our own programs, the ones under cmd/.
 	@mkdir -p $(BIN)
 	@echo "building bin/manager, bin/playground and bin/kubectl-podmanager"
-	@go build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
+	@go build -tags $(TAGS) -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
 	@install -m 755 cmd/kubectl-podmanager/path/* $(BIN)/ # kubectl pm, and the completion of both names
 
 .PHONY: control-plane
@@ -328,7 +336,7 @@ define tool
 $(BIN)/$(1): $(2)/go.mod $(2)/go.sum
 	@mkdir -p $(BIN)
 	@echo "building bin/$(1) (once; the first time may take minutes)"
-	@cd $(2) && go build -trimpath -o $(CURDIR)/$$@ $(3)
+	@cd $(2) && go build -o $(CURDIR)/$$@ $(3)
 	@touch $$@
 endef
 
@@ -341,7 +349,7 @@ $(eval $(call tool,helm,tools/helm,helm.sh/helm/v4/cmd/helm))
 # Without C: what opm needs C for is the signatures of images and the databases
 # that catalogs were before they were files.
 $(BIN)/opm: export CGO_ENABLED = 0
-$(BIN)/opm: export GOFLAGS = -tags=containers_image_openpgp,exclude_graphdriver_btrfs,exclude_graphdriver_devicemapper
+$(BIN)/opm: export GOFLAGS = -trimpath -tags=containers_image_openpgp,exclude_graphdriver_btrfs,exclude_graphdriver_devicemapper
 $(eval $(call tool,opm,tools/opm,github.com/operator-framework/operator-registry/cmd/opm))
 # Without C: it would be for SCSS and WebP, which the docs have none of.
 $(BIN)/hugo: export CGO_ENABLED = 0

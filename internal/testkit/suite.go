@@ -26,7 +26,6 @@ import (
 	"net"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -42,6 +41,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/install"
 	"github.com/mycompany/pod-operator/internal/localkube"
 	"github.com/mycompany/pod-operator/internal/manager"
+	"github.com/mycompany/pod-operator/internal/testkit/project"
 )
 
 // The operator's ServiceAccount, as config/ names it.
@@ -66,10 +66,7 @@ type Suite struct {
 }
 
 // Root is the folder of the project.
-func Root() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
-}
+func Root() string { return project.Root() }
 
 // NewSuite starts a cluster and installs the CRDs and the roles.
 func NewSuite(ctx context.Context, options localkube.Options) (*Suite, error) {

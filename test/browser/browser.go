@@ -24,7 +24,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	goruntime "runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -35,16 +34,12 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/mycompany/pod-operator/internal/testkit/project"
 )
 
 // patience is how long a test waits for the browser.
 const patience = 60 * time.Second
-
-// root is the folder of the project.
-func root() string {
-	_, file, _, _ := goruntime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
-}
 
 // Tab is a browser tab of its own, with all that it complained of and all
 // hosts that it asked.
@@ -137,7 +132,7 @@ func (b *Tab) Keep(name string) {
 	var picture []byte
 	b.Do("take a picture", chromedp.CaptureScreenshot(&picture))
 	write := func(elements ...string) {
-		file := filepath.Join(append([]string{root()}, elements...)...)
+		file := filepath.Join(append([]string{project.Root()}, elements...)...)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			b.Fatal(err)
 		}
@@ -146,7 +141,7 @@ func (b *Tab) Keep(name string) {
 		}
 	}
 	write("test-output", "dashboard", name+".png")
-	if _, err := os.Stat(filepath.Join(root(), "docs", "images", "dashboard-"+name+".png")); err == nil && os.Getenv("UPDATE_SCREENSHOTS") != "" {
+	if _, err := os.Stat(filepath.Join(project.Root(), "docs", "images", "dashboard-"+name+".png")); err == nil && os.Getenv("UPDATE_SCREENSHOTS") != "" {
 		write("docs", "images", "dashboard-"+name+".png")
 	}
 }

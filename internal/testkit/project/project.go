@@ -1,0 +1,47 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package project finds the project's files for tests. It imports nothing of the
+// project, so that every test can import it.
+package project
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Root is the folder of the project: the nearest one above the folder in which
+// the process started that has the project's go.mod. The compiler does not tell
+// where a file was: paths are trimmed.
+func Root() string { return root }
+
+var root = findRoot()
+
+func findRoot() string {
+	dir, err := os.Getwd()
+	for err == nil {
+		content, _ := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if strings.HasPrefix(string(content), "module github.com/mycompany/pod-operator\n") {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "." // what is looked for below it is missed by its name
+}
