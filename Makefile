@@ -48,6 +48,9 @@ GOFLAGS ?= -trimpath
 export GOFLAGS
 GO_TEST := go test $(RACE) -vet=off -ldflags='-s -w'
 
+# What takes longest begins first, so that no core waits for it in the end.
+LONGEST := ./test/webhooks ./test/integration ./test/rollout
+
 # What manager --version says. Outside a git repository it says less.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS := -X github.com/mycompany/pod-operator/internal/version.Version=$(VERSION)
@@ -84,7 +87,7 @@ down: ## Stop the local Kubernetes.
 test: control-plane chromium $(HELM) $(HUGO) ## Vet everything and run all tests. PKG=./internal/plan TESTFLAGS='-run Scale -v' narrows it.
 	go vet $(PKG)
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
-	$(GO_TEST) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PKG)
+	$(GO_TEST) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(if $(filter ./...,$(PKG)),$(LONGEST)) $(PKG)
 	$(if $(filter ./...,$(PKG)),cd tools/bundle && go test ./...)
 	@$(if $(filter ./...,$(PKG)),$(call fuzz,$(FUZZ_LIGHT),2s))
 	@$(faults-table)
@@ -315,7 +318,7 @@ FUZZ_LIGHT := internal/plan:FuzzPlan internal/desired:FuzzPodManager api/apps/v1
 FUZZ_HEAVY := internal/webhook/apps/v1:FuzzAdmission internal/cli/plan:FuzzApplyPatch internal/cli/replay:FuzzReplay
 
 # $(call fuzz,LIST,TIME) fuzzes one after the other.
-fuzz = for target in $(1); do go test -run '^$$' -fuzz "^$${target\#\#*:}$$" -fuzztime $(2) "./$${target%%:*}"; done
+fuzz = for target in $(1); do go test -vet=off -run '^$$' -fuzz "^$${target\#\#*:}$$" -fuzztime $(2) "./$${target%%:*}"; done
 
 # Of go test -v, how many cases have begun and all that is no success.
 faults-progress = awk '/^=== CONT/ {if (++n % 25 == 0) {print "  " n " cases have begun"; fflush()}; next} \
