@@ -40,10 +40,10 @@ CLIENT_GENS := $(addprefix $(BIN)/,applyconfiguration-gen client-gen informer-ge
 # The race detector needs a C compiler. Go sets CGO_ENABLED to 0 where there is none.
 RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
-# All is compiled in one way, so that what one step compiles serves the next: lint,
-# tools, the control plane and our own programs build on the same packages. The
-# race detector is the other way there is. vet runs by itself, once, and nobody
-# takes a debugger to a test binary that make test links.
+# What lint, tools, the control plane and our own programs have in common is
+# compiled once, because all of them trim paths. Apart from that there is what is
+# raced, what is fuzzed, and what has no C: images, hugo, opm and containerd. vet
+# runs by itself, once, and nobody takes a debugger to what make test links.
 GOFLAGS ?= -trimpath
 export GOFLAGS
 GO_TEST := go test $(RACE) -vet=off -ldflags='-s -w'

@@ -209,11 +209,11 @@ func (o *Observer) describe(ctx context.Context, f Fleet, owned, orphans []*core
 			return nil, err
 		}
 	}
-	// The two lists are read one after the other: a pod that was adopted or
-	// let go in between is in both, and what was read first is ours.
 	if len(orphans) == 0 {
 		return pods, nil
 	}
+	// The two lists are read one after the other: a pod that was adopted or
+	// let go in between is in both, and what was read first is ours.
 	ours := make(map[types.UID]bool, len(owned))
 	for _, pod := range owned {
 		ours[pod.UID] = true

@@ -17,6 +17,7 @@ limitations under the License.
 package plan
 
 import (
+	"hash/fnv"
 	"strconv"
 	"strings"
 
@@ -36,15 +37,11 @@ func SlotName(d *Desired, slot int) string {
 	if d.Identity == appsv1.IdentityOrdinal {
 		return d.NamePrefix + "-" + strconv.Itoa(slot)
 	}
-	// FNV-1a, spelled out: a pod is looked at often, and hash/fnv allocates.
-	const offset, prime = 14695981039346656037, 1099511628211
-	var room [64]byte
-	sum := uint64(offset)
-	for _, b := range strconv.AppendInt(append(append(room[:0], d.UID...), '/'), int64(slot), 10) {
-		sum = (sum ^ uint64(b)) * prime
-	}
+	h := fnv.New64a()
+	var room [64]byte // a pod is looked at often: fmt would allocate each time
+	_, _ = h.Write(strconv.AppendInt(append(append(room[:0], d.UID...), '/'), int64(slot), 10))
 	// SafeEncodeString maps to an alphabet without vowels: no words.
-	suffix := rand.SafeEncodeString(strconv.FormatUint(sum, 36))
+	suffix := rand.SafeEncodeString(strconv.FormatUint(h.Sum64(), 36))
 	return d.NamePrefix + "-" + suffix[max(0, len(suffix)-8):]
 }
 

@@ -158,9 +158,13 @@ func serve(ctx context.Context, config *rest.Config, port int, failed func(error
 	})})
 	go func() { failed(server.Start(ctx)) }()
 	go func() { failed(keeper.Run(ctx, config, mapper)) }()
-	return wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
+	err = wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
 		return keeper.Trusted() == nil, nil
 	})
+	if err != nil {
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // servedConversion hands every object back under the version that is asked for.
