@@ -140,7 +140,7 @@ func (r *reporter) stalledByBlocker() *state {
 func (r *reporter) stillFailing() *state {
 	before := meta.FindStatusCondition(r.previous.Conditions, appsv1.ConditionStalled)
 	if before == nil || before.Reason != appsv1.ReasonPodsFailing || before.ObservedGeneration != r.desired.Generation ||
-		r.decision.Failures.Count < failingCount || r.counts.Available >= r.desired.Replicas {
+		r.decision.Failures == nil || r.decision.Failures.Count < failingCount || r.counts.Available >= r.desired.Replicas {
 		return nil
 	}
 	return &state{before.Reason, before.Message}

@@ -187,6 +187,12 @@ func TestConditions(t *testing.T) {
 			want:    told{Ready: "True Available"},
 			kstatus: status.CurrentStatus,
 		},
+		"or the status has no failures, edited by hand or restored from a backup": {
+			given: aFleet(1, ordinal(0).unready()).
+				condition(appsv1.ConditionStalled, appsv1.ReasonPodsFailing, metav1.ConditionTrue),
+			want:    told{Ready: "False WaitingForPods", Reconciling: "True WaitingForPods"},
+			kstatus: status.InProgressStatus,
+		},
 		"or the spec is edited": {
 			given: aFleet(1, ordinal(0).unready()).failures(3, time.Second, time.Minute).
 				condition(appsv1.ConditionStalled, appsv1.ReasonPodsFailing, metav1.ConditionTrue).generation(2),

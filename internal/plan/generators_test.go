@@ -18,14 +18,17 @@ package plan
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
+
+// The generators draw every field that the planner reads, also in states that
+// should not occur. TestEveryFieldIsDrawn says which field they forget.
 
 // oneIn is true once in n times, and never in what a failure shrinks to.
 func oneIn(t *rapid.T, n int, label string) bool {
@@ -36,140 +39,147 @@ func drawSeconds(t *rapid.T, most int, label string) time.Duration {
 	return time.Duration(rapid.IntRange(0, most).Draw(t, label)) * time.Second
 }
 
-// podGenerator draws a pod in any state, also in those that should not occur.
-func podGenerator() *rapid.Generator[Pod] {
-	return rapid.Custom(func(t *rapid.T) Pod {
-		b := aPod("stray-" + rapid.StringMatching("[a-z]{4}").Draw(t, "name"))
-		b.p.Phase = rapid.SampledFrom([]corev1.PodPhase{
-			corev1.PodRunning, corev1.PodRunning, corev1.PodRunning, corev1.PodPending, corev1.PodFailed, corev1.PodFailed,
-			corev1.PodSucceeded, corev1.PodUnknown, "",
-		}).Draw(t, "phase")
-		b.p.Membership = rapid.SampledFrom([]Membership{Member, Member, Member, Member, Orphan, Drifted}).Draw(t, "membership")
-		b.p.NodeState = rapid.SampledFrom([]NodeState{
-			NodePresent, NodePresent, NodePresent, NodePresent, NodePresent, NodeGone, NodeOutOfService,
-		}).Draw(t, "node state")
-		b.p.Revision = rapid.SampledFrom([]string{newRev, newRev, newRev, oldRev, ""}).Draw(t, "revision")
-		b.p.DeleteRequested = oneIn(t, 7, "requested")
-		b.p.Node = rapid.SampledFrom([]string{"", "node-a", "node-b", "node-c"}).Draw(t, "node")
-		b.p.Zone = rapid.SampledFrom([]string{"", "zone-a", "zone-b"}).Draw(t, "zone")
-		b.p.Restarts = rapid.IntRange(0, 2).Draw(t, "restarts")
-		b.p.DeletionCost = rapid.IntRange(-1, 1).Draw(t, "cost")
-		b.p.Created = ago(drawSeconds(t, 900, "created"))
-		b.p.Ready = b.p.Phase == corev1.PodRunning && rapid.Bool().Draw(t, "ready")
-		b.p.ReadySince = time.Time{}
-		if b.p.Ready {
-			b.p.ReadySince = ago(drawSeconds(t, 900, "ready since"))
-		}
-		if b.p.Terminating = oneIn(t, 5, "terminating"); b.p.Terminating {
-			b.p.DeletedAt = ago(drawSeconds(t, 60, "deleted at"))
-		}
-		if b.p.Phase == corev1.PodFailed || b.p.Phase == corev1.PodSucceeded {
-			b.p.FailedAt = ago(drawSeconds(t, 900, "failed at"))
-			b.p.Reason = rapid.SampledFrom([]string{"", "Evicted", "NodeLost"}).Draw(t, "reason")
-		}
-		drawChange(t, &b.p)
-		return b.p
+// oneOf draws one of the values, and the first where a failure shrinks to it.
+func oneOf[V any](t *rapid.T, label string, values ...V) V {
+	return rapid.SampledFrom(values).Draw(t, label)
+}
+
+// anyFleet draws a fleet with anything in it, also one whose owner goes.
+func anyFleet() *rapid.Generator[fleet] {
+	return rapid.Custom(func(t *rapid.T) fleet {
+		f := fleetGenerator().Draw(t, "fleet")
+		f.desired.Deletion = oneOf(t, "deletion",
+			DeletionNone, DeletionNone, DeletionNone, DeletionDelete, DeletionOrphan, DeletionCascadeOrphan)
+		return f
 	})
 }
 
-// drawChange draws what changes in place leave behind, and holders.
-func drawChange(t *rapid.T, p *Pod) {
-	p.Containers = []ContainerMark{{Name: "app", ContainerID: "c-1", ImageID: "i-1"}}
-	p.Changing = oneIn(t, 9, "changing")
-	p.Gate = rapid.SampledFrom([]Gate{GateNone, GateNone, GateNone, GateUnset, GateOpen, GateShut}).Draw(t, "gate")
-	if oneIn(t, 9, "resizing") {
-		p.Resize = rapid.SampledFrom([]ResizeState{ResizeInProgress, ResizeDeferred, ResizeInfeasible}).Draw(t, "resize")
-		p.ResizeSince = ago(drawSeconds(t, 120, "resize since"))
-	}
-	holder := "somebody"
-	if oneIn(t, 9, "held from deletion") {
-		p.HoldDelete = &holder
-	}
-	if oneIn(t, 9, "held from update") {
-		p.HoldUpdate = &holder
-	}
-	if oneIn(t, 9, "holder was told") {
-		p.Wanted = rapid.SampledFrom([]string{wantDelete, wantUpdate}).Draw(t, "wanted")
-	}
-}
-
-// fleetGenerator draws a fleet with anything in it.
+// fleetGenerator draws a fleet with anything in it, whose owner stays.
 func fleetGenerator() *rapid.Generator[fleet] {
 	return rapid.Custom(func(t *rapid.T) fleet {
 		f := aFleet(rapid.IntRange(0, 10).Draw(t, "replicas"))
-		if rapid.Bool().Draw(t, "random") {
-			f = f.random()
-		}
 		d := &f.desired
-		d.Generation = rapid.Int64Range(1, 2).Draw(t, "generation")
+		drawOwner(t, d)
 		d.Paused = oneIn(t, 5, "paused")
 		d.MinReady = drawSeconds(t, 60, "minReady")
-		d.FailedPods.Limit = rapid.IntRange(0, 3).Draw(t, "failed pods kept")
 		d.RevisionHistoryLimit = rapid.IntRange(0, 2).Draw(t, "revisions kept")
-		d.Finalizer = rapid.SampledFrom([]FinalizerState{FinalizerPresent, FinalizerMissing, FinalizerUnused}).Draw(t, "finalizer")
+		d.Finalizer = oneOf(t, "finalizer", FinalizerPresent, FinalizerMissing, FinalizerUnused)
+		drawFailedPods(t, d)
 		drawUpdate(t, d)
+		drawPlaces(t, d)
+		f.observed.NewRevision = oneOf(t, "name of a new revision", "web-next", "web-after")
 		f.observed.Revisions = drawRevisions(t)
-		f.observed.Changes = drawChanges(t)
+		f.observed.Changes = drawChanges(t, f.observed.NewRevision)
 		f.observed.Pods, f.observed.HeldNames = drawPods(t, d)
+		f.observed.Claims = drawClaims(t, d)
+		drawPin(t, &f)
 		drawMemory(t, &f)
 		return f
 	})
 }
 
+func drawOwner(t *rapid.T, d *Desired) {
+	d.Namespace = oneOf(t, "namespace", "default", "prod")
+	d.Name = oneOf(t, "name", "web", "api")
+	d.NamePrefix = d.Name + oneOf(t, "prefix", "", "-pod")
+	d.UID = oneOf[types.UID](t, "uid of the owner", "owner-1", "owner-2")
+	d.Selector = "podmanager=" + d.Name
+	d.Generation = rapid.Int64Range(1, 2).Draw(t, "generation")
+	d.Identity = oneOf(t, "identity", appsv1.IdentityOrdinal, appsv1.IdentityRandom)
+}
+
+func drawFailedPods(t *rapid.T, d *Desired) {
+	d.FailedPods = FailedPods{
+		Limit:   rapid.IntRange(0, 3).Draw(t, "failed pods kept"),
+		Initial: oneOf(t, "first backoff", 10*time.Second, time.Second, 0),
+		Max:     oneOf(t, "longest backoff", 5*time.Minute, 10*time.Second),
+	}
+}
+
 func drawUpdate(t *rapid.T, d *Desired) {
-	d.Update.Strategy = rapid.SampledFrom([]appsv1.UpdateStrategy{
-		appsv1.UpdateInPlace, appsv1.UpdateInPlace, appsv1.UpdateRecreate, appsv1.UpdateOnDelete,
-	}).Draw(t, "strategy")
-	d.Update.MaxUnavailable = rapid.IntRange(0, 3).Draw(t, "maxUnavailable")
-	d.Update.MaxSurge = rapid.IntRange(0, 3).Draw(t, "maxSurge")
-	d.Update.UseEviction = rapid.Bool().Draw(t, "eviction")
-	d.Update.ResizeDeadline = time.Minute
-	d.Update.OnFailure = rapid.SampledFrom([]appsv1.FailureAction{appsv1.FailurePause, appsv1.FailureRollback}).Draw(t, "onFailure")
+	d.Update = Update{
+		Strategy: oneOf(t, "strategy",
+			appsv1.UpdateInPlace, appsv1.UpdateInPlace, appsv1.UpdateRecreate, appsv1.UpdateOnDelete),
+		MaxUnavailable:   rapid.IntRange(0, 3).Draw(t, "maxUnavailable"),
+		MaxSurge:         rapid.IntRange(0, 3).Draw(t, "maxSurge"),
+		UseEviction:      rapid.Bool().Draw(t, "eviction"),
+		ProgressDeadline: oneOf(t, "progress deadline", 10*time.Minute, 2*time.Minute, 2*time.Hour, 0),
+		ResizeDeadline:   oneOf(t, "resize deadline", time.Minute, 0, 10*time.Minute),
+		OnFailure:        oneOf(t, "onFailure", appsv1.FailurePause, appsv1.FailureRollback),
+	}
 	if oneIn(t, 4, "partitioned") {
 		d.Update.Partition = rapid.IntRange(0, 10).Draw(t, "partition")
 	}
 	if oneIn(t, 6, "restarted") {
 		d.Restart = ago(drawSeconds(t, 900, "restart"))
 	}
-	d.Terminating = Terminating{Timeout: 30 * time.Second, Policy: rapid.SampledFrom([]appsv1.TerminatingPolicy{
-		appsv1.TerminatingReplaceAtOnce, appsv1.TerminatingReplaceAtOnce, appsv1.TerminatingWait, appsv1.TerminatingAfterTimeout,
-	}).Draw(t, "terminating policy")}
-	if d.Identity == appsv1.IdentityOrdinal && oneIn(t, 5, "reserved ordinals") {
-		d.Reserved = rapid.SliceOfNDistinct(rapid.IntRange(0, 12), 0, 3, rapid.ID[int]).Draw(t, "reserved")
-		slices.Sort(d.Reserved)
+	d.Terminating = Terminating{
+		Timeout: oneOf(t, "terminating timeout", 30*time.Second, 0, 5*time.Minute),
+		Policy: oneOf(t, "terminating policy", appsv1.TerminatingReplaceAtOnce, appsv1.TerminatingReplaceAtOnce,
+			appsv1.TerminatingWait, appsv1.TerminatingAfterTimeout),
 	}
-	if d.Identity == appsv1.IdentityOrdinal && oneIn(t, 5, "claims") {
-		d.Claims = Claims{Templates: []string{"data"}, WhenScaled: appsv1.ClaimRetain, WhenDeleted: appsv1.ClaimRetain}
-		if rapid.Bool().Draw(t, "claims go with their pods") {
-			d.Claims.WhenScaled, d.Claims.WhenDeleted = appsv1.ClaimDelete, appsv1.ClaimDelete
+}
+
+// drawPlaces draws what only ordinals have.
+func drawPlaces(t *rapid.T, d *Desired) {
+	if oneIn(t, 5, "reserved ordinals") {
+		drawReserved(t, d)
+	}
+	if d.Identity == appsv1.IdentityOrdinal && oneIn(t, 4, "claims") {
+		policies := []appsv1.ClaimPolicy{appsv1.ClaimRetain, appsv1.ClaimDelete}
+		d.Claims = Claims{
+			Templates:   oneOf(t, "claim templates", []string{"data"}, []string{"data", "logs"}),
+			WhenScaled:  oneOf(t, "claims of pods that are scaled away", policies...),
+			WhenDeleted: oneOf(t, "claims of an owner that goes", policies...),
 		}
 	}
 }
 
-func drawRevisions(t *rapid.T) []Revision {
-	revisions := []Revision{
-		{Name: newRev, Number: rapid.Int64Range(1, 9).Draw(t, "number of the new revision"), Equal: true},
-		{Name: oldRev, Number: rapid.Int64Range(1, 9).Draw(t, "number of the old revision")},
-		{Name: "web-older", Number: 0},
+func drawReserved(t *rapid.T, d *Desired) {
+	if d.Identity == appsv1.IdentityOrdinal {
+		d.Reserved = rapid.SliceOfNDistinct(rapid.IntRange(0, 12), 0, 3, rapid.ID[int]).Draw(t, "reserved")
+		slices.Sort(d.Reserved)
 	}
-	return rapid.SampledFrom([][]Revision{revisions[:1], revisions[:2], revisions, revisions[1:], nil}).Draw(t, "revisions")
 }
 
-// drawChanges draws how pods get from one revision to another.
-func drawChanges(t *rapid.T) []Change {
+// drawPin pins a revision by its name or its number, stored or not.
+func drawPin(t *rapid.T, f *fleet) {
+	if !oneIn(t, 6, "pinned") {
+		return
+	}
+	pins := []string{"web-gone", "77"}
+	for _, r := range f.observed.Revisions {
+		pins = append(pins, r.Name, strconv.FormatInt(r.Number, 10))
+	}
+	f.desired.Pin = oneOf(t, "pin", pins...)
+}
+
+func drawRevisions(t *rapid.T) []Revision {
+	numbers := rapid.Permutation([]int64{1, 2, 9}).Draw(t, "numbers of the revisions")
+	revisions := []Revision{
+		{Name: newRev, Number: numbers[0], Equal: true},
+		{Name: oldRev, Number: numbers[1]},
+		{Name: "web-older", Number: numbers[2]},
+	}
+	return oneOf(t, "revisions", revisions[:1], revisions[:2], revisions, revisions[1:], nil)
+}
+
+// drawChanges draws how pods get from one revision to another, if that is known.
+func drawChanges(t *rapid.T, next string) []Change {
 	kinds := []Change{
 		{Recreate: "the command differs"},
 		{Metadata: true},
 		{Images: []string{"app"}, Restarts: true},
+		{Images: []string{"app", "proxy"}, Restarts: true},
 		{Resize: []string{"app"}},
-		{Resize: []string{"app"}, Restarts: true},
+		{Resize: []string{"proxy"}, Restarts: true},
 		{Resize: []string{"app"}, Images: []string{"app"}, Metadata: true, Restarts: true},
 	}
-	names := []string{newRev, oldRev, "web-older", "web-next"}
+	names := []string{newRev, oldRev, "web-older", next}
 	var changes []Change
 	for _, from := range names {
 		for _, to := range names {
-			if from == to {
+			if from == to || oneIn(t, 20, "no way is known") {
 				continue
 			}
 			c := rapid.SampledFrom(kinds).Draw(t, "change")
@@ -180,53 +190,20 @@ func drawChanges(t *rapid.T) []Change {
 	return changes
 }
 
-// drawPods draws pods, some of them in slots, and names that others have.
-func drawPods(t *rapid.T, d *Desired) (pods []Pod, held []string) {
-	pods = rapid.SliceOfNDistinct(podGenerator(), 0, 14, func(p Pod) string { return p.Name }).Draw(t, "pods")
-	slots := make([]int, 14)
-	for i := range slots {
-		slots[i] = i
+// drawClaims draws claims of any slot, also of one that the fleet does not have,
+// and one whose name is none of the fleet's.
+func drawClaims(t *rapid.T, d *Desired) []Claim {
+	if len(d.Claims.Templates) == 0 {
+		return nil
 	}
-	slots = rapid.Permutation(slots).Draw(t, "slots")
-	for i := range pods {
-		if oneIn(t, 7, "slotless") {
-			continue
-		}
-		pods[i].Slot, pods[i].Name = slots[i], SlotName(d, slots[i])
-		// A Random pod whose slot label was edited keeps its name.
-		if d.Identity == appsv1.IdentityRandom && oneIn(t, 10, "label edited") {
-			pods[i].Slot = NoSlot
+	var claims []Claim
+	for _, slot := range rapid.SliceOfNDistinct(rapid.IntRange(-1, 12), 0, 8, rapid.ID[int]).Draw(t, "slots with claims") {
+		for _, template := range d.Claims.Templates {
+			name := ClaimName(template, SlotName(d, slot))
+			claims = append(claims, Claim{
+				Name: name, UID: types.UID("uid-" + name), Slot: max(slot, NoSlot), Terminating: oneIn(t, 6, "claim terminates"),
+			})
 		}
 	}
-	for _, slot := range slots[len(pods):] {
-		if oneIn(t, 6, "held") {
-			held = append(held, SlotName(d, slot))
-		}
-	}
-	return pods, held
-}
-
-// drawMemory draws what the last report said.
-func drawMemory(t *rapid.T, f *fleet) {
-	s := &f.observed.Status
-	s.CurrentRevision = rapid.SampledFrom([]string{newRev, oldRev, "", "web-gone"}).Draw(t, "current revision")
-	s.UpdateRevision = rapid.SampledFrom([]string{newRev, oldRev, ""}).Draw(t, "update revision")
-	s.UpdatedReplicas = rapid.Int32Range(0, 10).Draw(t, "updated before")
-	if oneIn(t, 2, "failed before") {
-		*f = f.failures(rapid.Int32Range(1, 8).Draw(t, "failures"),
-			drawSeconds(t, 1200, "last failure"), drawSeconds(t, 300, "backoff"))
-	}
-	if oneIn(t, 2, "was reconciling") {
-		*f = f.condition(appsv1.ConditionReconciling,
-			rapid.SampledFrom([]string{appsv1.ReasonScalingUp, appsv1.ReasonReplacing}).Draw(t, "why"), metav1.ConditionTrue)
-	}
-	if oneIn(t, 3, "was rolling out") {
-		f.observed.Status.Rollout = &appsv1.RolloutRecord{
-			Revision: newRev, Done: rapid.Int32Range(0, 10).Draw(t, "done"),
-			ProgressTime: metav1.NewTime(ago(drawSeconds(t, 900, "last progress"))),
-		}
-	}
-	if oneIn(t, 6, "was rolled back") {
-		f.observed.Status.Rollback = &appsv1.RollbackRecord{From: newRev, To: oldRev, Time: metav1.NewTime(ago(time.Minute)), Message: "no progress"}
-	}
+	return claims
 }

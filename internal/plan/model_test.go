@@ -42,9 +42,20 @@ type model struct {
 	changes   []Change
 	claims    map[string]Claim
 	status    appsv1.PodManagerStatus
+	// next is the name that a new revision gets.
+	next string
 
-	// crashing: whatever is created fails at once.
+	// crashing: whatever is created fails at once; failing are the revisions
+	// whose pods do.
 	crashing bool
+	failing  map[string]bool
+	// refused are the writes that the API server refuses, by verb and slot.
+	refused map[refusal]bool
+	// keeping: finalizers of others stay on pods that terminate, and nodes put
+	// resizes off.
+	keeping bool
+	// nowhere: new pods name a node that does not exist.
+	nowhere bool
 	// gated: pods are created with our readiness gate.
 	gated bool
 	// rolled: the rollout has touched a pod.
@@ -56,11 +67,21 @@ type model struct {
 	total map[Verb]int
 }
 
+// refusal is a kind of write to a slot.
+type refusal struct {
+	verb Verb
+	slot int
+}
+
 func newModel(f fleet) *model {
 	m := &model{
 		desired: f.desired, now: noon(), pods: map[string]Pod{}, foreign: map[string]bool{},
 		revisions: slices.Clone(f.observed.Revisions), changes: f.observed.Changes, claims: map[string]Claim{},
-		status: *f.observed.Status.DeepCopy(), total: map[Verb]int{},
+		status: *f.observed.Status.DeepCopy(), next: f.observed.NewRevision, total: map[Verb]int{},
+		failing: map[string]bool{}, refused: map[refusal]bool{}, keeping: true,
+	}
+	for _, c := range f.observed.Claims {
+		m.claims[c.Name] = c
 	}
 	for _, p := range f.observed.Pods {
 		m.pods[p.Name] = p
@@ -74,7 +95,7 @@ func newModel(f fleet) *model {
 // observed is what the planner sees, in an order that follows from the names.
 func (m *model) observed() Observed {
 	o := Observed{
-		Revisions: slices.Clone(m.revisions), NewRevision: "web-next", Status: *m.status.DeepCopy(),
+		Revisions: slices.Clone(m.revisions), NewRevision: m.next, Status: *m.status.DeepCopy(),
 		HeldNames: slices.Sorted(maps.Keys(m.foreign)), Changes: m.changes,
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.claims)) {
@@ -99,7 +120,7 @@ func (m *model) pass() Decision {
 	outcomes := make([]Outcome, 0, len(decision.Actions))
 	for _, a := range decision.Actions {
 		m.rolled = m.rolled || a.Why.Rule == "rollout" || a.Why.Reason == appsv1.WhyRolloutSurge || a.Why.Reason == appsv1.WhySurgeOver
-		outcomes = append(outcomes, m.apply(a))
+		outcomes = append(outcomes, m.attempt(a, outcomes))
 	}
 	m.status = stored(Report(m.desired, seen, decision, outcomes, m.now).Status)
 	return decision
@@ -119,9 +140,33 @@ func stored(status appsv1.PodManagerStatus) appsv1.PodManagerStatus {
 	return back
 }
 
+// attempt carries an action out, unless the API server refuses it or it needs
+// what was refused: a pod needs its claims, the rest of a change its beginning,
+// and a new pod the room that a deletion makes.
+func (m *model) attempt(a Action, before []Outcome) Outcome {
+	for _, o := range before {
+		sameSlot := o.Action.Slot == a.Slot && a.Slot != NoSlot && (o.Action.Pod == a.Pod || o.Action.Verb == CreateClaim)
+		makesRoom := a.Verb == CreatePod && (o.Action.Verb == DeletePod || o.Action.Verb == EvictPod)
+		if o.Result == Refused && (sameSlot || makesRoom) {
+			return Outcome{Action: a, Result: Skipped}
+		}
+	}
+	if m.refused[refusal{a.Verb, a.Slot}] {
+		return Outcome{Action: a, Result: Refused, Cause: appsv1.ReasonPodsRefused, Message: "a policy says no"}
+	}
+	return m.apply(a)
+}
+
 func (m *model) kubelet() {
+	for name, c := range m.claims {
+		if c.Terminating && m.occupant(c.Slot) == nil {
+			delete(m.claims, name)
+		}
+	}
 	for name, p := range m.pods {
 		switch {
+		case p.Terminating && p.KeptBy != "" && m.keeping:
+			continue
 		case p.NodeState != NodePresent && p.Terminating && p.Membership == Orphan:
 			delete(m.pods, name) // Kubernetes' own pod garbage collector
 			continue
@@ -132,7 +177,7 @@ func (m *model) kubelet() {
 			continue
 		case p.Phase == corev1.PodFailed || p.Phase == corev1.PodSucceeded:
 			continue
-		case m.crashing:
+		case m.crashing || m.failing[p.Revision]:
 			p.Phase, p.Ready, p.FailedAt = corev1.PodFailed, false, m.now.Truncate(time.Second)
 		default:
 			m.run(&p)
@@ -141,11 +186,33 @@ func (m *model) kubelet() {
 	}
 }
 
+// occupant is the pod in a slot.
+func (m *model) occupant(slot int) *Pod {
+	for _, p := range m.pods {
+		if p.Slot == slot && slot != NoSlot {
+			return &p
+		}
+	}
+	return nil
+}
+
+// lacksClaim: a claim that the pod's spec names does not exist, so the pod cannot
+// be scheduled.
+func (m *model) lacksClaim(p *Pod) bool {
+	return slices.ContainsFunc(m.desired.Claims.Templates, func(template string) bool {
+		_, exists := m.claims[ClaimName(template, p.Name)]
+		return p.Membership == Member && !exists
+	})
+}
+
 // run is what the kubelet does for a pod that lives, and what its holder does
 // when it is told.
 func (m *model) run(p *Pod) {
+	if p.Phase == corev1.PodPending && m.lacksClaim(p) {
+		return
+	}
 	p.Phase, p.Changing = corev1.PodRunning, false
-	if p.Resize == ResizeInProgress {
+	if p.Resize == ResizeInProgress || p.Resize == ResizeDeferred && !m.keeping {
 		p.Resize = ResizeNone
 	}
 	if p.Node == "" {
@@ -210,7 +277,12 @@ func (m *model) apply(a Action) Outcome {
 	case CreateClaim:
 		m.claims[a.Claim] = Claim{Name: a.Claim, UID: types.UID(a.Claim), Slot: a.Slot}
 	case DeleteClaim:
-		delete(m.claims, a.Claim)
+		c := m.claims[a.Claim]
+		if c.UID != a.UID {
+			panic(fmt.Sprintf("DeleteClaim of %q with uid %q, but it has %q", a.Claim, a.UID, c.UID))
+		}
+		c.Terminating = true
+		m.claims[a.Claim] = c
 	case DeletePod, EvictPod:
 		if a.Force {
 			delete(m.pods, a.Pod)
@@ -223,14 +295,18 @@ func (m *model) apply(a Action) Outcome {
 			return Outcome{Action: a, Result: Refused, Cause: appsv1.ReasonNameTaken, Message: a.Pod + " exists"}
 		}
 		m.uids++
-		gate := GateNone
+		gate, node, state := GateNone, "", NodePresent
 		if m.gated {
 			gate = GateUnset
+		}
+		if m.nowhere {
+			node, state = "node-nowhere", NodeGone
 		}
 		m.pods[a.Pod] = Pod{
 			Gate: gate, Containers: []ContainerMark{{Name: "app", ContainerID: "c-" + strconv.Itoa(m.uids)}},
 			Name: a.Pod, UID: types.UID("made-" + strconv.Itoa(m.uids)), ResourceVersion: "1", Membership: Member,
 			Slot: a.Slot, Surge: a.Surge, Revision: a.Revision, Created: m.now, Phase: corev1.PodPending,
+			Node: node, NodeState: state,
 		}
 	default:
 		panic("the model does not know the verb " + string(a.Verb))

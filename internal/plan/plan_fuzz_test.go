@@ -29,10 +29,7 @@ import (
 func FuzzPlan(f *testing.F) {
 	f.Add([]byte("a fleet at rest"))
 	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
-		fleet := fleetGenerator().Draw(t, "fleet")
-		fleet.desired.Deletion = rapid.SampledFrom([]Deletion{
-			DeletionNone, DeletionDelete, DeletionOrphan, DeletionCascadeOrphan,
-		}).Draw(t, "deletion")
+		fleet := anyFleet().Draw(t, "fleet")
 		decision := fleet.plan()
 		for _, a := range decision.Actions {
 			if a.Why.Rule == "" || a.Why.Reason == "" || a.Why.Message == "" {
