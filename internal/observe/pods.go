@@ -256,11 +256,22 @@ func describeContainers(p *plan.Pod, pod *corev1.Pod) {
 				mark = before // the container is still the one before the change
 			}
 			p.Containers = append(p.Containers, mark)
+			p.ReadySince = servingSince(p, status)
 			if marked && !settled(before, status, image, pod) {
 				p.Changing = true
 			}
 		}
 	}
+}
+
+// servingSince is since when a pod has been ready with the container that it
+// runs now. A kubelet that restarts one quickly, for a change in place say, need
+// not take the pod's readiness back meanwhile.
+func servingSince(p *plan.Pod, status *corev1.ContainerStatus) time.Time {
+	if run := status.State.Running; p.Ready && run != nil && run.StartedAt.After(p.ReadySince) {
+		return run.StartedAt.Time
+	}
+	return p.ReadySince
 }
 
 // servingImage is the image of a container that runs as long as the pod.

@@ -273,6 +273,60 @@ func TestWhyAContainerDoesNotServe(t *testing.T) {
 	}
 }
 
+// TestReadySinceTheContainersThatRun: a container that was restarted without the
+// pod becoming unready has to prove itself, too, as seen from the cache as well.
+func TestReadySinceTheContainersThatRun(t *testing.T) {
+	started := func(second int64) corev1.ContainerState {
+		return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(second)}}
+	}
+	for name, test := range map[string]struct {
+		ready              corev1.ConditionStatus
+		app, proxy, waited corev1.ContainerState
+		want               int64
+	}{
+		"it became ready after its containers started": {ready: corev1.ConditionTrue, app: started(10), proxy: started(20), want: 50},
+		"one was restarted since":                      {ready: corev1.ConditionTrue, app: started(70), proxy: started(20), want: 70},
+		"its sidecar was restarted since":              {ready: corev1.ConditionTrue, app: started(10), proxy: started(80), want: 80},
+		"both were, one after the other":               {ready: corev1.ConditionTrue, app: started(70), proxy: started(80), want: 80},
+		"an init container that ran again serves nobody": {
+			ready: corev1.ConditionTrue, app: started(10), proxy: started(20), waited: started(90), want: 50,
+		},
+		"it is not ready":  {ready: corev1.ConditionFalse, app: started(70), proxy: started(20)},
+		"no start is told": {ready: corev1.ConditionTrue, want: 50},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{
+				Spec: corev1.PodSpec{
+					InitContainers: []corev1.Container{
+						{Name: "setup"}, {Name: "proxy", RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways)},
+					},
+					Containers: []corev1.Container{{Name: "app"}},
+				},
+				Status: corev1.PodStatus{
+					Phase:                 corev1.PodRunning,
+					Conditions:            []corev1.PodCondition{{Type: corev1.PodReady, Status: test.ready, LastTransitionTime: at(50)}},
+					ContainerStatuses:     []corev1.ContainerStatus{{Name: "app", Ready: true, State: test.app}},
+					InitContainerStatuses: []corev1.ContainerStatus{{Name: "setup", State: test.waited}, {Name: "proxy", State: test.proxy}},
+				},
+			}
+			var want time.Time
+			if test.want > 0 {
+				want = time.Unix(test.want, 0)
+			}
+			if got := describePod(ordinals(), pod, plan.Member).ReadySince; !got.Equal(want) {
+				t.Errorf("it is ready since %v, want %v", got, want)
+			}
+			slim, err := NewSlimmer().Slim(pod.DeepCopy())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := describePod(ordinals(), slim.(*corev1.Pod), plan.Member).ReadySince; !got.Equal(want) {
+				t.Errorf("from the cache it is ready since %v, want %v", got, want)
+			}
+		})
+	}
+}
+
 // TestAResizeIsDoneWhenTheNodeHasRoomForIt: a kubelet that tries a deferred resize
 // again says for a moment that none is pending, before it has done anything.
 func TestAResizeIsDoneWhenTheNodeHasRoomForIt(t *testing.T) {

@@ -67,8 +67,8 @@ func (s *Slimmer) Slim(obj any) (any, error) {
 		Phase: corev1.PodPhase(s.strings.share(string(pod.Status.Phase))), Reason: s.strings.share(pod.Status.Reason),
 		ObservedGeneration:    pod.Status.ObservedGeneration,
 		Conditions:            s.slimConditions(pod),
-		ContainerStatuses:     s.slimStatuses(pod.Status.ContainerStatuses, sizes),
-		InitContainerStatuses: s.slimStatuses(pod.Status.InitContainerStatuses, sizes),
+		ContainerStatuses:     s.slimStatuses(pod, pod.Status.ContainerStatuses, sizes),
+		InitContainerStatuses: s.slimStatuses(pod, pod.Status.InitContainerStatuses, sizes),
 	}
 	return pod, nil
 }
@@ -199,7 +199,7 @@ func sameContainer(a, b corev1.Container) bool {
 	return a.Name == b.Name && a.Image == b.Image && ptr.Equal(a.RestartPolicy, b.RestartPolicy)
 }
 
-func (s *Slimmer) slimStatuses(list []corev1.ContainerStatus, sizes bool) []corev1.ContainerStatus {
+func (s *Slimmer) slimStatuses(pod *corev1.Pod, list []corev1.ContainerStatus, sizes bool) []corev1.ContainerStatus {
 	slim := make([]corev1.ContainerStatus, len(list))
 	for i := range list {
 		c := &list[i]
@@ -216,11 +216,26 @@ func (s *Slimmer) slimStatuses(list []corev1.ContainerStatus, sizes bool) []core
 		if end := c.LastTerminationState.Terminated; end != nil && end.ExitCode != 0 && !c.Ready && c.State.Running != nil {
 			slim[i].State.Running, slim[i].LastTerminationState.Terminated = c.State.Running, slimEnd(end)
 		}
+		// When a container started is read where it was after the pod became
+		// ready; most started before.
+		if run := c.State.Running; run != nil && readyBefore(pod, run.StartedAt) {
+			slim[i].State.Running = run
+		}
 		if c.State.Waiting != nil {
 			slim[i].State.Waiting = &corev1.ContainerStateWaiting{Reason: c.State.Waiting.Reason}
 		}
 	}
 	return slim
+}
+
+// readyBefore: the pod is ready, and was already then.
+func readyBefore(pod *corev1.Pod, then metav1.Time) bool {
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue && c.LastTransitionTime.Before(&then)
+		}
+	}
+	return false
 }
 
 func slimEnd(end *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {

@@ -101,9 +101,17 @@ func sameConditions(before, after []corev1.PodCondition) bool {
 	return true
 }
 
-// sameRun: the container runs the same, or does not run for the same reason.
+// sameRun: the container runs the same and since the same time, or does not run
+// for the same reason.
 func sameRun(a, b corev1.ContainerStatus) bool {
-	return a.ContainerID == b.ContainerID && waitingFor(&a) == waitingFor(&b)
+	return a.ContainerID == b.ContainerID && waitingFor(&a) == waitingFor(&b) && runningSince(&a) == runningSince(&b)
+}
+
+func runningSince(status *corev1.ContainerStatus) int64 {
+	if status.State.Running == nil {
+		return 0
+	}
+	return status.State.Running.StartedAt.Unix()
 }
 
 func waitingFor(status *corev1.ContainerStatus) string {

@@ -57,6 +57,7 @@ func TestPodChanged(t *testing.T) {
 		"a new life":     {func(p *corev1.Pod) { p.UID = "b" }, true},
 		"its gate":       {func(p *corev1.Pod) { p.Status.Conditions[2].Status = corev1.ConditionTrue }, true},
 		"its container":  {func(p *corev1.Pod) { p.Status.ContainerStatuses[0].ContainerID = "two" }, true},
+		"its start":      {func(p *corev1.Pod) { start(p, now) }, true},
 		"a failing pull": {func(p *corev1.Pod) { wait(p, "ImagePullBackOff") }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,6 +83,10 @@ func TestPodChanged(t *testing.T) {
 	if !podChanged().Create(event.CreateEvent{Object: &corev1.Pod{}}) || !podChanged().Delete(event.DeleteEvent{Object: &corev1.Pod{}}) {
 		t.Error("a pod's beginning or end does not pass")
 	}
+}
+
+func start(p *corev1.Pod, at metav1.Time) {
+	p.Status.ContainerStatuses[0].State.Running = &corev1.ContainerStateRunning{StartedAt: at}
 }
 
 func wait(p *corev1.Pod, reason string) {
