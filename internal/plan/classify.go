@@ -45,8 +45,10 @@ type scene struct {
 	// were gone.
 	briefs, stays []brief
 	staysWithout  int
-	// goalNumber is the number of the update revision.
+	// goalNumber is the number of the update revision, and template the name of
+	// the revision that means the template.
 	goalNumber int32
+	template   string
 
 	// leaving are the names of terminating orphans, free again soon.
 	leaving map[string]bool
@@ -57,8 +59,9 @@ type scene struct {
 	// spent counts the pods that this pass creates and deletes: by few verbs,
 	// mostly by none.
 	spent []expense
-	// onBackoff counts replacements that wait for the backoff.
-	onBackoff int
+	// onBackoff counts replacements that wait for the backoff, and with
+	// ordinals surgeOnBackoff those of them that are of the rollout's surge.
+	onBackoff, surgeOnBackoff int
 	// surge is how many pods beyond replicas the rollout needs; with
 	// ordinals, extras are those of them that are there and stay.
 	surge  int
@@ -84,6 +87,7 @@ type scene struct {
 func newScene(desired Desired, observed Observed, now time.Time) *scene {
 	s := &scene{desired: desired, observed: observed, now: now}
 	s.decision.Failures = observed.Status.Failures
+	s.decision.CurrentFailures = observed.Status.CurrentFailures
 	s.decision.Rollout = observed.Status.Rollout
 	s.decision.Rollback = observed.Status.Rollback
 	s.aimAt(observed.Status.UpdateRevision)

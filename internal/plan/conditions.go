@@ -125,7 +125,7 @@ func (r *reporter) stalledByBlocker() *state {
 			return &state{appsv1.ReasonNameTaken, b.Message}
 		case b.By == appsv1.BlockedByPin:
 			return &state{appsv1.ReasonPinnedRevisionMissing, b.Message}
-		case b.By == appsv1.BlockedByBackoff && r.decision.Failures.Count >= failingCount:
+		case b.By == appsv1.BlockedByBackoff && b.Failures >= failingCount:
 			return &state{appsv1.ReasonPodsFailing, b.Message + ", so replacements wait longer each time: see the failed pods' status and logs"}
 		case b.By == appsv1.BlockedByDeadline && b.Pod == "":
 			deadline = &state{appsv1.ReasonProgressDeadlineExceeded, b.Message + r.waiting()}
@@ -140,10 +140,17 @@ func (r *reporter) stalledByBlocker() *state {
 func (r *reporter) stillFailing() *state {
 	before := meta.FindStatusCondition(r.previous.Conditions, appsv1.ConditionStalled)
 	if before == nil || before.Reason != appsv1.ReasonPodsFailing || before.ObservedGeneration != r.desired.Generation ||
-		r.decision.Failures == nil || r.decision.Failures.Count < failingCount || r.counts.Available >= r.desired.Replicas {
+		failuresIn(r.decision.Failures) < failingCount && failuresIn(r.decision.CurrentFailures) < failingCount || r.counts.Available >= r.desired.Replicas {
 		return nil
 	}
 	return &state{before.Reason, before.Message}
+}
+
+func failuresIn(record *appsv1.FailureRecord) int32 {
+	if record == nil {
+		return 0
+	}
+	return record.Count
 }
 
 // goalReached: every pod that should be there is available and none has to

@@ -19,6 +19,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -33,10 +34,11 @@ import (
 const reasonEvicted = "Evicted"
 
 // replaceLost deletes pods on nodes that are proved gone. No kubelet will
-// confirm the deletion, so it is forced; without that proof nothing is.
+// confirm the deletion, so it is forced; without that proof nothing is. Those
+// that never ran are left to the rule for failed pods.
 func replaceLost(s *scene) bool {
 	for _, p := range s.lost {
-		if p.Membership == Orphan {
+		if p.Membership == Orphan || p.stillborn() {
 			continue
 		}
 		reason, message := lostWhy(p)
@@ -44,6 +46,13 @@ func replaceLost(s *scene) bool {
 	}
 	s.forceLostTerminating()
 	return false
+}
+
+// stillborn: the pod was bound to a node that is not there, and never ran. A
+// template that names no existing node makes nothing else, so its pods are
+// replaced with a backoff.
+func (p *Pod) stillborn() bool {
+	return p.NodeState != NodePresent && !p.Terminating && (p.Phase == corev1.PodPending || p.Phase == "")
 }
 
 // forceLostTerminating finishes the deletion of pods whose kubelet is gone.
@@ -58,55 +67,85 @@ func (s *scene) forceLostTerminating() {
 }
 
 func lostWhy(p *Pod) (reason, message string) {
-	if p.NodeState == NodeOutOfService {
+	switch {
+	case p.NodeState == NodeOutOfService:
 		return appsv1.WhyNodeOutOfService, "node " + p.Node + " carries the out-of-service taint"
+	case p.stillborn():
+		return appsv1.WhyNodeGone, "node " + p.Node + " does not exist"
 	}
 	return appsv1.WhyNodeGone, "node " + p.Node + " no longer exists"
 }
 
 // replaceFailed makes room for the successors of pods that ended.
 //
-// The backoff is per revision: only pods of the revision that successors will
-// have count, so the fix for a broken revision never waits. The first failure
-// is repaired at once, the next after the initial wait, doubled from then on.
+// The backoff is per revision: a successor waits for the backoff of the revision
+// that it shares with the pod that failed, so the fix for a broken revision never
+// waits. The first failure is repaired at once, the next after the initial wait,
+// doubled from then on. The rule comes after those that stop a rollout, aim it at
+// another revision or say how many pods it needs: only then is it known which
+// successors there will be.
 func replaceFailed(s *scene) bool {
 	s.countFailures()
-	retry := s.retryTime()
 	if s.ordinal() {
-		s.buryOrdinals(retry)
+		s.buryOrdinals()
 	} else {
-		s.buryBeyondLimit(retry)
+		s.buryBeyondLimit(s.olderPods() < s.partition())
 	}
 	return false
 }
 
-// countFailures updates the failure record. A failure is new when it happened
-// after the last one that was counted; several at once are one failure, or a
-// single node's end would cost the longest backoff.
+// countFailures updates the failure records: that of the goal and, as long as
+// pods can come back on it, that of the revision before.
 func (s *scene) countFailures() {
-	record := s.decision.Failures
-	update := s.decision.UpdateRevision
-	if record != nil && record.Revision != update {
-		record = nil
+	d := &s.decision
+	update, current := d.UpdateRevision, d.CurrentRevision
+	ofUpdate, ofCurrent := s.failuresOf(update), s.failuresOf(current)
+	if current == update || current == "" {
+		ofCurrent = nil
+	} else {
+		ofCurrent = s.counted(current, ofCurrent)
+		if d.Failures != nil && d.Failures.Revision == current {
+			d.Failures = nil // it has a place of its own while a rollout is under way
+		}
 	}
-	last, least := s.lastFailure(update)
+	d.CurrentFailures = ofCurrent
+	if record := s.counted(update, ofUpdate); record != nil {
+		d.Failures = record
+	}
+}
+
+// failuresOf is what is remembered of the failures of a revision, or nil.
+func (s *scene) failuresOf(revision string) *appsv1.FailureRecord {
+	for _, record := range [...]*appsv1.FailureRecord{s.decision.CurrentFailures, s.decision.Failures} {
+		if record != nil && record.Revision == revision {
+			return record
+		}
+	}
+	return nil
+}
+
+// counted is a revision's record with what failed since. A failure is new when
+// it happened after the last one that was counted; several at once are one
+// failure, or a single node's end would cost the longest backoff.
+func (s *scene) counted(revision string, record *appsv1.FailureRecord) *appsv1.FailureRecord {
+	last, least := s.lastFailure(revision)
 	switch {
 	case last.IsZero() || record != nil && last.Before(record.LastTime.Time):
-		return
+		return record
 	case record != nil && last.Equal(record.LastTime.Time):
 		if retry := last.Add(least); record.RetryTime.Time.Before(retry) {
 			patient := *record
 			patient.RetryTime = metav1.NewTime(retry)
-			s.decision.Failures = &patient
+			return &patient
 		}
-		return
+		return record
 	}
 	failures := int32(1)
 	if record != nil && last.Sub(record.LastTime.Time) <= 2*s.desired.FailedPods.Max {
 		failures += record.Count
 	}
-	s.decision.Failures = &appsv1.FailureRecord{
-		Revision:  update,
+	return &appsv1.FailureRecord{
+		Revision:  revision,
 		Count:     failures,
 		LastTime:  metav1.NewTime(last),
 		RetryTime: metav1.NewTime(last.Add(max(least, s.backoff(failures)))),
@@ -118,18 +157,43 @@ func (s *scene) countFailures() {
 // second in which it was made, a successor made in the same second could not be
 // told from it, and successors would follow each other as fast as they fail.
 func (s *scene) lastFailure(revision string) (last time.Time, least time.Duration) {
-	for _, p := range s.failed {
-		if p.Revision != revision || p.FailedAt.Before(last) {
+	for p := range s.corpses() {
+		ended := p.endedAt()
+		if p.Revision != revision || ended.Before(last) {
 			continue
 		}
-		if p.FailedAt.After(last) {
-			last, least = p.FailedAt, 0
+		if ended.After(last) {
+			last, least = ended, 0
 		}
-		if p.FailedAt.Sub(p.Created) < time.Second {
+		if ended.Sub(p.Created) < time.Second {
 			least = time.Second
 		}
 	}
 	return last, least
+}
+
+// corpses are the pods whose revision answers for their end.
+func (s *scene) corpses() iter.Seq[*Pod] {
+	return func(yield func(*Pod) bool) {
+		for _, p := range s.failed {
+			if !yield(p) {
+				return
+			}
+		}
+		for _, p := range s.lost {
+			if p.stillborn() && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// endedAt is when a corpse failed: one that never ran did as it was made.
+func (p *Pod) endedAt() time.Time {
+	if p.stillborn() {
+		return p.Created
+	}
+	return p.FailedAt
 }
 
 func (s *scene) backoff(failures int32) time.Duration {
@@ -145,34 +209,65 @@ func (s *scene) backoff(failures int32) time.Duration {
 	return min(wait, s.desired.FailedPods.Max)
 }
 
-// retryTime is when the next replacement of the update revision may be made;
-// zero or past means now.
-func (s *scene) retryTime() time.Time {
-	if f := s.decision.Failures; f != nil && f.Revision == s.decision.UpdateRevision {
-		return f.RetryTime.Time
+// backoffOf is the record that holds the successor of p back, or nil. The
+// successor may be of the same revision where that is the goal, and where it is
+// the revision before and the partition keeps the pod there, or the rollout
+// stands still.
+func (s *scene) backoffOf(p *Pod, partitioned bool) *appsv1.FailureRecord {
+	record := s.failuresOf(p.Revision)
+	switch {
+	case record == nil || !s.now.Before(record.RetryTime.Time):
+		return nil
+	case p.Revision == s.decision.UpdateRevision:
+		return record
+	case p.Revision != s.decision.CurrentRevision || s.findRevision(p.Revision) == nil:
+		return nil
+	case partitioned || s.halted != "":
+		return record
 	}
-	return time.Time{}
+	return nil
 }
 
-// waits tells whether the successor of p is held back by the backoff.
-func (s *scene) waits(p *Pod, retry time.Time) bool {
-	return p.Revision == s.decision.UpdateRevision && s.now.Before(retry)
+// olderPods counts the pods that stay and are not on the goal.
+func (s *scene) olderPods() int {
+	n := 0
+	for _, b := range s.staying() {
+		if !s.onGoal(b) {
+			n++
+		}
+	}
+	return n
 }
 
 // buryOrdinals deletes failed pods, because their successors need the name.
-// Those in no slot below replicas have no successor and do not wait.
-func (s *scene) buryOrdinals(retry time.Time) {
-	for _, p := range s.failed {
+// Those in a slot that gets no successor do not wait.
+func (s *scene) buryOrdinals() {
+	for p := range s.corpses() {
 		if p.Membership == Orphan {
 			continue
 		}
-		if s.inBase(p.Slot) && s.waits(p, retry) {
-			s.blockOnBackoff(p, retry)
-			continue
+		record := s.backoffOf(p, s.inBase(p.Slot) && s.position(p.Slot) < s.partition())
+		switch {
+		case record != nil && s.inBase(p.Slot):
+			s.blockOnBackoff(p, record)
+		case record != nil && s.mayStandIn(p.Slot) && len(s.extras)+s.surgeOnBackoff < s.surge:
+			s.surgeOnBackoff++
+			s.blockOnBackoff(p, record)
+		default:
+			s.bury(p)
 		}
-		reason, message := failedWhy(p)
-		s.deletePod(p, false, reason, message, nil)
 	}
+}
+
+// bury deletes a pod that ended, or never began.
+func (s *scene) bury(p *Pod) {
+	if p.stillborn() {
+		reason, message := lostWhy(p)
+		s.deletePod(p, true, reason, message, nil)
+		return
+	}
+	reason, message := failedWhy(p)
+	s.deletePod(p, false, reason, message, nil)
 }
 
 // buryBeyondLimit keeps the newest failed pods for inspection. Their
@@ -182,38 +277,43 @@ func (s *scene) buryOrdinals(retry time.Time) {
 // that remembers the hole it left, and without it the next pass would fill the
 // hole at once. No more of them wait than pods are missing, because the others
 // have their successors already.
-func (s *scene) buryBeyondLimit(retry time.Time) {
-	corpses := slices.Clone(s.failed)
-	slices.SortFunc(corpses, func(a, b *Pod) int {
-		return cmp.Or(b.FailedAt.Compare(a.FailedAt), cmp.Compare(a.Name, b.Name))
+func (s *scene) buryBeyondLimit(partitioned bool) {
+	corpses := slices.SortedFunc(s.corpses(), func(a, b *Pod) int {
+		return cmp.Or(b.endedAt().Compare(a.endedAt()), cmp.Compare(a.Name, b.Name))
 	})
-	missing := s.desired.Replicas - len(s.live)
+	missing := s.desired.Replicas + s.surge - len(s.live)
 	for i, p := range corpses {
-		if s.onBackoff < missing && s.waits(p, retry) {
-			s.blockOnBackoff(p, retry)
-			continue
+		record := s.backoffOf(p, partitioned)
+		switch {
+		case record != nil && s.onBackoff < missing:
+			s.blockOnBackoff(p, record)
+		case p.Membership == Orphan:
+		case p.stillborn():
+			s.bury(p) // there is nothing to inspect
+		case i >= s.desired.FailedPods.Limit:
+			_, message := failedWhy(p)
+			s.deletePod(p, false, appsv1.WhyCorpseLimit,
+				message+"; more failed pods than failedPods.limit are kept",
+				map[string]int64{"failed": int64(len(corpses)), "limit": int64(s.desired.FailedPods.Limit)})
 		}
-		if i < s.desired.FailedPods.Limit || p.Membership == Orphan {
-			continue
-		}
-		_, message := failedWhy(p)
-		s.deletePod(p, false, appsv1.WhyCorpseLimit,
-			message+"; more failed pods than failedPods.limit are kept",
-			map[string]int64{"failed": int64(len(corpses)), "limit": int64(s.desired.FailedPods.Limit)})
 	}
 }
 
-func (s *scene) blockOnBackoff(p *Pod, retry time.Time) {
+func (s *scene) blockOnBackoff(p *Pod, record *appsv1.FailureRecord) {
 	s.onBackoff++
 	s.block(Blocked{
-		Verb: CreatePod, Pod: p.Name, Slot: p.Slot, By: appsv1.BlockedByBackoff, Until: retry,
+		Verb: CreatePod, Pod: p.Name, Slot: p.Slot, By: appsv1.BlockedByBackoff, Until: record.RetryTime.Time, Failures: int(record.Count),
 		Message: fmt.Sprintf("pods of revision %s failed %s in a row, the last: %s",
-			p.Revision, count(int(s.decision.Failures.Count), "time"), lastWords(p)),
+			p.Revision, count(int(record.Count), "time"), lastWords(p)),
 	})
 }
 
 // lastWords are a failed pod's name and reason.
 func lastWords(p *Pod) string {
+	if p.stillborn() {
+		_, message := lostWhy(p)
+		return p.Name + ", " + message
+	}
 	if p.Reason == "" {
 		return p.Name
 	}

@@ -17,11 +17,13 @@ limitations under the License.
 package plan
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
@@ -36,6 +38,22 @@ func TestLostPodsMakeRoomByForce(t *testing.T) {
 			given:   aFleet(2, ordinal(0), ordinal(1).nodeGone()),
 			want:    []string{"DeletePod web-1 NodeGone by force"},
 			blocked: []string{"CreatePod web-1 Terminating"},
+		},
+		"one that never ran waits a second, as any pod that fails as it is made": {
+			given:   aFleet(1, ordinal(0).created(500*time.Millisecond).pending().nodeGone()),
+			blocked: []string{"CreatePod web-0 Backoff"},
+		},
+		"and no longer": {
+			given:   aFleet(1, ordinal(0).created(time.Second).pending().nodeGone()),
+			want:    []string{"DeletePod web-0 NodeGone by force"},
+			blocked: []string{"CreatePod web-0 Terminating"},
+		},
+		"one with a random name that never ran is not kept for inspection": {
+			given: aFleet(1, random(0).created(time.Hour).pending().nodeGone()).random().keeping(3),
+			want: []string{
+				"DeletePod " + randomName(0) + " NodeGone by force",
+				"CreatePod " + randomName(1) + " Missing",
+			},
 		},
 		"so does one on a node out of service": {
 			given:   aFleet(1, ordinal(0).outOfService()),
@@ -380,6 +398,164 @@ func TestTheBackoffHoldsWhateverTheCorpseLimit(t *testing.T) {
 			}
 			if created, least := m.total[CreatePod], 3*5; created < least {
 				t.Errorf("%d pods were created in ten minutes, want at least %d: the backoff must not wedge", created, least)
+			}
+		})
+	}
+}
+
+// The same holds whatever the revision, the slot and the strategy, and for pods
+// that are bound to a node that never existed.
+func TestNoSuccessorComesBeforeItsBackoff(t *testing.T) {
+	old := func(f fleet) fleet {
+		f = f.rollingOut()
+		f.desired.Update.ProgressDeadline = 0
+		for i := range f.observed.Pods {
+			f.observed.Pods[i].Revision = oldRev
+		}
+		return f
+	}
+	partition := func(f fleet) fleet { f.desired.Update.Partition = f.desired.Replicas; return f }
+	halted := func(f fleet) fleet {
+		f.desired.Update.ProgressDeadline = time.Minute
+		return f.progress(0, time.Hour)
+	}
+	pinned := func(f fleet) fleet { f.desired.Pin = "web-gone"; return f }
+	for name, test := range map[string]struct {
+		begin fleet
+		// fails is the revision whose pods fail; nowhere: the template names a
+		// node that does not exist.
+		fails   string
+		nowhere bool
+	}{
+		"a surge pod": {begin: old(aFleet(1, ordinal(0)).budget(0, 1)), fails: newRev},
+		"a surge pod that may have several slots":        {begin: old(aFleet(1, ordinal(0)).budget(0, 3)), fails: newRev},
+		"a surge pod with a random name":                 {begin: old(aFleet(1, random(0)).budget(0, 1)).random(), fails: newRev},
+		"an old pod behind the partition":                {begin: partition(old(aFleet(1, ordinal(0)))), fails: oldRev},
+		"an old pod with a random name behind it":        {begin: partition(old(aFleet(1, random(0)))).random(), fails: oldRev},
+		"an old pod while paused":                        {begin: old(aFleet(1, ordinal(0))).paused(), fails: oldRev},
+		"an old pod with a random name while paused":     {begin: old(aFleet(1, random(0))).random().paused(), fails: oldRev},
+		"an old pod of a rollout that failed":            {begin: halted(old(aFleet(1, ordinal(0)))), fails: oldRev},
+		"an old pod with a random name of one":           {begin: halted(old(aFleet(1, random(0)))).random(), fails: oldRev},
+		"an old pod of a rollout that has no goal":       {begin: pinned(old(aFleet(1, ordinal(0)))), fails: oldRev},
+		"a pod on a node that never existed":             {begin: aFleet(1), nowhere: true},
+		"one with a random name":                         {begin: aFleet(1).random(), nowhere: true},
+		"one with a random name, and no corpse is kept":  {begin: aFleet(1).random().keeping(0), nowhere: true},
+		"a surge pod on a node that never existed":       {begin: old(aFleet(1, ordinal(0)).budget(0, 1)), nowhere: true},
+		"one with a random name beyond replicas, lost":   {begin: old(aFleet(1, random(0)).budget(0, 1)).random(), nowhere: true},
+		"a pod of a fleet that was never complete":       {begin: aFleet(1), fails: newRev},
+		"one of the goal behind a partition":             {begin: partition(aFleet(1)), fails: newRev},
+		"one of a Recreate fleet, beyond its replicas":   {begin: recreating(old(aFleet(1, ordinal(0)).budget(0, 1))), fails: newRev},
+		"one of an OnDelete fleet, deleted by its owner": {begin: onDelete(aFleet(1)), fails: newRev},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newModel(test.begin)
+			m.nowhere, m.failing = test.nowhere, map[string]bool{test.fails: true}
+			for range 600 {
+				m.step(time.Second)
+			}
+			// Waits of 0, 10, 20, 40, 80, 160 and 300 seconds.
+			if created := m.total[CreatePod]; created < 5 || created > 9 {
+				t.Errorf("%d pods were created in ten minutes, want between 5 and 9", created)
+			}
+		})
+	}
+}
+
+func recreating(f fleet) fleet { f.desired.Update.Strategy = appsv1.UpdateRecreate; return f }
+
+func onDelete(f fleet) fleet { f.desired.Update.Strategy = appsv1.UpdateOnDelete; return f }
+
+// What is remembered of the revision before a rollout stays apart from what is
+// remembered of its goal.
+func TestFailuresOfTheRevisionBefore(t *testing.T) {
+	corpse := func(slot int, revision string) podBuilder {
+		return ordinal(slot).failed(time.Second).revision(revision)
+	}
+	type records struct{ Update, Current *appsv1.FailureRecord }
+	for name, test := range map[string]struct {
+		given  fleet
+		before records
+		want   records
+	}{
+		"both fail, each is counted": {
+			given:  aFleet(2, corpse(0, oldRev), corpse(1, newRev)).rollingOut(),
+			before: records{failureRecord(newRev, 3, time.Minute, 0), failureRecord(oldRev, 1, time.Minute, 0)},
+			want:   records{failureRecord(newRev, 4, time.Second, 40*time.Second), failureRecord(oldRev, 2, time.Second, 10*time.Second)},
+		},
+		"a rollout begins: what was the goal's is the revision's before": {
+			given:  aFleet(1, ordinal(0).revision(oldRev)).rollingOut(),
+			before: records{Update: failureRecord(oldRev, 3, time.Minute, 0)},
+			want:   records{Current: failureRecord(oldRev, 3, time.Minute, 0)},
+		},
+		"and is counted on": {
+			given:  aFleet(1, corpse(0, oldRev)).rollingOut(),
+			before: records{Update: failureRecord(oldRev, 3, time.Minute, 0)},
+			want:   records{Current: failureRecord(oldRev, 4, time.Second, 40*time.Second)},
+		},
+		"it is taken back: what was the revision's before is the goal's": {
+			given: func() fleet {
+				f := aFleet(1, corpse(0, newRev))
+				f.observed.Status.UpdateRevision = oldRev
+				return f
+			}(),
+			before: records{failureRecord(oldRev, 5, time.Minute, 0), failureRecord(newRev, 2, time.Minute, 0)},
+			want:   records{Update: failureRecord(newRev, 3, time.Second, 20*time.Second)},
+		},
+		"it ends: the revision before is forgotten": {
+			given:  aFleet(1, ordinal(0)).rollingOut(),
+			before: records{Current: failureRecord(oldRev, 2, time.Minute, 0)},
+		},
+		"pods of no revision are nobody's failure": {
+			given: func() fleet {
+				f := aFleet(1, corpse(0, "")).rollingOut()
+				f.observed.Status.CurrentRevision = ""
+				return f
+			}(),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.given.observed.Status.Failures = test.before.Update
+			test.given.observed.Status.CurrentFailures = test.before.Current
+			d := test.given.plan()
+			if diff := cmp.Diff(test.want, records{d.Failures, d.CurrentFailures}); diff != "" {
+				t.Errorf("failure records (-want +got):\n%s", diff)
+			}
+			status := test.given.done(d).Status
+			if diff := cmp.Diff(test.want, records{status.Failures, status.CurrentFailures}); diff != "" {
+				t.Errorf("failure records of the status (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Who fails for the third time is stalled, on whichever revision, and the cause
+// is named.
+func TestPodsThatFailAreNamed(t *testing.T) {
+	for name, test := range map[string]struct {
+		given fleet
+		want  string
+	}{
+		"on the goal": {
+			given: aFleet(1, ordinal(0).failed(time.Second).reason("OutOfcpu")).failures(2, time.Minute, 0),
+			want:  "pods of revision web-new failed 3 times in a row, the last: web-0, OutOfcpu",
+		},
+		"on the revision before": {
+			given: func() fleet {
+				f := aFleet(1, ordinal(0).failed(time.Second).revision(oldRev).reason("OutOfcpu")).rollingOut().paused()
+				f.observed.Status.CurrentFailures = failureRecord(oldRev, 2, time.Minute, 0)
+				return f
+			}(),
+			want: "pods of revision web-old failed 3 times in a row, the last: web-0, OutOfcpu",
+		},
+		"on no node": {
+			given: aFleet(1, ordinal(0).created(time.Second).pending().on("ghost").nodeGone()).failures(2, time.Minute, 0),
+			want:  "pods of revision web-new failed 3 times in a row, the last: web-0, node ghost does not exist",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stalled := meta.FindStatusCondition(test.given.done(test.given.plan()).Status.Conditions, appsv1.ConditionStalled)
+			if stalled == nil || stalled.Reason != appsv1.ReasonPodsFailing || !strings.HasPrefix(stalled.Message, test.want) {
+				t.Errorf("Stalled is %+v, want PodsFailing: %s", stalled, test.want)
 			}
 		})
 	}

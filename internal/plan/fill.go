@@ -110,7 +110,7 @@ func (s *scene) newFilling() filling {
 // complete: with ordinals, all that are asked for live, and the rollout needs no
 // more; each is one pod's name.
 func (f *filling) complete() bool {
-	return f.ordinal() && f.base >= f.desired.Replicas && f.extras >= f.surge
+	return f.ordinal() && f.base >= f.desired.Replicas && f.extras+f.surgeOnBackoff >= f.surge
 }
 
 // explain says why pods are created: as the fleet was before the first of them.
@@ -195,7 +195,9 @@ func (f *filling) wants(slot int) bool {
 }
 
 // surges: the rollout needs one more pod, and this may be its ordinal.
-func (f *filling) surges(slot int) bool { return f.extras < f.surge && f.mayStandIn(slot) }
+func (f *filling) surges(slot int) bool {
+	return f.extras+f.surgeOnBackoff < f.surge && f.mayStandIn(slot)
+}
 
 func (f *filling) fill(pod *Pod, claims []Action) {
 	f.explain()

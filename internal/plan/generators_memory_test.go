@@ -40,6 +40,7 @@ func drawMemory(t *rapid.T, f *fleet) {
 		Selector:            oneOf(t, "selector before", f.desired.Selector, ""),
 		Nodes:               oneOf(t, "nodes before", nil, []string{"web-0"}, []string{"web-0", "web-1"}),
 		Failures:            drawFailures(t),
+		CurrentFailures:     drawFailures(t),
 		Rollout:             drawRollout(t),
 		Rollback:            drawRollback(t),
 		Held:                drawHeld(t),

@@ -48,11 +48,11 @@ func rules() [17]rule {
 		{"release", release},                // pods whose labels were edited away are let go
 		{"adopt", adopt},                    // orphans that match are taken in
 		{"replace-lost", replaceLost},       // pods on nodes that are gone make room
-		{"replace-failed", replaceFailed},   // so do failed ones, with backoff
 		{"delete-requested", honourLabel},   // and those a user asked for
 		{"progress", watchProgress},         // a rollout that gets nowhere is stopped or taken back
 		{"find-stale", findStale},           // old pods are found, and how many more their rollout needs
 		{"scale-down", scaleDown},           // too many: the least useful go
+		{"replace-failed", replaceFailed},   // failed ones that a successor waits for make room, with backoff
 		{"rollout", rollOut},                // old pods that stay follow the goal, within the budget
 		{"scale-up", scaleUp},               // too few: free slots are filled
 		{"in-service", openGates},           // pods that are done go back to work

@@ -43,10 +43,10 @@ func TestEveryRuleAtOnce(t *testing.T) {
 		"ReleasePod web-4 LabelsEdited",
 		"AdoptPod web-3 MatchingOrphan",
 		"DeletePod web-2 NodeGone by force",
-		"DeletePod web-1 PodFailed",
 		"DeletePod web-0 RequestedByLabel",
 		"DeletePod web-7 ScaleDown",
 		"DeletePod web-6 ScaleDown",
+		"DeletePod web-1 PodFailed",
 		"CreatePod web-5 Missing",
 		"DeleteRevision ancient#1 RevisionHistoryLimit",
 	}

@@ -100,13 +100,15 @@ func Report(desired Desired, observed Observed, decision Decision, outcomes []Ou
 	r.status.Selector = desired.Selector
 	r.status.Nodes = names
 	r.status.Failures = decision.Failures
+	r.status.CurrentFailures = decision.CurrentFailures
 	r.status.Rollout = r.rollout()
 	r.status.Rollback = decision.Rollback
 	r.status.Held = decision.Held
 
 	r.tellDone()
 	r.tellRollback()
-	r.tellFailures()
+	r.tellFailures(decision.Failures)
+	r.tellFailures(decision.CurrentFailures)
 	r.setConditions()
 	return Reported{Status: r.status, Events: r.events, Deeds: r.deeds}
 }
@@ -363,9 +365,8 @@ func (r *reporter) remember(entry appsv1.Decision) {
 
 // tellFailures tells of the first of several failures in a row, which is
 // repaired at once, and warns, once, when they do not stop.
-func (r *reporter) tellFailures() {
-	now, before := r.decision.Failures, r.previous.Failures
-	if now == nil || before != nil && now.Revision == before.Revision && now.LastTime.Equal(&before.LastTime) {
+func (r *reporter) tellFailures(now *appsv1.FailureRecord) {
+	if now == nil || counts(r.previous.Failures, now) || counts(r.previous.CurrentFailures, now) {
 		return
 	}
 	kind := corev1.EventTypeNormal
@@ -383,4 +384,9 @@ func (r *reporter) tellFailures() {
 		note += "they are replaced at once"
 	}
 	r.events = append(r.events, Event{Type: kind, Reason: appsv1.ReasonFailed, Action: "ReplaceFailed", Note: note})
+}
+
+// counts: the record before has counted these failures already.
+func counts(before, now *appsv1.FailureRecord) bool {
+	return before != nil && now.Revision == before.Revision && now.LastTime.Equal(&before.LastTime)
 }

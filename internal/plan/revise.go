@@ -39,20 +39,19 @@ func revise(s *scene) bool {
 			equal = r
 		}
 	}
-	var template string
 	switch {
 	case equal == nil:
-		template = s.observed.NewRevision
-		s.act(Action{Verb: CreateRevision, Slot: NoSlot, Revision: template, Number: newest + 1},
+		s.template = s.observed.NewRevision
+		s.act(Action{Verb: CreateRevision, Slot: NoSlot, Revision: s.template, Number: newest + 1},
 			appsv1.WhyNewTemplate, "the template differs from every stored revision", nil)
 	case equal.Number < newest:
-		template = equal.Name
-		s.act(Action{Verb: RenumberRevision, Slot: NoSlot, Revision: template, Number: newest + 1},
+		s.template = equal.Name
+		s.act(Action{Verb: RenumberRevision, Slot: NoSlot, Revision: s.template, Number: newest + 1},
 			appsv1.WhyNewTemplate, "the template equals an older revision, which becomes the newest", nil)
 	default:
-		template = equal.Name
+		s.template = equal.Name
 	}
-	s.aimAt(s.goal(template))
+	s.aimAt(s.goal(s.template))
 	return false
 }
 
@@ -94,12 +93,13 @@ func (s *scene) findRevision(name string) *Revision {
 }
 
 // pruneRevisions deletes the oldest revisions beyond the limit, never one that
-// a pod or the status still names.
+// a pod or the status still names, nor the template's, which would be made
+// again while another one is pinned.
 func pruneRevisions(s *scene) bool {
 	if len(s.observed.Revisions) <= s.desired.RevisionHistoryLimit {
 		return false // whoever uses them
 	}
-	used := map[string]bool{s.decision.UpdateRevision: true, s.decision.CurrentRevision: true}
+	used := map[string]bool{s.template: true, s.decision.UpdateRevision: true, s.decision.CurrentRevision: true}
 	for i := range s.observed.Pods {
 		used[s.observed.Pods[i].Revision] = true
 	}

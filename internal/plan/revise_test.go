@@ -195,3 +195,17 @@ func TestPruneRevisions(t *testing.T) {
 		})
 	}
 }
+
+// A pinned fleet keeps its template's revision, however few are kept: it would
+// be made again, and deleted again, for ever.
+func TestATemplateKeepsItsRevisionWhileAnotherIsPinned(t *testing.T) {
+	f := aFleet(1, ordinal(0).revision(oldRev)).revisions(0, Revision{Name: oldRev, Number: 1}, Revision{Name: newRev, Number: 2, Equal: true})
+	f.observed.Status.CurrentRevision, f.observed.Status.UpdateRevision = oldRev, oldRev
+	f.desired.Pin = oldRev
+	m := newModel(f)
+	for range 3 {
+		if d := m.step(time.Minute); len(d.Actions) > 0 {
+			t.Errorf("at rest, and yet %v", saidOf(d))
+		}
+	}
+}

@@ -177,13 +177,15 @@ type Pod struct {
 	Revision        string     `json:"revision,omitempty"`
 	Created         time.Time  `json:"created"`
 
-	Phase       corev1.PodPhase `json:"phase,omitempty"`
-	Reason      string          `json:"reason,omitempty"`
-	Ready       bool            `json:"ready,omitempty"`
-	ReadySince  time.Time       `json:"readySince,omitzero"`
-	FailedAt    time.Time       `json:"failedAt,omitzero"`
-	Restarts    int             `json:"restarts,omitempty"`
-	Terminating bool            `json:"terminating,omitempty"`
+	Phase  corev1.PodPhase `json:"phase,omitempty"`
+	Reason string          `json:"reason,omitempty"`
+	Ready  bool            `json:"ready,omitempty"`
+	// ReadySince is since when it has been ready with the containers that it
+	// runs now.
+	ReadySince  time.Time `json:"readySince,omitzero"`
+	FailedAt    time.Time `json:"failedAt,omitzero"`
+	Restarts    int       `json:"restarts,omitempty"`
+	Terminating bool      `json:"terminating,omitempty"`
 	// DeletedAt is when the deletion was asked for.
 	DeletedAt time.Time `json:"deletedAt,omitzero"`
 	// Waiting is why a container does not run, ImagePullBackOff say.
@@ -370,6 +372,8 @@ type Blocked struct {
 	Message string `json:"message"`
 	// Count is how many pods this speaks of; Pod is the first of them.
 	Count int `json:"count,omitempty"`
+	// Failures is how often in a row pods failed, where they are the blocker.
+	Failures int `json:"failures,omitempty"`
 	// Until is set where the wait ends by itself.
 	Until time.Time `json:"until,omitzero"`
 }
@@ -404,10 +408,13 @@ type Decision struct {
 	Blocked []Blocked `json:"blocked,omitempty"`
 	Counts  Counts    `json:"counts"`
 	// Live are the live pods, sorted by name.
-	Live            []LivePod             `json:"live,omitempty"`
-	UpdateRevision  string                `json:"updateRevision,omitempty"`
-	CurrentRevision string                `json:"currentRevision,omitempty"`
+	Live            []LivePod `json:"live,omitempty"`
+	UpdateRevision  string    `json:"updateRevision,omitempty"`
+	CurrentRevision string    `json:"currentRevision,omitempty"`
+	// Failures are those of the update revision, CurrentFailures those of the
+	// current one while they differ.
 	Failures        *appsv1.FailureRecord `json:"failures,omitempty"`
+	CurrentFailures *appsv1.FailureRecord `json:"currentFailures,omitempty"`
 	// Rollout, Rollback and Held are the planner's memory for the next time.
 	Rollout  *appsv1.RolloutRecord  `json:"rollout,omitempty"`
 	Rollback *appsv1.RollbackRecord `json:"rollback,omitempty"`

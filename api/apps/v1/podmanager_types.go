@@ -393,9 +393,13 @@ type PodManagerStatus struct {
 	// +optional
 	Nodes []string `json:"nodes,omitempty"`
 
-	// Failures remembers the pods that failed in a row, for the backoff.
+	// Failures remembers the pods of updateRevision that failed in a row, for the backoff.
 	// +optional
 	Failures *FailureRecord `json:"failures,omitempty"`
+
+	// CurrentFailures does the same for currentRevision while it is another one: behind a partition, or while a rollout is stopped, pods come back on it.
+	// +optional
+	CurrentFailures *FailureRecord `json:"currentFailures,omitempty"`
 
 	// Rollout remembers how far the rollout to updateRevision got, for the progress deadline.
 	// +optional

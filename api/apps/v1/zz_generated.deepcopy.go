@@ -277,6 +277,11 @@ func (in *PodManagerStatus) DeepCopyInto(out *PodManagerStatus) {
 		*out = new(FailureRecord)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.CurrentFailures != nil {
+		in, out := &in.CurrentFailures, &out.CurrentFailures
+		*out = new(FailureRecord)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Rollout != nil {
 		in, out := &in.Rollout, &out.Rollout
 		*out = new(RolloutRecord)

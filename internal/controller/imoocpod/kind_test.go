@@ -46,7 +46,7 @@ func make3() *batchv1alpha1.ImoocPod {
 // purpose: counters that it does not show and that every pass reports anew, and
 // the memory of rollouts, of which it has none. A field that is in neither list
 // fails the test: whoever adds one has to say where it belongs.
-var forgotten = []string{"AvailableReplicas", "UpdatedReplicas", "Rollout", "Rollback"}
+var forgotten = []string{"AvailableReplicas", "UpdatedReplicas", "CurrentFailures", "Rollout", "Rollback"}
 
 func TestStatusKeepsThePlannersMemory(t *testing.T) {
 	now := metav1.NewTime(time.Unix(1000, 0))

@@ -49,8 +49,10 @@ type PodManagerStatusApplyConfiguration struct {
 	Selector *string `json:"selector,omitempty"`
 	// Nodes lists the names of the live pods, sorted, 100 at most.
 	Nodes []string `json:"nodes,omitempty"`
-	// Failures remembers the pods that failed in a row, for the backoff.
+	// Failures remembers the pods of updateRevision that failed in a row, for the backoff.
 	Failures *FailureRecordApplyConfiguration `json:"failures,omitempty"`
+	// CurrentFailures does the same for currentRevision while it is another one: behind a partition, or while a rollout is stopped, pods come back on it.
+	CurrentFailures *FailureRecordApplyConfiguration `json:"currentFailures,omitempty"`
 	// Rollout remembers how far the rollout to updateRevision got, for the progress deadline.
 	Rollout *RolloutRecordApplyConfiguration `json:"rollout,omitempty"`
 	// Rollback tells that a failed revision was taken back. It stays until the template changes.
@@ -164,6 +166,14 @@ func (b *PodManagerStatusApplyConfiguration) WithNodes(values ...string) *PodMan
 // If called multiple times, the Failures field is set to the value of the last call.
 func (b *PodManagerStatusApplyConfiguration) WithFailures(value *FailureRecordApplyConfiguration) *PodManagerStatusApplyConfiguration {
 	b.Failures = value
+	return b
+}
+
+// WithCurrentFailures sets the CurrentFailures field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CurrentFailures field is set to the value of the last call.
+func (b *PodManagerStatusApplyConfiguration) WithCurrentFailures(value *FailureRecordApplyConfiguration) *PodManagerStatusApplyConfiguration {
+	b.CurrentFailures = value
 	return b
 }
 
