@@ -18,16 +18,21 @@ limitations under the License.
 // returns what became of each. It decides nothing, and nothing else in the
 // operator writes pods.
 //
-// Actions run in the order of their verbs. Deletes of one pass run side by
-// side. Creates start slowly, in batches of 1, 2, 4 and so on, each twice the
-// last as long as all went well: a template that the API server refuses costs
-// one request and not a thousand. A pass that goes on where the last one ended
-// well starts with as many as that one made, as far as they are under way at
-// once. Every delete carries the pod's UID; every
-// patch carries the UID and the resourceVersion, so that it never reaches a pod
-// that was asked to go meanwhile. One that comes too late is tried again at the
-// next look. Before the first adoption the owner is read live, because
-// the cache may not know yet that it is being deleted.
+// Actions run in the order of their verbs. What was not done holds back only
+// what depends on it (plan.Undone); the rest of the pass goes on. Deletes of one
+// pass run side by side. Creates start slowly, in batches of 1, 2, 4 and so on,
+// each twice the last as long as all went well: a template that the API server
+// refuses costs a few requests and not a thousand. A pass that goes on where the
+// last one ended well starts with as many as that one made, as far as they are
+// under way at once. What the last pass was refused, or failed at, comes after
+// the rest and starts slowly whatever its verb (Memory), so that it starves
+// nothing and stays rare.
+//
+// Every delete carries the pod's UID; every patch carries the UID and the
+// resourceVersion, so that it never reaches a pod that was asked to go
+// meanwhile. One that comes too late is tried again at the next look. Before the
+// first adoption the owner is read live, because the cache may not know yet that
+// it is being deleted.
 package apply
 
 import (
@@ -82,6 +87,9 @@ type Target struct {
 	// FirstBatch is how many pods may be created before the first answer,
 	// because as many went well just before; 0 means one.
 	FirstBatch int
+	// Memory is what the owner's last passes were refused; nil where there were
+	// none.
+	Memory *Memory
 	// Outdated tells that the owner asks for something else by now: nothing
 	// more is begun then. Nil where nobody can tell.
 	Outdated func() bool
@@ -112,45 +120,31 @@ func New(writer client.Client, live client.Reader, ledger Ledger, clock clock.Pa
 // and is worth trying again; what was refused for good is in the outcomes
 // only.
 func (a *Applier) Apply(ctx context.Context, target Target, actions []plan.Action) ([]plan.Outcome, error) {
+	if target.Memory == nil {
+		target.Memory = &Memory{}
+	}
 	run := &run{Applier: a, target: target, versions: map[types.UID]string{}}
+	target.Memory.begin(target.Owner)
 	if err := run.trustOwner(ctx, actions); err != nil {
 		return skip(actions), err
 	}
 	outcomes := make([]plan.Outcome, 0, len(actions))
-	failed := false
 	for start := 0; start < len(actions); {
 		end := start + 1
 		for end < len(actions) && actions[end].Verb == actions[start].Verb {
 			end++
 		}
-		phase := actions[start:end]
-		start = end
-		if failed && dependent(phase[0].Verb) {
-			outcomes = append(outcomes, skip(phase)...)
-			continue
+		done := run.phase(ctx, actions[start:end], start == 0)
+		for i := range done {
+			if done[i].Result != plan.Done {
+				run.undone.Add(&done[i].Action)
+			}
 		}
-		done := run.phase(ctx, phase)
-		failed = failed || slices.ContainsFunc(done, matters)
 		outcomes = append(outcomes, done...)
+		start = end
 	}
+	target.Memory.note(outcomes, a.clock.Now())
 	return outcomes, run.err
-}
-
-// dependent are the verbs that must not run after a failure: no pod without
-// its finalizer, revision and claims, no adoption in doubt, no farewell too
-// early.
-func dependent(verb plan.Verb) bool {
-	switch verb {
-	case plan.DeletePod, plan.EvictPod, plan.ReleasePod, plan.OrphanPod, plan.OpenGate, plan.TellHolder:
-		return false
-	}
-	return true
-}
-
-// matters: what comes after must not count on it. That an eviction is refused
-// was to be expected, and the planner did not count on it.
-func matters(o plan.Outcome) bool {
-	return o.Result != plan.Done && (o.Action.Verb != plan.EvictPod || o.Result != plan.Refused)
 }
 
 func skip(actions []plan.Action) []plan.Outcome {
@@ -165,6 +159,7 @@ func skip(actions []plan.Action) []plan.Outcome {
 type run struct {
 	*Applier
 	target Target
+	undone plan.Undone
 	// err is the first failure that is worth trying again.
 	err error
 	// versions are those of the pods that this run has changed.
@@ -174,18 +169,58 @@ type run struct {
 	ownerChecked bool
 }
 
-// phase runs the actions of one verb.
-func (r *run) phase(ctx context.Context, actions []plan.Action) []plan.Outcome {
-	if actions[0].Verb == plan.AdoptPod {
+// phase runs the actions of one verb: first those that nothing is known
+// against, then those that did not work before. An owner that asks for something
+// else ends the pass, but not before its first action: one that never stops
+// asking is served, too.
+func (r *run) phase(ctx context.Context, actions []plan.Action, first bool) []plan.Outcome {
+	outcomes := skip(actions)
+	if !first && r.outdated() {
+		return outcomes
+	}
+	fresh, again := r.sortOut(actions, outcomes)
+	if len(fresh)+len(again) > 0 && actions[0].Verb == plan.AdoptPod {
 		if err := r.checkOwner(ctx); err != nil {
 			r.fail(err)
-			return skip(actions)
+			return outcomes
 		}
 	}
-	if actions[0].Verb == plan.CreatePod {
-		return r.slowly(ctx, actions)
+	stopped := false
+	if slowStart(actions[0].Verb) {
+		stopped = r.slowly(ctx, fresh, max(r.firstBatch, min(r.target.FirstBatch, maxInFlight)))
+	} else {
+		r.together(ctx, fresh)
 	}
-	return r.together(ctx, actions)
+	if !stopped {
+		r.slowly(ctx, again, 1)
+	}
+	return outcomes
+}
+
+// sortOut tells what is tried for the first time from what did not work in an
+// earlier pass. What has to wait for another action stays skipped, and what was
+// refused a moment ago is answered from memory.
+func (r *run) sortOut(actions []plan.Action, outcomes []plan.Outcome) (fresh, again []*plan.Outcome) {
+	now := r.clock.Now()
+	for i := range actions {
+		o := &outcomes[i]
+		if r.undone.HoldsBack(&actions[i]) {
+			continue
+		}
+		switch past := r.target.Memory.recall(&actions[i]); {
+		case past == nil:
+			fresh = append(fresh, o)
+		case past.Result == plan.Refused:
+			o.Result, o.Cause, o.Message, o.Recalled = past.Result, past.Cause, past.Message, true
+			if !past.young(now) {
+				again = append(again, o)
+			}
+		default:
+			again = append(again, o)
+		}
+	}
+	r.target.Memory.oldestFirst(again)
+	return fresh, again
 }
 
 func (r *run) one(ctx context.Context, action plan.Action) (types.UID, error) {
@@ -251,10 +286,12 @@ func (r *run) trustOwner(ctx context.Context, actions []plan.Action) error {
 }
 
 // provesItself: the finalizer is added under the resourceVersion that was read,
-// and everything after it is skipped where that fails.
+// and everything after it waits for that.
 func provesItself(actions []plan.Action) bool {
+	var undone plan.Undone
+	undone.Add(&actions[0])
 	return actions[0].Verb == plan.AddFinalizer &&
-		!slices.ContainsFunc(actions, func(a plan.Action) bool { return !dependent(a.Verb) })
+		!slices.ContainsFunc(actions[1:], func(a plan.Action) bool { return !undone.HoldsBack(&a) })
 }
 
 // readOwner reads the owner live.

@@ -36,8 +36,8 @@ func TestWhatMustNotFollowAFailure(t *testing.T) {
 	all := []plan.Action{
 		{Verb: plan.AddFinalizer},
 		{Verb: plan.CreateRevision, Revision: "web-1"},
-		{Verb: plan.DeletePod, Pod: "web-9", UID: "uid-web-9"},
-		{Verb: plan.CreatePod, Pod: "web-0"},
+		{Verb: plan.DeletePod, Pod: "web-9", UID: "uid-web-9", Slot: 9},
+		{Verb: plan.CreatePod, Pod: "web-0", Revision: "web-1"},
 		{Verb: plan.RemoveFinalizer},
 	}
 	for name, test := range map[string]struct {

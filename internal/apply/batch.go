@@ -39,31 +39,39 @@ const (
 	maxDeletesInFlight = 340
 )
 
-func inFlight(actions []plan.Action) int {
-	if len(actions) > 0 && actions[0].Verb == plan.DeletePod {
+func inFlight(verb plan.Verb) int {
+	if verb == plan.DeletePod {
 		return maxDeletesInFlight
 	}
 	return maxInFlight
 }
 
+// maxRefusals is how many refusals in a row end what starts slowly. It is more
+// than one, because a policy may refuse one pod and not the next.
+const maxRefusals = 4
+
+// slowStart are the verbs that start slowly whatever happened before.
+func slowStart(verb plan.Verb) bool { return verb == plan.CreatePod || verb == plan.CreateClaim }
+
 // together runs actions of one verb side by side and waits for all of them. An
 // owner that asks for something else meanwhile ends it, but not before the
-// first: one that never stops asking is served, too.
-func (r *run) together(ctx context.Context, actions []plan.Action) []plan.Outcome {
-	outcomes := make([]plan.Outcome, len(actions))
-	errs := make([]error, len(actions))
+// first.
+func (r *run) together(ctx context.Context, outcomes []*plan.Outcome) {
+	if len(outcomes) == 0 {
+		return
+	}
+	errs := make([]error, len(outcomes))
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(len(actions), inFlight(actions)) {
+	for range min(len(outcomes), inFlight(outcomes[0].Action.Verb)) {
 		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(actions); i = int(next.Add(1)) - 1 {
+			for i := int(next.Add(1)) - 1; i < len(outcomes); i = int(next.Add(1)) - 1 {
 				if i > 0 && r.outdated() {
-					outcomes[i] = plan.Outcome{Action: actions[i], Result: plan.Skipped}
 					continue
 				}
-				uid, err := r.one(ctx, actions[i])
+				uid, err := r.one(ctx, outcomes[i].Action)
 				errs[i] = err
-				outcomes[i] = outcome(actions[i], err)
+				*outcomes[i] = outcome(outcomes[i].Action, err)
 				outcomes[i].UID = uid
 			}
 		})
@@ -74,26 +82,51 @@ func (r *run) together(ctx context.Context, actions []plan.Action) []plan.Outcom
 			r.fail(err)
 		}
 	}
-	return outcomes
 }
 
-// slowly runs batches of 1, 2, 4 and so on, and none after one with a failure.
-// Where the same went well just before, it goes on from there, with no more than
-// are under way at once: that is what a quota that is full by now costs.
-func (r *run) slowly(ctx context.Context, actions []plan.Action) []plan.Outcome {
-	outcomes := make([]plan.Outcome, 0, len(actions))
-	for size := max(r.firstBatch, min(r.target.FirstBatch, maxInFlight)); len(actions) > 0; size *= 2 {
-		size = min(size, len(actions))
-		batch := r.together(ctx, actions[:size])
-		actions = actions[size:]
-		outcomes = append(outcomes, batch...)
-		for i := range batch {
-			if batch[i].Result != plan.Done {
-				return append(outcomes, skip(actions)...)
+// slowly runs batches of 1, 2, 4 and so on, and tells whether it stopped before
+// the end. Where the same went well just before, it goes on from there, with no
+// more than are under way at once: that is what a quota that is full by now
+// costs. A batch that fails, or that meets what all of them share, ends it; so
+// do a few refusals in a row, tried one at a time.
+func (r *run) slowly(ctx context.Context, outcomes []*plan.Outcome, size int) (stopped bool) {
+	refusals := 0
+	for begun := false; len(outcomes) > 0; begun = true {
+		if begun && r.outdated() {
+			return true
+		}
+		size = min(size, len(outcomes))
+		batch := outcomes[:size]
+		outcomes = outcomes[size:]
+		r.together(ctx, batch)
+		size *= 2
+		for _, o := range batch {
+			switch {
+			case o.Result == plan.Done:
+				refusals = 0
+			case o.Cause == appsv1.ReasonNameTaken, o.Result == plan.Outdated:
+				// It says nothing about the others.
+			case o.Result == plan.Refused && !shared(o.Cause):
+				refusals++
+				size = 1
+			default:
+				stopped = true
 			}
 		}
+		if stopped || refusals >= maxRefusals {
+			return true
+		}
 	}
-	return outcomes
+	return false
+}
+
+// shared are causes that every pod of the fleet would meet.
+func shared(cause string) bool {
+	switch cause {
+	case appsv1.ReasonQuotaExceeded, appsv1.ReasonNamespaceTerminating, appsv1.BlockedByDisruptionBudget:
+		return true
+	}
+	return false
 }
 
 // outdated: the owner has asked for something else since it was observed.
@@ -105,12 +138,21 @@ func (r *run) fail(err error) {
 	}
 }
 
-// nameTakenError: a pod of somebody else has the slot's name.
-type nameTakenError struct{ pod string }
+// nameTakenError: a pod, or a revision, that is not this owner's has the name.
+type nameTakenError struct{ kind, name, advice string }
 
 func (e *nameTakenError) Error() string {
-	return "a pod named " + e.pod + " exists and is not this owner's: delete it, or label it so that it can be adopted"
+	return "a " + e.kind + " named " + e.name + " exists and is not this owner's: " + e.advice
 }
+
+func podNameTaken(name string) error {
+	return &nameTakenError{"pod", name, "delete it, or label it so that it can be adopted"}
+}
+
+// terminatesError: the slot's name is not free yet.
+type terminatesError struct{ pod string }
+
+func (e *terminatesError) Error() string { return "pod " + e.pod + " still terminates" }
 
 // outcome tells a refusal, which the same request would meet again until
 // something outside changes, from a failure of the moment.
@@ -121,9 +163,12 @@ func outcome(action plan.Action, err error) plan.Outcome {
 	}
 	o.Result, o.Message = plan.Failed, err.Error()
 	var taken *nameTakenError
+	var terminates *terminatesError
 	switch {
 	case errors.As(err, &taken):
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonNameTaken
+	case errors.As(err, &terminates):
+		o.Result = plan.Outdated
 	case action.Verb == plan.EvictPod && apierrors.IsTooManyRequests(err):
 		o.Result, o.Cause = plan.Refused, appsv1.BlockedByDisruptionBudget
 	case action.Verb == plan.ResizePod && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)):
@@ -132,16 +177,25 @@ func outcome(action plan.Action, err error) plan.Outcome {
 		o.Result = plan.Outdated
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonNamespaceTerminating
-	case action.Verb != plan.CreatePod && action.Verb != plan.CreateClaim:
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "status unknown for quota"):
 		// A quota that was just made and that nobody has counted yet: a
 		// moment later it says yes or no.
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonQuotaExceeded
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), noWebhook(err):
-		o.Result, o.Cause = plan.Refused, appsv1.ReasonPodsRefused
+	case forGood(err):
+		o.Result, o.Cause = plan.Refused, appsv1.ReasonChangesRefused
+		if slowStart(action.Verb) {
+			o.Cause = appsv1.ReasonPodsRefused
+		}
 	}
 	return o
+}
+
+// forGood: a role, a policy, a webhook or the API server's own rules say no,
+// and will say so again.
+func forGood(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
+		apierrors.IsMethodNotSupported(err) || noWebhook(err)
 }
 
 // noWebhook: an admission webhook that has to be asked does not answer. That is

@@ -144,7 +144,7 @@ func TestAPassEndsWhenTheOwnerAsksForSomethingElse(t *testing.T) {
 			if asked := w.asked("create web-") + w.asked("delete web-"); done != asked {
 				t.Errorf("%d are done, %d were asked for", done, asked)
 			}
-			if last := outcomes[600].Result; (last == plan.Skipped) != (done < 600) {
+			if last := outcomes[600].Result; (last == plan.Skipped) != (test.after <= 600) {
 				t.Errorf("%d of 600 are done, and what comes after is %s", done, last)
 			}
 		})
@@ -233,7 +233,7 @@ func TestOutcomes(t *testing.T) {
 		cause string
 	}{
 		"it worked":                              {plan.CreatePod, nil, plan.Done, ""},
-		"a name is taken":                        {plan.CreatePod, &nameTakenError{pod: "web-0"}, plan.Refused, appsv1.ReasonNameTaken},
+		"a name is taken":                        {plan.CreatePod, podNameTaken("web-0"), plan.Refused, appsv1.ReasonNameTaken},
 		"a quota is full":                        {plan.CreatePod, quota, plan.Refused, appsv1.ReasonQuotaExceeded},
 		"a quota that nobody has counted yet":    {plan.CreatePod, uncounted, plan.Failed, ""},
 		"the namespace goes":                     {plan.CreatePod, terminating, plan.Refused, appsv1.ReasonNamespaceTerminating},
@@ -250,12 +250,15 @@ func TestOutcomes(t *testing.T) {
 		"the API server did not answer in time":   {plan.CreatePod, apierrors.NewTimeoutError("late", 1), plan.Failed, ""},
 		"the API server is broken":                {plan.CreatePod, apierrors.NewInternalError(errors.New("no")), plan.Failed, ""},
 		"the network is broken":                   {plan.CreatePod, errors.New("connection reset"), plan.Failed, ""},
-		"a delete that is denied is tried again":  {plan.DeletePod, denied, plan.Failed, ""},
+		"a delete that is denied":                 {plan.DeletePod, denied, plan.Refused, appsv1.ReasonChangesRefused},
+		"an eviction that is denied":              {plan.EvictPod, denied, plan.Refused, appsv1.ReasonChangesRefused},
+		"a finalizer that is denied":              {plan.AddFinalizer, denied, plan.Refused, appsv1.ReasonChangesRefused},
+		"a name that is not free yet":             {plan.CreatePod, &terminatesError{"web-0"}, plan.Outdated, ""},
 		"a delete of a pod that was changed":      {plan.DeletePod, apierrors.NewConflict(pods, "web-0", errors.New("changed")), plan.Outdated, ""},
 		"a budget holds an eviction back":         {plan.EvictPod, apierrors.NewTooManyRequests("budget", 1), plan.Refused, appsv1.BlockedByDisruptionBudget},
 		"a resize that the API server rules out":  {plan.ResizePod, invalid, plan.Refused, appsv1.WhyResizeInfeasible},
 		"a claim that the quota has no room for":  {plan.CreateClaim, quota, plan.Refused, appsv1.ReasonQuotaExceeded},
-		"a patch that is denied is tried again":   {plan.AdoptPod, denied, plan.Failed, ""},
+		"a patch that is denied":                  {plan.AdoptPod, denied, plan.Refused, appsv1.ReasonChangesRefused},
 		"an error of another kind than a refusal": {plan.CreatePod, &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusTeapot}}, plan.Failed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

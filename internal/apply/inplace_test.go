@@ -61,7 +61,7 @@ func TestAPatchFollowsAnother(t *testing.T) {
 }
 
 // A patch that comes too late is no error: the next look decides anew. What
-// follows from it in this run is not done.
+// follows from it in this run is not done, and the rest is.
 func TestAPatchThatComesTooLate(t *testing.T) {
 	w := newWorld(t, pod("web-0", controlledBy(me)), pod("web-1", controlledBy(me)))
 	w.answer = func(request string) error {
@@ -74,9 +74,10 @@ func TestAPatchThatComesTooLate(t *testing.T) {
 		{Verb: plan.UpdatePod, Pod: "web-0", UID: "uid-web-0", ResourceVersion: "5"},
 		{Verb: plan.UpdatePod, Pod: "web-1", UID: "uid-web-1", ResourceVersion: "999"},
 		{Verb: plan.CreatePod, Pod: "web-2", Slot: 2},
+		{Verb: plan.RemoveFinalizer},
 	}
 	outcomes, err := w.apply(t, actions...)
-	want := []plan.Result{plan.Outdated, plan.Done, plan.Skipped}
+	want := []plan.Result{plan.Outdated, plan.Done, plan.Done, plan.Skipped}
 	if diff := cmp.Diff(want, results(outcomes)); diff != "" || err != nil {
 		t.Errorf("error %v, results (-want +got):\n%s", err, diff)
 	}

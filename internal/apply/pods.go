@@ -69,9 +69,9 @@ func (r *run) claimExisting(ctx context.Context, pod *corev1.Pod) (types.UID, er
 	controller := metav1.GetControllerOf(existing)
 	switch {
 	case controller == nil || controller.UID != r.target.Ref.UID:
-		return "", &nameTakenError{pod: existing.Name}
+		return "", podNameTaken(existing.Name)
 	case existing.DeletionTimestamp != nil:
-		return "", fmt.Errorf("pod %s still terminates", key)
+		return "", &terminatesError{pod: existing.Name}
 	}
 	r.ledger.Wrote(r.target.Ref.UID, existing)
 	return existing.UID, nil

@@ -57,7 +57,7 @@ func TestACreateThatExistsAlready(t *testing.T) {
 		ledger   []string
 	}{
 		"it is ours":                {pod("web-0", controlledBy(me)), plan.Done, []string{"wrote web-0"}},
-		"it is ours and terminates": {going, plan.Failed, nil},
+		"it is ours and terminates": {going, plan.Outdated, nil},
 		"it is another owner's":     {pod("web-0", controlledBy("you")), plan.Refused, nil},
 		"it is nobody's":            {pod("web-0"), plan.Refused, nil},
 	} {

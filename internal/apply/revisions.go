@@ -59,7 +59,7 @@ func (r *run) claimRevision(ctx context.Context, wanted *kappsv1.ControllerRevis
 		return nil
 	}
 	if controller != nil || !bytes.Equal(existing.Data.Raw, wanted.Data.Raw) {
-		return fmt.Errorf("revision %s exists and is not this owner's", key)
+		return &nameTakenError{"ControllerRevision", wanted.Name, "delete it"}
 	}
 	patch := client.MergeFromWithOptions(existing.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	existing.OwnerReferences = append(existing.OwnerReferences, r.target.Ref.Reference())

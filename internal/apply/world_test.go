@@ -51,6 +51,10 @@ type world struct {
 	// firstBatch and outdated are the target's.
 	firstBatch int
 	outdated   func() bool
+	memory     *Memory
+	clock      *clocktesting.FakePassiveClock
+	// generation is the owner's.
+	generation int64
 
 	mu       sync.Mutex
 	requests []string
@@ -88,7 +92,10 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 			t.Fatal(err)
 		}
 	}
-	w := &world{patches: map[string]string{}, deletes: map[string]*client.DeleteOptions{}}
+	w := &world{
+		patches: map[string]string{}, deletes: map[string]*client.DeleteOptions{},
+		clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)),
+	}
 	w.client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
 			if err := w.ask("create " + obj.GetName()); err != nil {
@@ -148,10 +155,14 @@ func (w *world) apply(t *testing.T, actions ...plan.Action) ([]plan.Outcome, err
 			GVK: appsv1.GroupVersion.WithKind("PodManager"), Namespace: "ns", Name: "web", UID: me,
 			Labels: map[string]string{appsv1.LabelName: "web", appsv1.LabelUID: string(me)},
 		},
-		Template:   func(string) (*corev1.PodTemplateSpec, error) { return podrender.Template("web", "app:1", nil), nil },
-		FirstBatch: w.firstBatch, Outdated: w.outdated,
+		Template: func(string) (*corev1.PodTemplateSpec, error) { return podrender.Template("web", "app:1", nil), nil },
+		Claim: func(_, name string) (*corev1.PersistentVolumeClaim, error) {
+			return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}, nil
+		},
+		FirstBatch: w.firstBatch, Outdated: w.outdated, Memory: w.memory,
 	}
-	return New(w.client, w.client, &w.ledger, clocktesting.NewFakePassiveClock(time.Unix(0, 0))).Apply(t.Context(), target, actions)
+	target.Owner.SetGeneration(w.generation)
+	return New(w.client, w.client, &w.ledger, w.clock).Apply(t.Context(), target, actions)
 }
 
 func owner() *appsv1.PodManager {

@@ -70,8 +70,8 @@ func (s *scene) newBudget(recreate int) budget {
 	}
 	available, ready := 0, 0
 	for _, b := range s.staying() {
-		if !b.is(inFleet) && !s.extras[b.pod] {
-			continue
+		if !b.is(inFleet) && !s.extras[b.pod] || b.is(isOrphan) {
+			continue // should the adoption fail, nothing was taken down on its word
 		}
 		if b.is(isServing) {
 			ready++
@@ -201,6 +201,7 @@ func (s *scene) takeOutOfService(p *stalePod) {
 	}
 	s.act(Action{
 		Verb: ShutGate, Pod: p.pod.Name, UID: p.pod.UID, ResourceVersion: p.pod.ResourceVersion, Slot: p.slot, Revision: p.pod.Revision,
+		Goal: p.goal,
 	}, appsv1.WhyOutOfService, p.because(), nil)
 }
 
@@ -209,7 +210,11 @@ func (s *scene) recreate(p *stalePod, numbers map[string]int64) bool {
 	if s.desired.Update.UseEviction {
 		verb = EvictPod
 	}
-	return !s.held(p.pod, wantDelete) && s.takeDown(verb, p.pod, false, p.reason, "recreated: "+p.because(), numbers)
+	if s.held(p.pod, wantDelete) || !s.room(verb, p.pod) {
+		return false
+	}
+	s.remove(Action{Verb: verb, Goal: p.goal}, p.pod, p.reason, "recreated: "+p.because(), numbers)
+	return true
 }
 
 // openGates puts pods in service that carry our gate and are not about to

@@ -182,25 +182,19 @@ func (s *scene) act(a Action, reason, message string, numbers map[string]int64) 
 // deletePod appends the deletion of a pod and takes it off the fleet, as far
 // as the pass has room.
 func (s *scene) deletePod(p *Pod, force bool, reason, message string, numbers map[string]int64) {
-	s.takeDown(DeletePod, p, force, reason, message, numbers)
-}
-
-func (s *scene) takeDown(verb Verb, p *Pod, force bool, reason, message string, numbers map[string]int64) bool {
-	if !s.room(verb, p) {
-		return false
+	if s.room(DeletePod, p) {
+		s.remove(Action{Verb: DeletePod, Force: force}, p, reason, message, numbers)
 	}
-	s.remove(verb, p, force, reason, message, numbers)
-	return true
 }
 
-// remove is takeDown for which there is room.
-func (s *scene) remove(verb Verb, p *Pod, force bool, reason, message string, numbers map[string]int64) {
+// remove is deletePod for which there is room, by a delete or an eviction.
+func (s *scene) remove(a Action, p *Pod, reason, message string, numbers map[string]int64) {
 	mark(&s.gone, p)
-	if verb == EvictPod {
+	if a.Verb == EvictPod {
 		mark(&s.evicting, p)
 	}
-	s.act(Action{Verb: verb, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision, Force: force},
-		reason, message, numbers)
+	a.Pod, a.UID, a.Slot, a.Revision = p.Name, p.UID, p.Slot, p.Revision
+	s.act(a, reason, message, numbers)
 }
 
 // block notes what is held back and, where the wait ends by itself, when to

@@ -80,8 +80,11 @@ func (r *reporter) put(c metav1.Condition) {
 // stalled finds what only help from outside can move. It warns once, when the
 // cause appears or changes, however often the refused write is tried again.
 func (r *reporter) stalled() *state {
-	s := r.stalledCause()
-	if s == nil || r.desired.Deletion != DeletionNone {
+	s := r.refused()
+	if s == nil && r.desired.Deletion == DeletionNone {
+		s = r.stalledCause()
+	}
+	if s == nil {
 		return nil
 	}
 	before := meta.FindStatusCondition(r.previous.Conditions, appsv1.ConditionStalled)
@@ -95,13 +98,19 @@ func (r *reporter) stalled() *state {
 	return s
 }
 
-func (r *reporter) stalledCause() *state {
+// refused is the first refusal that no rule expects: a resize that is refused
+// becomes a recreate, and a PodDisruptionBudget allows an eviction in time.
+func (r *reporter) refused() *state {
 	for i := range r.outcomes {
 		o := &r.outcomes[i]
-		if o.Result == Refused && o.Cause != appsv1.WhyResizeInfeasible && o.Action.Verb != EvictPod {
+		if o.Result == Refused && o.Cause != appsv1.WhyResizeInfeasible && o.Cause != appsv1.BlockedByDisruptionBudget {
 			return &state{o.Cause, o.Message}
 		}
 	}
+	return nil
+}
+
+func (r *reporter) stalledCause() *state {
 	if s := r.stalledByBlocker(); s != nil {
 		return s
 	}
@@ -216,7 +225,7 @@ func (r *reporter) reconciling() *state {
 // heldBack names what the rollout waits for besides its own pods.
 func (r *reporter) heldBack() string {
 	for i := range r.outcomes {
-		if o := &r.outcomes[i]; o.Action.Verb == EvictPod && o.Result == Refused {
+		if o := &r.outcomes[i]; o.Cause == appsv1.BlockedByDisruptionBudget {
 			return "; a PodDisruptionBudget refuses the eviction of " + o.Action.Pod
 		}
 	}

@@ -229,11 +229,17 @@ func TestConditions(t *testing.T) {
 			want:    told{Ready: "False Terminating", Reconciling: "True Terminating"},
 			kstatus: status.TerminatingStatus,
 		},
-		"whatever stalls it": {
+		"an owner that goes and whose pods may not": {
 			given:    aFleet(1, ordinal(0)).deleting(DeletionDelete),
-			outcomes: refusal(appsv1.ReasonPodsRefused),
-			want:     told{Ready: "False Terminating", Reconciling: "True Terminating"},
+			outcomes: refusal(appsv1.ReasonChangesRefused),
+			want:     told{Ready: "False ChangesRefused", Stalled: "True ChangesRefused"},
 			kstatus:  status.TerminatingStatus,
+		},
+		"a change that a policy refuses": {
+			given:    aFleet(1, ordinal(0), ordinal(1)),
+			outcomes: refusal(appsv1.ReasonChangesRefused),
+			want:     told{Ready: "False ChangesRefused", Stalled: "True ChangesRefused"},
+			kstatus:  status.FailedStatus,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

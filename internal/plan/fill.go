@@ -82,7 +82,10 @@ type filling struct {
 	names map[string]*Pod
 	// taken are the names that somebody else's pod has, or one that this
 	// pass creates: the suffixes of two slots can be the same.
-	taken           map[string]bool
+	taken map[string]bool
+	// going are the pods that this pass deletes and whose places others take,
+	// under other names: so many of the new pods wait for them.
+	going           []*Pod
 	why             Why
 	claims, creates []Action
 }
@@ -104,7 +107,35 @@ func (s *scene) newFilling() filling {
 		}
 	}
 	f.missing = max(0, s.desired.Replicas+s.surge-f.live-s.waitedFor()-s.onBackoff)
+	f.findGoing()
 	return f
+}
+
+// findGoing: with ordinals a successor waits for its name anyway, and an
+// eviction that may be refused was not counted on.
+func (f *filling) findGoing() {
+	if f.ordinal() || f.missing == 0 || len(f.gone) == 0 || waitsForEnd(f.desired.Terminating.Policy) {
+		return
+	}
+	for _, bucket := range [][]*Pod{f.scene.live, f.lost} {
+		for _, p := range bucket {
+			if f.gone[p] && !f.evicting[p] {
+				f.going = append(f.going, p)
+			}
+		}
+	}
+}
+
+// after is the pod that the next new one has to wait for, or empty: the first
+// fill places that were free before, the others one each that gets free.
+func (f *filling) after() string {
+	if len(f.going) == 0 || f.missing >= len(f.going) {
+		return ""
+	}
+	last := len(f.going) - 1
+	name := f.going[last].Name
+	f.going = f.going[:last]
+	return name
 }
 
 // complete: with ordinals, all that are asked for live, and the rollout needs no
@@ -225,7 +256,7 @@ func (f *filling) fill(pod *Pod, claims []Action) {
 	}
 	f.creates = append(f.creates, Action{
 		Verb: CreatePod, Pod: pod.Name, Slot: pod.Slot, Revision: revision, Why: why,
-		Surge: f.ordinal() && !f.inBase(pod.Slot),
+		Surge: f.ordinal() && !f.inBase(pod.Slot), After: f.after(),
 	})
 }
 

@@ -56,6 +56,8 @@ type Outcome struct {
 	// Cause is the documented reason of a refusal.
 	Cause   string `json:"cause,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Recalled: it was refused in an earlier pass, and not asked for again.
+	Recalled bool `json:"recalled,omitempty"`
 	// UID is the UID of a pod that was created.
 	UID types.UID `json:"uid,omitempty"`
 }

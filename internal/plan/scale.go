@@ -127,7 +127,7 @@ func (s *scene) condemnOrdinals() {
 			continue
 		}
 		reason, message := s.condemnWhy(b.pod)
-		s.remove(DeletePod, b.pod, false, reason, message, numbers)
+		s.remove(Action{Verb: DeletePod}, b.pod, reason, message, numbers)
 	}
 }
 

@@ -280,13 +280,15 @@ func (w *world) pass() Decision {
 		deeds = w.rng.IntN(deeds + 1)
 	}
 	outcomes := make([]Outcome, 0, deeds)
-	failed := false
+	var undone Undone
 	for _, a := range decision.Actions[:deeds] {
 		o := Outcome{Action: a, Result: Skipped}
-		if !failed || a.Verb == DeletePod || a.Verb == EvictPod || a.Verb == OpenGate || a.Verb == TellHolder {
+		if !undone.HoldsBack(&a) {
 			o = w.carryOut(&decision, a)
 		}
-		failed = failed || o.Result == Failed
+		if o.Result != Done {
+			undone.Add(&a)
+		}
 		outcomes = append(outcomes, o)
 	}
 	if crash {

@@ -344,6 +344,12 @@ type Action struct {
 	Wanted string `json:"wanted,omitempty"`
 	// Surge marks a pod that stands in for others during a rollout.
 	Surge bool `json:"surge,omitempty"`
+	// Goal is the revision for whose sake a rollout takes a pod down or out of
+	// service.
+	Goal string `json:"goal,omitempty"`
+	// After is the pod, deleted in the same pass, whose place a new pod of
+	// another name takes.
+	After string `json:"after,omitempty"`
 	// Number is the revision's number.
 	Number int64 `json:"number,omitempty"`
 	// ResourceVersion, where set, is a precondition: the action is right

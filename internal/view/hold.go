@@ -93,6 +93,8 @@ func Advice(by, name string) string {
 		return "kubectl describe quota: raise it, or ask for less"
 	case appsv1.ReasonPodsRefused:
 		return "repair what the message names in spec.template"
+	case appsv1.ReasonChangesRefused:
+		return "change the policy, webhook or role that the message names"
 	}
 	return ""
 }

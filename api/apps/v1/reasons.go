@@ -126,6 +126,9 @@ const (
 	ReasonPaused = "Paused"
 	// ReasonPodsRefused: the API server refuses the pods of this template.
 	ReasonPodsRefused = "PodsRefused"
+	// ReasonChangesRefused: the API server refuses a change or a deletion that
+	// the fleet needs: a policy, a webhook or a role stands in the way.
+	ReasonChangesRefused = "ChangesRefused"
 	// ReasonQuotaExceeded: a ResourceQuota leaves no room for the pods.
 	ReasonQuotaExceeded = "QuotaExceeded"
 	// ReasonNamespaceTerminating: the namespace is being deleted, so no pod

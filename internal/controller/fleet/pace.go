@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/apply"
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
@@ -65,6 +66,8 @@ type pace struct {
 	// generation is the newest that the owner with this UID was heard to have.
 	uid        types.UID
 	generation int64
+	// memory is what the last passes were refused.
+	memory apply.Memory
 }
 
 // look is what was seen of a fleet.
@@ -123,6 +126,14 @@ func (p *pacer) forget(owner types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.fleets, owner)
+}
+
+// memory is what the owner's last passes were refused. One pass of an owner runs
+// at a time, and only passes use it.
+func (p *pacer) memory(owner types.NamespacedName) *apply.Memory {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return &p.fleet(owner).memory
 }
 
 // wait is how long an event of one of the owner's pods waits for others.

@@ -28,7 +28,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -151,6 +150,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 	decision := plan.Plan(fleet.Desired, seen.Observed, now)
 	target := r.target(fleet, seen)
+	target.Memory = r.pace.memory(req.NamespacedName)
 	target.FirstBatch = r.pace.firstBatch(req.NamespacedName, decision.UpdateRevision, now)
 	outcomes, applyErr := r.applier.Apply(ctx, target, decision.Actions)
 	r.pace.made(req.NamespacedName, decision.UpdateRevision, outcomes, now)
@@ -164,7 +164,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: soonest(decision.NextLook, later, retry(outcomes))}, nil
+	return ctrl.Result{RequeueAfter: soonest(decision.NextLook, later, target.Memory.Wait(now))}, nil
 }
 
 // target is what apply needs to know of a fleet.
@@ -233,16 +233,17 @@ func (r *Reconciler) log(ctx context.Context, outcomes []plan.Outcome) {
 	logger := log.FromContext(ctx)
 	for i := range outcomes {
 		o := &outcomes[i]
-		switch o.Result {
-		case plan.Done:
+		switch {
+		case o.Recalled:
+			// It was logged when it was refused.
+		case o.Result == plan.Done:
 			logger.Info(string(o.Action.Verb), "pod", o.Action.Pod, "revision", o.Action.Revision,
 				"reason", o.Action.Why.Reason, "rule", o.Action.Why.Rule, "why", o.Action.Why.Message)
-		case plan.Refused:
+		case o.Result == plan.Refused:
 			logger.Info("Refused", "verb", o.Action.Verb, "pod", o.Action.Pod, "cause", o.Cause, "message", o.Message)
-		case plan.Failed, plan.Skipped, plan.Outdated:
-			// A failure is returned as an error and logged there; what came
-			// too late is tried again.
 		}
+		// A failure is returned as an error and logged there; what came too
+		// late is tried again.
 	}
 }
 
@@ -264,33 +265,6 @@ func (r *Reconciler) send(owner client.Object, e plan.Event) {
 	pod := &corev1.Pod{}
 	pod.Namespace, pod.Name, pod.UID = owner.GetNamespace(), e.Pod, e.UID
 	r.recorder.Eventf(owner, pod, e.Type, e.Reason, e.Action, "%s", note)
-}
-
-// How soon a refused create is tried again: nothing tells us when a quota is
-// raised or an admission rule is changed.
-const (
-	retryQuota   = 5 * time.Second
-	retryRefusal = 15 * time.Second
-)
-
-// soonRefusals are causes that change often and by themselves.
-var soonRefusals = []string{appsv1.ReasonQuotaExceeded, appsv1.BlockedByDisruptionBudget}
-
-// retry is when to try again what did not work, without an event that says so.
-// An outdated write waits for the cache, as a stale look does.
-func retry(outcomes []plan.Outcome) time.Duration {
-	var wait time.Duration
-	for i := range outcomes {
-		switch o := &outcomes[i]; {
-		case o.Result == plan.Outdated:
-			return staleRetry
-		case o.Result == plan.Refused && slices.Contains(soonRefusals, o.Cause):
-			wait = soonest(wait, retryQuota)
-		case o.Result == plan.Refused:
-			wait = soonest(wait, retryRefusal)
-		}
-	}
-	return wait
 }
 
 // soonest is the smallest wait that is set.

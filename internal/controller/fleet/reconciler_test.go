@@ -165,6 +165,7 @@ func TestARefusalStallsAndIsTriedAgain(t *testing.T) {
 			return c.Create(ctx, obj, o...)
 		},
 	}, fleetOwner("web"))
+	const retryQuota = 5 * time.Second
 	for range 3 {
 		result, err := r.Reconcile(t.Context(), request("ns", "web"))
 		if err != nil || result.RequeueAfter != retryQuota {
@@ -269,27 +270,5 @@ func TestMetricsAreShared(t *testing.T) {
 	again.skipped("test")
 	if n := testutil.ToFloat64(w.Metrics.skips.WithLabelValues("test")); n != 1 {
 		t.Errorf("the first sees %v skips", n)
-	}
-}
-
-// What did not work is tried again at a time that fits its cause, without an
-// event that says so.
-func TestWhenToTryAgain(t *testing.T) {
-	refused := func(cause string) plan.Outcome { return plan.Outcome{Result: plan.Refused, Cause: cause} }
-	for name, test := range map[string]struct {
-		outcomes []plan.Outcome
-		want     time.Duration
-	}{
-		"all is done":                   {[]plan.Outcome{{Result: plan.Done}, {Result: plan.Skipped}}, 0},
-		"refused":                       {[]plan.Outcome{refused(appsv1.ReasonPodsRefused)}, retryRefusal},
-		"a quota":                       {[]plan.Outcome{refused(appsv1.ReasonPodsRefused), refused(appsv1.ReasonQuotaExceeded)}, retryQuota},
-		"a budget":                      {[]plan.Outcome{refused(appsv1.BlockedByDisruptionBudget)}, retryQuota},
-		"the pod had changed meanwhile": {[]plan.Outcome{refused(appsv1.ReasonPodsRefused), {Result: plan.Outdated}}, staleRetry},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := retry(test.outcomes); got != test.want {
-				t.Errorf("in %s, want %s", got, test.want)
-			}
-		})
 	}
 }

@@ -53,6 +53,11 @@ const (
 	lastRetry  = 30 * time.Second
 )
 
+// RateLimiter is how long a reconcile that failed waits.
+func RateLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry)
+}
+
 // Watched says how the pods of a kind lead back to their owner.
 type Watched struct {
 	GVK schema.GroupVersionKind
@@ -105,7 +110,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, led
 		Watches(&corev1.Node{}, w.hear(ears.Nodes), builder.WithPredicates(ears.NodeLost)).
 		WithOptions(w.controllerOptions(controller.Options{
 			MaxConcurrentReconciles: w.Workers,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+			RateLimiter:             RateLimiter(),
 			LogConstructor:          w.Gate.LogConstructor(mgr.GetLogger(), r.kind.Name()),
 		})).
 		Complete(w.reconciler(r))

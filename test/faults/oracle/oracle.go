@@ -28,6 +28,10 @@ limitations under the License.
 //   - L1: the end state is that of the run without faults.
 //   - L2: at the end there are no more writes. (Checked by who drives the run.)
 //   - R: nothing is left behind, and an owner is gone only after its pods.
+//   - P: what can be done is done: a refusal holds back only its own slot and
+//     what shares its budget, and is told.
+//   - H: where nothing outside changes, writes end; and in no minute are more
+//     than RefusedPerMinute of them refused.
 package oracle
 
 import (
@@ -78,6 +82,9 @@ func (v Violation) String() string {
 
 // Rules choose what of a history is judged.
 type Rules struct {
+	// Undeletable are the pods whose deletion was refused: they may be too many,
+	// and S1 does not count them.
+	Undeletable map[string]bool
 	// Kind is the kind of owner whose controller is judged; empty means
 	// PodManager. ReplicaSets can be judged too: they have no slots and no
 	// surge.
@@ -210,7 +217,7 @@ func (c *checker) checkBound(r *Revision, created *corev1.Pod) {
 	}
 	live := 0
 	for _, pod := range c.pods {
-		if owner := metav1.GetControllerOf(pod); owner != nil && owner.UID == ref.UID && Live(pod) && !adopted(pod) {
+		if owner := metav1.GetControllerOf(pod); owner != nil && owner.UID == ref.UID && Live(pod) && !adopted(pod) && !c.rules.Undeletable[pod.Name] {
 			live++
 		}
 	}

@@ -103,7 +103,9 @@ func (n *normaliser) pod(pod *corev1.Pod) string {
 	}
 	var images []string
 	for i := range pod.Spec.Containers {
-		images = append(images, pod.Spec.Containers[i].Image)
+		if pod.Spec.Containers[i].Name != Injected {
+			images = append(images, pod.Spec.Containers[i].Image)
+		}
 	}
 	ready := corev1.ConditionFalse
 	for _, c := range pod.Status.Conditions {

@@ -28,6 +28,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -100,6 +101,40 @@ func Failing(n int) Scenario {
 // Many is a fleet of n pods.
 func Many(n int32) Scenario { return Scenario{Name: "many", Steps: []Step{create(fleet(n))}} }
 
+// The stories below are of users who meet refusals; see the simulator.
+
+// Claims is a fleet of n pods with a volume claim each.
+func Claims(n int32) Scenario {
+	return Scenario{Name: "claims", Steps: []Step{unready(create(fleet(n, claims)))}}
+}
+
+// ScaleDownAndFail scales from three to two, and then the first pod fails.
+func ScaleDownAndFail() Scenario {
+	return Scenario{Name: "scale down and fail", Steps: []Step{create(fleet(3)), unready(scale(2)), unready(failPod(Name + "-0"))}}
+}
+
+// AdoptAndGrow makes a fleet around a pod that is there, and scales it up.
+func AdoptAndGrow() Scenario {
+	return Scenario{Name: "adopt and grow", Steps: []Step{stray(Name+"-0", true), unready(create(fleet(2))), unready(scale(4))}}
+}
+
+// ReleaseAndGrow takes a pod out of the fleet, and scales it up.
+func ReleaseAndGrow() Scenario {
+	return Scenario{Name: "release and grow", Steps: []Step{create(fleet(2)), unready(relabel(Name+"-0", "other")), unready(scale(4))}}
+}
+
+// HoldAndGrow holds a pod that has to go, and then the first one fails.
+func HoldAndGrow() Scenario {
+	return Scenario{Name: "hold and grow", Steps: []Step{
+		create(fleet(3)), hold(Name+"-2", appsv1.LabelHoldDelete), unready(scale(2)), unready(failPod(Name + "-0")),
+	}}
+}
+
+// ChangeAndGrow changes the image and then the size.
+func ChangeAndGrow() Scenario {
+	return Scenario{Name: "change and grow", Steps: []Step{create(fleet(2)), unready(image(New)), unready(scale(4))}}
+}
+
 func scaling() []Scenario {
 	return []Scenario{
 		{Name: "scale up", Steps: []Step{create(fleet(1)), scale(3)}},
@@ -170,6 +205,16 @@ func fleet(replicas int32, options ...option) *appsv1.PodManager {
 		o(pm)
 	}
 	return pm
+}
+
+func claims(pm *appsv1.PodManager) {
+	pm.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{
+		ObjectMeta: metav1.ObjectMeta{Name: "data"},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		},
+	}}
 }
 
 func random(pm *appsv1.PodManager)   { pm.Spec.Identity = appsv1.IdentityRandom }
@@ -244,6 +289,15 @@ func relabel(name, owner string) Step {
 	return Step{Name: "label pod " + name + " " + owner, Do: func(ctx context.Context, w World) error {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
 		body := fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, appsv1.LabelName, owner)
+		return w.Patch(ctx, pod, client.RawPatch(types.MergePatchType, []byte(body)))
+	}}
+}
+
+// hold puts a hold label on a pod.
+func hold(name, label string) Step {
+	return Step{Name: "hold pod " + name, Do: func(ctx context.Context, w World) error {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
+		body := fmt.Sprintf(`{"metadata":{"labels":{%q:"test"}}}`, label)
 		return w.Patch(ctx, pod, client.RawPatch(types.MergePatchType, []byte(body)))
 	}}
 }

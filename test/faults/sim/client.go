@@ -46,6 +46,9 @@ func (s *Server) patch(by request, subresource string, key objectKey, kind types
 	if err != nil {
 		return nil, err
 	}
+	if err := s.admit(by, "patch", subresource, key); err != nil {
+		return nil, err
+	}
 	before, err := json.Marshal(current)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", key.name, err)
@@ -155,10 +158,14 @@ func (a *api) Create(_ context.Context, obj client.Object, _ ...client.CreateOpt
 
 // Delete implements client.Client.
 func (a *api) Delete(_ context.Context, obj client.Object, opts ...client.DeleteOption) error {
+	return a.remove("delete", obj, opts...)
+}
+
+func (a *api) remove(verb string, obj client.Object, opts ...client.DeleteOption) error {
 	key, options := a.server.key(obj), (&client.DeleteOptions{}).ApplyOptions(opts)
 	return a.transport.do(call{
-		text: "delete " + a.name(obj), write: true,
-		run: func() (client.Object, error) { return nil, a.server.remove(a.transport.request(), key, options) },
+		text: verb + " " + a.name(obj), write: true,
+		run: func() (client.Object, error) { return nil, a.server.remove(a.transport.request(), verb, key, options) },
 	})
 }
 
@@ -233,13 +240,13 @@ type subresource struct {
 	name string
 }
 
-// Create implements client.SubResourceClient: an eviction is a delete here,
-// because nobody makes PodDisruptionBudgets.
-func (s *subresource) Create(ctx context.Context, obj, sub client.Object, _ ...client.SubResourceCreateOption) error {
+// Create implements client.SubResourceClient: an eviction is a delete that a
+// PodDisruptionBudget may refuse.
+func (s *subresource) Create(_ context.Context, obj, sub client.Object, _ ...client.SubResourceCreateOption) error {
 	switch s.name {
 	case "eviction":
 		uid := obj.GetUID()
-		return s.Delete(ctx, obj, client.Preconditions{UID: &uid})
+		return s.remove("evict", obj, client.Preconditions{UID: &uid})
 	case "binding":
 		key, node := s.server.key(obj), sub.(*corev1.Binding).Target.Name
 		return s.transport.do(call{text: "bind " + s.api.name(obj), write: true, run: func() (client.Object, error) {

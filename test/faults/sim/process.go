@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -64,6 +65,9 @@ type process struct {
 	// frozen are the kinds whose watch is stuck.
 	frozen map[string]bool
 
+	// failed: a write of this reconcile was refused, where a weakness asks.
+	failed atomic.Bool
+
 	mu      sync.Mutex
 	pending []*pendingCall
 	dead    bool
@@ -96,19 +100,9 @@ func (w *World) start(name string, at int) *process {
 	p := &process{
 		name: name, world: w, ledger: observe.NewLedger(w.clock), frozen: map[string]bool{},
 		cache: &cacheOf{server: w.server, cursors: map[string]*cursor{}},
-		queue: &queue{clock: w.clock, timers: map[reconcile.Request]time.Time{}, failures: map[reconcile.Request]int{}},
+		queue: &queue{clock: w.clock, timers: map[reconcile.Request]time.Time{}, limiter: fleet.RateLimiter()},
 	}
-	kind := w.weakness.kind(podmanager.Kind{})
-	clientOf := &api{
-		Reader: &reader{source: p.cache, server: w.server, transport: local{p}, indexes: w.indexes},
-		server: w.server, transport: remote{p},
-	}
-	live := &reader{source: w.server, server: w.server, transport: remote{p}}
-	p.reconciler = fleet.New(kind, fleet.Parts{
-		Client: w.weakness.client(clientOf, w), Live: w.weakness.live(live, clientOf), Ledger: p.ledger,
-		Recorder: silent{}, Metrics: w.metrics, Clock: w.clock,
-		FirstBatch: w.weakness.firstBatch(),
-	})
+	p.reconciler = p.newReconciler()
 	atOnce := &reader{source: p.cache, server: w.server, transport: direct{}, indexes: w.indexes}
 	p.ears = p.reconciler.Ears(atOnce, p.ledger, fleet.Watched{GVK: podmanager.GVK, NameLabel: appsv1.LabelName})
 	for _, kind := range kinds {
@@ -130,6 +124,21 @@ func (w *World) start(name string, at int) *process {
 		}
 	}
 	return p
+}
+
+// newReconciler makes the operator's own, with clients that end here.
+func (p *process) newReconciler() *fleet.Reconciler {
+	w := p.world
+	clientOf := &api{
+		Reader: &reader{source: p.cache, server: w.server, transport: local{p}, indexes: w.indexes},
+		server: w.server, transport: remote{p},
+	}
+	live := &reader{source: w.server, server: w.server, transport: remote{p}}
+	return fleet.New(w.weakness.kind(podmanager.Kind{}), fleet.Parts{
+		Client: w.weakness.client(clientOf, p), Live: w.weakness.live(live, clientOf), Ledger: p.ledger,
+		Recorder: silent{}, Metrics: w.metrics, Clock: w.clock,
+		FirstBatch: w.weakness.firstBatch(),
+	})
 }
 
 // hear passes an event through the operator's own predicates and handlers.
@@ -238,10 +247,10 @@ func (p *process) collect() {
 	case t.err != nil:
 		p.queue.retry(t.req)
 	case t.result.RequeueAfter > 0:
-		delete(p.queue.failures, t.req)
-		p.queue.after(t.req, t.result.RequeueAfter)
+		p.queue.limiter.Forget(t.req)
+		p.queue.after(t.req, p.world.weakness.wait(t.result.RequeueAfter))
 	default:
-		delete(p.queue.failures, t.req)
+		p.queue.limiter.Forget(t.req)
 	}
 }
 
@@ -320,10 +329,10 @@ func (l local) request() request { return request{} }
 // queue is the work queue as far as handlers and the controller use it.
 type queue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
-	clock    interface{ Now() time.Time }
-	ready    []reconcile.Request
-	timers   map[reconcile.Request]time.Time
-	failures map[reconcile.Request]int
+	clock   interface{ Now() time.Time }
+	ready   []reconcile.Request
+	timers  map[reconcile.Request]time.Time
+	limiter workqueue.TypedRateLimiter[reconcile.Request]
 }
 
 // Add implements the queue for event handlers.
@@ -343,13 +352,8 @@ func (q *queue) after(req reconcile.Request, wait time.Duration) {
 	}
 }
 
-// retry backs off as controller-runtime does by default.
-func (q *queue) retry(req reconcile.Request) {
-	const first, longest = 5 * time.Millisecond, 1000 * time.Second
-	n := q.failures[req]
-	q.failures[req]++
-	q.after(req, min(first<<min(n, 18), longest))
-}
+// retry backs off as the operator's own queue does.
+func (q *queue) retry(req reconcile.Request) { q.after(req, q.limiter.When(req)) }
 
 // due moves what has waited long enough.
 func (q *queue) due() {

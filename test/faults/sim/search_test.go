@@ -41,6 +41,10 @@ type Case struct {
 	Hasty     bool     `json:"hasty,omitempty"`
 	SlowReads bool     `json:"slowReads,omitempty"`
 	Faults    int      `json:"faults"`
+	// Refusals are the rules that the operator meets, and Meddles is a webhook
+	// that changes its pods.
+	Refusals []Refusal `json:"refusals,omitempty"`
+	Meddles  bool      `json:"meddles,omitempty"`
 	// Deviations are pairs: at this decision, that option.
 	Deviations [][2]int `json:"deviations"`
 	// Broke is what the case broke when it was found.
@@ -78,8 +82,12 @@ func (l *laboratory) play(t *testing.T, c Case, schedule Schedule) *Result {
 	}
 	result := play(t, l.Lab, Run{
 		Scenario: s, Weakness: c.Weakness, Hasty: c.Hasty, SlowReads: c.SlowReads, Faults: c.Faults, Schedule: schedule,
+		Refusals: c.Refusals, Meddles: c.Meddles,
 	})
-	result.Violations = append(result.Violations, compare(s, c.Hasty, l.fair[s.Name], result)...)
+	s.Uncounted = s.Uncounted || len(c.Refusals) > 0
+	if result.Lifted {
+		result.Violations = append(result.Violations, compare(s, c.Hasty, l.fair[s.Name], result)...)
+	}
 	return result
 }
 
@@ -134,6 +142,7 @@ func (l *laboratory) draw(seed uint64) (*Case, Schedule) {
 	c := &Case{
 		Scenario: names[rng.IntN(len(names))], Hasty: rng.IntN(3) == 0, SlowReads: rng.IntN(4) == 0, Faults: rng.IntN(7),
 	}
+	c.Refusals, c.Meddles = drawRefusals(rng), rng.IntN(6) == 0
 	likely := []float64{0.03, 0.1, 0.3, 0.6}[rng.IntN(4)]
 	weights := map[Class]int{Fair: 6, Time: 1, User: 3, Fault: 5}
 	return c, func(decision int, options []Option) int {
@@ -211,7 +220,8 @@ func (l *laboratory) condemn(t *testing.T, c Case, name string) {
 
 func tell(c Case, result *Result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "scenario %q hasty=%t slowReads=%t faults=%d deviations=%v\n", c.Scenario, c.Hasty, c.SlowReads, c.Faults, c.Deviations)
+	fmt.Fprintf(&b, "scenario %q hasty=%t slowReads=%t faults=%d refusals=%+v meddles=%t deviations=%v\n",
+		c.Scenario, c.Hasty, c.SlowReads, c.Faults, c.Refusals, c.Meddles, c.Deviations)
 	for _, v := range result.Violations {
 		fmt.Fprintln(&b, v)
 	}

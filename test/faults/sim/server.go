@@ -61,9 +61,12 @@ type Server struct {
 	uids    int
 	log     []entry
 	objects map[objectKey]client.Object
-	// refuse, where set, is asked before a pod is created, like an admission
-	// plugin.
-	refuse func(pod *corev1.Pod) error
+	// rules are those that the operator's writes meet, and requests what it has
+	// asked for.
+	rules    []*standing
+	requests []oracle.Request
+	// meddles: a webhook changes the pods that are created.
+	meddles bool
 }
 
 // NewServer makes an empty server.
@@ -121,6 +124,9 @@ func (s *Server) get(key objectKey) (client.Object, error) {
 
 func (s *Server) create(by request, obj client.Object) (client.Object, error) {
 	key := s.key(obj)
+	if err := s.admit(by, "create", "", key); err != nil {
+		return nil, err
+	}
 	if s.objects[key] != nil {
 		return nil, apierrors.NewAlreadyExists(resource(key.kind), key.name)
 	}
@@ -129,10 +135,8 @@ func (s *Server) create(by request, obj client.Object) (client.Object, error) {
 	}
 	obj = copyOf(obj)
 	if pod, ok := obj.(*corev1.Pod); ok {
-		if s.refuse != nil {
-			if err := s.refuse(pod); err != nil {
-				return nil, err
-			}
+		if s.meddles {
+			meddle(pod)
 		}
 		pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
 		if pod.Spec.TerminationGracePeriodSeconds == nil {
@@ -291,10 +295,13 @@ func checkFinalizers(key objectKey, current, next client.Object) error {
 	return nil
 }
 
-// remove deletes an object, or begins to.
-func (s *Server) remove(by request, key objectKey, options *client.DeleteOptions) error {
+// remove deletes an object, or begins to; verb is delete or evict.
+func (s *Server) remove(by request, verb string, key objectKey, options *client.DeleteOptions) error {
 	current, err := s.get(key)
 	if err != nil {
+		return err
+	}
+	if err := s.admit(by, verb, "", key); err != nil {
 		return err
 	}
 	if p := options.Preconditions; p != nil {

@@ -20,6 +20,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -51,7 +52,18 @@ const (
 	NoFinalizerWait   Weakness = "finalizer wait"
 	NoTrust           Weakness = "live read after a restart"
 	NoForeignStatus   Weakness = "look at a foreign status"
+	NoIsolation       Weakness = "isolation of failures"
+	NoMemory          Weakness = "memory of refusals"
+	NoRefusalWait     Weakness = "wait after a refusal"
 )
+
+// wait weakens how long the operator waits before it looks again.
+func (w Weakness) wait(asked time.Duration) time.Duration {
+	if w == NoRefusalWait {
+		return min(asked, 100*time.Millisecond)
+	}
+	return asked
+}
 
 // firstBatch is 0 for the operator's own.
 func (w Weakness) firstBatch() int {
@@ -101,6 +113,10 @@ func (k weakKind) Fleet(owner client.Object) observe.Fleet {
 
 // beforeReconcile runs before each reconcile of a process.
 func (w Weakness) beforeReconcile(p *process, req reconcile.Request) {
+	if w == NoMemory {
+		p.reconciler = p.newReconciler()
+	}
+	p.failed.Store(false)
 	if w != NoFreshnessGate && w != NoTrust {
 		return
 	}
@@ -140,9 +156,9 @@ func (r weakReader) Get(ctx context.Context, key client.ObjectKey, obj client.Ob
 }
 
 // client weakens the writes.
-func (w Weakness) client(c client.Client, world *World) client.Client {
-	if w == NoUIDPrecondition || w == NoDeterministic {
-		return &weakClient{c, w, world}
+func (w Weakness) client(c client.Client, p *process) client.Client {
+	if w == NoUIDPrecondition || w == NoDeterministic || w == NoIsolation {
+		return &weakClient{c, w, p}
 	}
 	return c
 }
@@ -150,16 +166,32 @@ func (w Weakness) client(c client.Client, world *World) client.Client {
 type weakClient struct {
 	client.Client
 	weakness Weakness
-	world    *World
+	process  *process
+}
+
+// isolated keeps an error of one write from the next ones, or not: without it
+// the first that is refused ends the creates of a pass.
+func (c *weakClient) isolated(write func() error) error {
+	if c.weakness != NoIsolation {
+		return write()
+	}
+	if c.process.failed.Load() {
+		return errLost
+	}
+	err := write()
+	if err != nil {
+		c.process.failed.Store(true)
+	}
+	return err
 }
 
 // Create implements client.Client.
 func (c *weakClient) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
 	if _, pod := obj.(*corev1.Pod); pod && c.weakness == NoDeterministic {
-		c.world.suffix++
-		obj.SetName(fmt.Sprintf("%s-x%d", obj.GetName(), c.world.suffix))
+		c.process.world.suffix++
+		obj.SetName(fmt.Sprintf("%s-x%d", obj.GetName(), c.process.world.suffix))
 	}
-	return c.Client.Create(ctx, obj, opts...)
+	return c.isolated(func() error { return c.Client.Create(ctx, obj, opts...) })
 }
 
 // Delete implements client.Client.
@@ -167,7 +199,11 @@ func (c *weakClient) Delete(ctx context.Context, obj client.Object, opts ...clie
 	if c.weakness == NoUIDPrecondition {
 		opts = append(opts, client.Preconditions{})
 	}
-	return c.Client.Delete(ctx, obj, opts...)
+	err := c.Client.Delete(ctx, obj, opts...)
+	if err != nil {
+		c.process.failed.Store(true)
+	}
+	return err
 }
 
 // Patch implements client.Client.

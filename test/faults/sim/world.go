@@ -64,6 +64,9 @@ const (
 	stuckTime = 10 * time.Second
 	// maxSteps is when a run that does not come to rest is given up (L1).
 	maxSteps = 6000
+	// standingTime is how long ago a refusal was met that still stands: longer
+	// than the operator waits before it asks again.
+	standingTime = 5 * time.Minute
 )
 
 // Lab is what all runs share.
@@ -84,8 +87,10 @@ type Run struct {
 	Faults int
 	// Schedule chooses among the options; nil is always fair.
 	Schedule Schedule
-	// Refuse stands for an admission plugin that refuses pods.
-	Refuse func(pod *corev1.Pod) error
+	// Refusals are the rules of the API server that the operator meets.
+	Refusals []Refusal
+	// Meddles: a webhook changes the pods that are created.
+	Meddles bool
 	// Jump is by how much the operator's and everybody's clock jumps, ahead or
 	// back, when the run has made JumpAt steps.
 	Jump   time.Duration
@@ -128,6 +133,9 @@ type Result struct {
 	// did.
 	Split   bool
 	History []oracle.Revision
+	// Requests are the operator's writes. Lifted: nothing is refused at the end.
+	Requests []oracle.Request
+	Lifted   bool
 	// Recovery is how long the cluster took to come to rest after the last
 	// step of the user or the last fault.
 	Recovery time.Duration
@@ -157,10 +165,12 @@ type World struct {
 	calm      bool
 	lastWrite time.Time
 	lastFault time.Time
-	written   int64
-	trace     []string
-	options   []int
-	creates   int
+	// changed is the version of the last step of the user or the last fault.
+	changed int64
+	written int64
+	trace   []string
+	options []int
+	creates int
 	// stuck says why a run could not go on.
 	stuck error
 	// split: two operators led at once.
@@ -183,14 +193,30 @@ func Play(lab *Lab, run Run) *Result {
 	if rested {
 		result.Violations = append(result.Violations, w.checkRest()...)
 	}
-	result.Violations = append(result.Violations, oracle.Check(w.server.history(), oracle.Rules{FinalizerStripped: run.Scenario.Stripped})...)
-	result.Violations = append(result.Violations, oracle.Leftovers(w.server.end())...)
+	result.Requests, result.Lifted = w.server.requests, w.server.lifted()
+	result.Violations = append(result.Violations, w.judge()...)
 	result.End = oracle.Normalise(w.server.end(), run.Scenario.Anonymous)
 	for _, p := range w.processes {
 		p.kill()
 	}
 	synctest.Wait()
 	return result
+}
+
+// judge asks the oracles. Where something is still refused, what waits for it is
+// no leftover: P says what it may be.
+func (w *World) judge() []oracle.Violation {
+	rules := oracle.Rules{FinalizerStripped: w.run.Scenario.Stripped, Undeletable: map[string]bool{}}
+	for _, r := range w.server.requests {
+		if r.Refused && r.Kind == "Pod" && r.Verb != "create" {
+			rules.Undeletable[r.Name] = true
+		}
+	}
+	found := append(oracle.Check(w.server.history(), rules), oracle.Rate(w.server.requests)...)
+	if w.server.lifted() {
+		return append(found, oracle.Leftovers(w.server.end())...)
+	}
+	return append(found, oracle.Possible(w.server.end(), w.server.inForce(w.changed))...)
 }
 
 func newWorld(lab *Lab, run Run) *World {
@@ -201,7 +227,10 @@ func newWorld(lab *Lab, run Run) *World {
 		slimmer:   observe.NewSlimmer(),
 		slowReads: run.SlowReads, steps: run.Scenario.Steps, faults: run.Faults, lastWrite: clock.Now(), lastFault: clock.Now(),
 	}
-	server.refuse = run.Refuse
+	server.meddles = run.Meddles
+	for _, r := range run.Refusals {
+		server.rules = append(server.rules, &standing{Refusal: r})
+	}
 	w.kubelet = &kubelet{server: server, client: server.Client("kubelet")}
 	w.collector = &collector{server: server, client: server.Client("gc")}
 	err := server.Client("user").Create(context.Background(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}})
@@ -248,7 +277,7 @@ func (w *World) play() bool {
 		w.trace = append(w.trace, chosen.Text)
 		if chosen.Class == Fault {
 			w.faults--
-			w.lastFault = w.clock.Now()
+			w.lastFault, w.changed = w.clock.Now(), w.server.version
 		}
 		chosen.do()
 		if w.stuck != nil {
@@ -305,7 +334,7 @@ func (w *World) choices() []Option {
 // comes back, the user goes on, or somebody is due.
 func (w *World) rest() []Option {
 	next := w.nextTimer()
-	quiet := next.IsZero() || next.Sub(w.lastWrite) > quietTime
+	quiet := next.IsZero() || next.Sub(w.lastWrite) > w.patience()
 	for _, p := range w.processes {
 		if len(p.frozen) > 0 && (quiet || w.clock.Since(w.lastFault) > stuckTime) {
 			return []Option{{p.name + ": its watches come back", Fair, func() { clear(p.frozen) }}}
@@ -321,6 +350,15 @@ func (w *World) rest() []Option {
 		return []Option{{w.processes[0].name + " finds that it no longer leads and ends", Fair, func() { w.end(w.processes[0]) }}}
 	}
 	return w.user()
+}
+
+// patience is shorter where something is refused for good: the operator asks
+// again and again.
+func (w *World) patience() time.Duration {
+	if w.server.lifted() {
+		return quietTime
+	}
+	return standingTime
 }
 
 func (w *World) nextTimer() time.Time {
@@ -361,15 +399,17 @@ func (w *World) user() []Option {
 		})
 		switch {
 		case err == nil:
+		case apierrors.IsAlreadyExists(err) && !w.server.lifted():
+			w.trace = append(w.trace, "the user: gives up: "+err.Error())
 		case w.run.Hasty && apierrors.IsAlreadyExists(err):
 			w.trace = append(w.trace, "the user: waits: "+err.Error())
 			return
-		case !w.run.Hasty || !apierrors.IsNotFound(err):
+		case !w.run.Hasty && w.server.lifted() || !apierrors.IsNotFound(err):
 			w.stuck = fmt.Errorf("at rest, and yet the user cannot %s: %w", step.Name, err)
 			return
 		}
 		w.steps = w.steps[1:]
-		w.lastWrite, w.lastFault = w.clock.Now(), w.clock.Now()
+		w.lastWrite, w.lastFault, w.changed = w.clock.Now(), w.clock.Now(), w.server.version
 	}}}
 }
 

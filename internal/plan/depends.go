@@ -1,0 +1,97 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+// Undone collects the actions of a pass that were not carried out. Each of them
+// holds back only what depends on it: the same slot, the same budget, or what
+// cannot be right without it. Everything else of the pass goes on.
+//
+//   - Without the finalizer no pod is made, adopted or changed.
+//   - Without its revision stored, no pod is made for it, moved to it, or taken
+//     down to be recreated on it.
+//   - A slot that was not freed, or whose claim is missing, gets no pod.
+//   - A pod that takes the place of another, under another name, waits for that
+//     one to go: the fleet never grows beyond replicas and maxSurge.
+//   - A pod that was not resized keeps its revision: the last step says that all
+//     of them are done.
+//   - The owner's finalizer goes last, when all else is done.
+type Undone struct {
+	any, finalizer bool
+	revisions      map[string]bool
+	slots          map[int]bool
+	pods           map[string]bool
+}
+
+// Add takes in an action that was not carried out.
+func (u *Undone) Add(a *Action) {
+	u.any = true
+	switch a.Verb {
+	case AddFinalizer:
+		u.finalizer = true
+	case CreateRevision:
+		mark(&u.revisions, a.Revision)
+	case CreateClaim:
+		mark(&u.slots, a.Slot)
+	case AdoptPod, ReleasePod, OrphanPod, DeletePod, EvictPod, ResizePod:
+		mark(&u.pods, a.Pod)
+		mark(&u.slots, a.Slot)
+	}
+}
+
+// HoldsBack tells whether an action must wait for one that was not carried out.
+func (u *Undone) HoldsBack(a *Action) bool {
+	switch {
+	case !u.any:
+		return false
+	case a.Verb == RemoveFinalizer:
+		return true
+	case u.finalizer && a.needsFinalizer():
+		return true
+	case u.revisions[a.aim()]:
+		return true
+	}
+	switch a.Verb {
+	case AdoptPod:
+		return a.Slot != NoSlot && u.slots[a.Slot]
+	case CreatePod:
+		return u.slots[a.Slot] || a.After != "" && u.pods[a.After]
+	case UpdatePod:
+		return u.pods[a.Pod]
+	}
+	return false
+}
+
+// needsFinalizer: the owner must not do this before it waits for its pods when
+// it is deleted. What goes, goes all the same, and so does what tells others.
+func (a *Action) needsFinalizer() bool {
+	switch a.Verb {
+	case DeletePod, EvictPod, ReleasePod, OrphanPod, OpenGate, TellHolder:
+		return false
+	}
+	return true
+}
+
+// aim is the revision that an action leads to.
+func (a *Action) aim() string {
+	switch a.Verb {
+	case CreatePod, ResizePod, UpdatePod:
+		return a.Revision
+	case DeletePod, EvictPod, ShutGate:
+		return a.Goal
+	}
+	return ""
+}

@@ -1,0 +1,184 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+	http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/mycompany/pod-operator/test/faults/oracle"
+)
+
+// Refusal is a rule of the API server that the operator meets: which of its
+// writes are refused, how, and for how long. Kubelets, users and the garbage
+// collector do not meet it.
+type Refusal struct {
+	// Verb is create, delete, patch or evict.
+	Verb string `json:"verb"`
+	Kind string `json:"kind"`
+	// Name is the object that it is about; empty is all of the kind.
+	Name string `json:"name,omitempty"`
+	How  How    `json:"how"`
+	// Times is how many requests are refused before the rule is gone; 0 is all
+	// of them, for ever.
+	Times int `json:"times,omitempty"`
+}
+
+// How is in which words the API server refuses.
+type How string
+
+// The ways to refuse.
+const (
+	// ByPolicy: admission says no.
+	ByPolicy How = "policy"
+	// ByValidation: the object is invalid.
+	ByValidation How = "validation"
+	// ByQuota: a ResourceQuota is full.
+	ByQuota How = "quota"
+	// ByWebhook: an admission webhook does not answer.
+	ByWebhook How = "webhook"
+	// ByBudget: a PodDisruptionBudget allows no eviction.
+	ByBudget How = "budget"
+	// ByError: the API server fails, and nothing says that it will again.
+	ByError How = "error"
+	// ByConflict: a webhook answers 409.
+	ByConflict How = "conflict"
+)
+
+// answer is what the API server says.
+func (r *Refusal) answer(name string) error {
+	resource := schema.GroupResource{Resource: r.Kind}
+	why := errors.New(r.Message())
+	switch r.How {
+	case ByPolicy:
+	case ByValidation:
+		return apierrors.NewInvalid(schema.GroupKind{Kind: r.Kind}, name, field.ErrorList{field.Forbidden(field.NewPath("spec"), r.Message())})
+	case ByQuota:
+		why = errors.New("exceeded quota: " + r.Message())
+	case ByWebhook:
+		return apierrors.NewInternalError(fmt.Errorf("failed calling webhook %q: %w", "guard.example.com", why))
+	case ByBudget:
+		return apierrors.NewTooManyRequests(r.Message(), 0)
+	case ByError:
+		return apierrors.NewInternalError(why)
+	case ByConflict:
+		return apierrors.NewConflict(resource, name, why)
+	}
+	return apierrors.NewForbidden(resource, name, why)
+}
+
+// Message is in every answer of this rule, and in no other.
+func (r *Refusal) Message() string {
+	return fmt.Sprintf("no %s of %s %s today", r.Verb, r.Kind, r.Name)
+}
+
+// Stalls tells whether the operator has to say that it needs help: it cannot
+// know of an error that it will stay, and a budget is for it to wait for.
+func (r *Refusal) Stalls() bool { return r.How != ByBudget && r.How != ByError && r.How != ByConflict }
+
+func (r *Refusal) matches(verb string, key objectKey) bool {
+	return r.Verb == verb && r.Kind == key.kind && (r.Name == "" || r.Name == key.name)
+}
+
+// standing is a rule in force, with what it has refused so far.
+type standing struct {
+	Refusal
+	refused int
+}
+
+func (s *standing) over() bool { return s.Times > 0 && s.refused >= s.Times }
+
+// admit is asked before every write of the operator.
+func (s *Server) admit(by request, verb, subresource string, key objectKey) error {
+	if by.actor != oracle.Operator && by.actor != oracle.Late || subresource == "status" && key.kind == "PodManager" {
+		return nil
+	}
+	s.asked(verb, key, false)
+	for _, rule := range s.rules {
+		if rule.matches(verb, key) && !rule.over() {
+			rule.refused++
+			s.asked(verb, key, true)
+			return rule.answer(key.name)
+		}
+	}
+	return nil
+}
+
+// asked writes down a write of the operator, and then, if so, that it was
+// refused.
+func (s *Server) asked(verb string, key objectKey, refused bool) {
+	if refused {
+		s.requests[len(s.requests)-1].Refused = true
+		return
+	}
+	s.requests = append(s.requests, oracle.Request{
+		Time: s.clock.Now(), Version: s.version, Verb: verb, Kind: key.kind, Name: key.name,
+	})
+}
+
+// inForce are the rules that have refused something since a version, and still
+// would.
+func (s *Server) inForce(since int64) []oracle.Refusal {
+	var list []oracle.Refusal
+	for _, rule := range s.rules {
+		if rule.refused == 0 || rule.over() {
+			continue
+		}
+		names := map[string]bool{}
+		for i := range s.requests {
+			if r := &s.requests[i]; r.Refused && r.Version >= since && rule.matches(r.Verb, objectKey{kind: r.Kind, name: r.Name}) {
+				names[r.Name] = true
+			}
+		}
+		for _, name := range sorted(names) {
+			list = append(list, oracle.Refusal{Verb: rule.Verb, Kind: rule.Kind, Name: name, Message: rule.Message(), Stalls: rule.Stalls()})
+		}
+	}
+	return list
+}
+
+// lifted: no rule is left, or none of those that are left was ever met.
+func (s *Server) lifted() bool {
+	return !slices.ContainsFunc(s.rules, func(r *standing) bool { return r.refused > 0 && !r.over() })
+}
+
+func sorted(set map[string]bool) []string {
+	var list []string
+	for name := range set {
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// meddle is a webhook that changes pods: it adds a container, a label, an
+// annotation and a toleration, as those of service meshes and policies do.
+func meddle(pod *corev1.Pod) {
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, "mesh.example.com/injected", "true")
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, "mesh.example.com/version", "7")
+	pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: oracle.Injected, Image: "mesh.example.com/proxy:7"})
+	pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{Key: "mesh.example.com/slow", Operator: corev1.TolerationOpExists})
+	for i := range pod.Spec.Containers {
+		pod.Spec.Containers[i].Env = append(pod.Spec.Containers[i].Env, corev1.EnvVar{Name: "MESH", Value: "on"})
+	}
+}

@@ -1,0 +1,130 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+	http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/mycompany/pod-operator/test/faults/scenario"
+)
+
+// drawRefusals draws none, one or two rules: for the operator's writes of any
+// kind, for all objects or one, in any words, for a while or for good.
+func drawRefusals(rng *rand.Rand) []Refusal {
+	var list []Refusal
+	for range max(0, rng.IntN(5)-2) {
+		r := Refusal{Verb: "create", Kind: "Pod", How: pick(rng, ByPolicy, ByValidation, ByQuota, ByWebhook, ByError)}
+		switch rng.IntN(8) {
+		case 0, 1, 2:
+		case 3, 4:
+			r.Verb, r.How = "delete", pick(rng, ByPolicy, ByValidation, ByWebhook, ByError, ByConflict)
+		case 5:
+			r.Verb, r.How = "patch", pick(rng, ByPolicy, ByValidation, ByWebhook, ByError, ByConflict)
+		case 6:
+			r.Kind = "ControllerRevision"
+			r.Verb = pick(rng, "create", "patch", "delete")
+		case 7:
+			r.Kind, r.Verb = "PodManager", "patch"
+		}
+		if r.Kind == "Pod" && rng.IntN(3) > 0 {
+			r.Name = fmt.Sprintf("%s-%d", scenario.Name, rng.IntN(3))
+		}
+		if rng.IntN(2) == 0 {
+			r.Times = 1 + rng.IntN(6)
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+func pick[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))] }
+
+// troubles are stories of rule P: what is refused for good, and what happens all
+// the same. Each is judged at its end, and its requests are counted.
+var troubles = []struct {
+	name     string
+	scenario scenario.Scenario
+	refusals []Refusal
+}{
+	{"a claim is refused", scenario.Claims(4), []Refusal{{Verb: "create", Kind: "PersistentVolumeClaim", Name: "data-web-0", How: ByPolicy}}},
+	{"the claims of half a fleet are refused", scenario.Claims(12), []Refusal{
+		{Verb: "create", Kind: "PersistentVolumeClaim", Name: "data-web-0", How: ByWebhook},
+		{Verb: "create", Kind: "PersistentVolumeClaim", Name: "data-web-1", How: ByValidation},
+		{Verb: "create", Kind: "PersistentVolumeClaim", Name: "data-web-2", How: ByPolicy},
+		{Verb: "create", Kind: "PersistentVolumeClaim", Name: "data-web-3", How: ByPolicy},
+		{Verb: "create", Kind: "PersistentVolumeClaim", Name: "data-web-4", How: ByPolicy},
+		{Verb: "create", Kind: "PersistentVolumeClaim", Name: "data-web-5", How: ByPolicy},
+	}},
+	{"the first pods are refused", scenario.Many(12), named("create", 0, 6)},
+	{"the quota for claims is full", scenario.Claims(3), []Refusal{{Verb: "create", Kind: "PersistentVolumeClaim", How: ByQuota}}},
+	{"a delete is refused in a scale-down while another pod fails", scenario.ScaleDownAndFail(), named("delete", 2, 3)},
+	{"a delete fails for ever", scenario.ScaleDownAndFail(), []Refusal{{Verb: "delete", Kind: "Pod", Name: "web-2", How: ByError}}},
+	{"an adoption is refused", scenario.AdoptAndGrow(), []Refusal{{Verb: "patch", Kind: "Pod", Name: "web-0", How: ByPolicy}}},
+	{"a release is refused", scenario.ReleaseAndGrow(), []Refusal{{Verb: "patch", Kind: "Pod", Name: "web-0", How: ByPolicy}}},
+	{"a holder cannot be told", scenario.HoldAndGrow(), []Refusal{{Verb: "patch", Kind: "Pod", Name: "web-2", How: ByPolicy}}},
+	{"a change in place is refused while the fleet grows", scenario.ChangeAndGrow(), []Refusal{{Verb: "patch", Kind: "Pod", Name: "web-0", How: ByValidation}}},
+	{"every delete is refused", scenario.ScaleDownAndFail(), []Refusal{{Verb: "delete", Kind: "Pod", How: ByPolicy}}},
+	{"a webhook answers every patch with a conflict", scenario.ChangeAndGrow(), []Refusal{{Verb: "patch", Kind: "Pod", How: ByConflict}}},
+}
+
+// named refuses a verb for the pods of some slots.
+func named(verb string, from, to int) []Refusal {
+	var list []Refusal
+	for slot := from; slot < to; slot++ {
+		list = append(list, Refusal{Verb: verb, Kind: "Pod", Name: fmt.Sprintf("%s-%d", scenario.Name, slot), How: ByPolicy})
+	}
+	return list
+}
+
+// TestWhatCanBeDoneIsDone: a refusal for good holds back its own slot and what
+// shares its budget, is told, and is not asked for too often.
+func TestWhatCanBeDoneIsDone(t *testing.T) {
+	lab := newLab(t)
+	for _, trouble := range troubles {
+		t.Run(trouble.name, func(t *testing.T) {
+			result := play(t, lab, Run{Scenario: trouble.scenario, Refusals: trouble.refusals})
+			if result.Lifted {
+				t.Error("nothing was refused: the story cannot fail")
+			}
+			for _, v := range result.Violations {
+				t.Error(v)
+			}
+			if t.Failed() {
+				t.Log(tell(Case{Scenario: trouble.name, Refusals: trouble.refusals}, result))
+			}
+		})
+	}
+}
+
+// TestRefusalMechanisms: each is taken out, and one of the stories breaks its
+// rule.
+func TestRefusalMechanisms(t *testing.T) {
+	lab := newLab(t)
+	for weakness, rule := range map[Weakness]string{NoIsolation: "P", NoMemory: "P", NoRefusalWait: "H"} {
+		t.Run(string(weakness), func(t *testing.T) {
+			for _, trouble := range troubles {
+				result := play(t, lab, Run{Scenario: trouble.scenario, Refusals: trouble.refusals, Weakness: weakness})
+				if slices.Contains(broken(Case{}, result), rule) {
+					return
+				}
+			}
+			t.Errorf("without the mechanism no story breaks %s", rule)
+		})
+	}
+}
