@@ -18,6 +18,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -106,6 +107,24 @@ func (r *reporter) refused() *state {
 		if o.Result == Refused && o.Cause != appsv1.WhyResizeInfeasible && o.Cause != appsv1.BlockedByDisruptionBudget {
 			return &state{o.Cause, o.Message}
 		}
+	}
+	return r.stillRefused()
+}
+
+// stillRefused keeps the condition through a pass that did not come to what was
+// refused, because something else failed before.
+func (r *reporter) stillRefused() *state {
+	before := meta.FindStatusCondition(r.previous.Conditions, appsv1.ConditionStalled)
+	if before == nil || before.ObservedGeneration != r.desired.Generation {
+		return nil
+	}
+	switch before.Reason {
+	case appsv1.ReasonPodsRefused, appsv1.ReasonChangesRefused, appsv1.ReasonQuotaExceeded, appsv1.ReasonNamespaceTerminating:
+	default:
+		return nil
+	}
+	if slices.ContainsFunc(r.outcomes, func(o Outcome) bool { return o.Result == Skipped }) {
+		return &state{before.Reason, before.Message}
 	}
 	return nil
 }

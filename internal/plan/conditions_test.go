@@ -224,6 +224,12 @@ func TestConditions(t *testing.T) {
 			want:    told{Ready: "True Available"},
 			kstatus: status.CurrentStatus,
 		},
+		"what was refused, in a pass that did not come to it": {
+			given:    aFleet(1).condition(appsv1.ConditionStalled, appsv1.ReasonPodsRefused, metav1.ConditionTrue),
+			outcomes: func(d Decision) []Outcome { return outcomesOf(d, Skipped) },
+			want:     told{Ready: "False PodsRefused", Stalled: "True PodsRefused"},
+			kstatus:  status.FailedStatus,
+		},
 		"an owner that goes": {
 			given:   aFleet(1, ordinal(0)).deleting(DeletionDelete),
 			want:    told{Ready: "False Terminating", Reconciling: "True Terminating"},
