@@ -40,24 +40,26 @@ CLIENT_GENS := $(addprefix $(BIN)/,applyconfiguration-gen client-gen informer-ge
 # The race detector needs a C compiler. Go sets CGO_ENABLED to 0 where there is none.
 RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
-# What lint, tools, the control plane and our own programs have in common is
-# compiled once, because all of them trim paths. Apart from that there is what is
-# raced, what is fuzzed, and what has no C: images, hugo, opm and containerd. vet
-# runs by itself, once, and nobody takes a debugger to what make test links.
-GOFLAGS ?= -trimpath
+# Everything is compiled with the same tag and otherwise as plain go commands
+# compile, so that a package is compiled once, whichever program, test or linter
+# needs it. grpc's pages for a browser call methods by name, so that the linker
+# keeps every method there is: without them the operator is two thirds of the size.
+GOFLAGS += -tags=grpcnotrace
 export GOFLAGS
-GO_TEST := go test $(RACE) -vet=off -ldflags='-s -w'
+# vet runs by itself, once, and nothing that make test links is debugged.
+GO_TEST := go run ./hack/runtests -vet=off -ldflags='-s -w'
 
-# What takes longest begins first, so that no core waits for it in the end.
-LONGEST := ./test/webhooks ./test/integration ./test/rollout
+# make test leaves these to make test-all: they need a browser, helm or hugo, start
+# many clusters, or take long. What make test does run, it runs with -short.
+REST := examples/flightrecorder test/bench test/chart test/dashboard test/docs test/examples test/faults/binary test/plugin \
+	test/release test/shards test/translation test/tutorial test/upgrade
+# Of these, -short leaves out a part, or the race detector finds what they do.
+RACED := internal/apply internal/certs internal/controller/... internal/dashboard internal/flight internal/localkube internal/manager \
+	internal/observe internal/playground internal/shard internal/webhook/... pkg/flightrecorder examples/workqueue \
+	test/faults/conformance test/faults/crash test/faults/sim test/integration test/kinds test/rollout test/webhooks
 
 # What manager --version says. Outside a git repository it says less.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
-LDFLAGS := -X github.com/mycompany/pod-operator/internal/version.Version=$(VERSION)
-
-# grpc's pages for a browser call methods by name, so that the linker keeps every
-# method there is: without them the operator is two thirds of the size.
-TAGS := grpcnotrace
 
 # Only our own kubectl has to be built.
 kubectl-if-ours := $(if $(filter $(BIN)/kubectl,$(KUBECTL)),control-plane)
@@ -75,21 +77,34 @@ help: ## Show this list.
 		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
 		/^[a-z][a-z0-9-]*:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# The build shows its progress; this line is for the moment before it is compiled.
+# CLUSTER=current compiles no Kubernetes.
 .PHONY: up
-up: build ## Start a local Kubernetes with the operator and a sample on it. ARGS=--detach gives the prompt back.
-	@$(BIN)/playground up $(ARGS)
+up: ## Start a local Kubernetes with the operator and a sample on it. ARGS=--detach gives the prompt back; CLUSTER=current, KUBE_BIN=DIR.
+	@[[ -x $(BIN)/playground ]] || echo "building pod-operator$(if $(CLUSTER),, and Kubernetes): minutes the first time, seconds from then on"
+	@go run ./hack/build -version '$(VERSION)' $(if $(CLUSTER),-only ours)
+	@install -m 755 cmd/kubectl-podmanager/path/* $(BIN)/
+	@$(BIN)/playground up $(if $(CLUSTER),--cluster=$(CLUSTER)) $(ARGS)
 
 .PHONY: down
 down: ## Stop the local Kubernetes.
 	@if [[ -x $(BIN)/playground ]]; then $(BIN)/playground down; else echo "nothing to stop: bin/playground was never built"; fi
 
 .PHONY: test
-test: control-plane chromium $(HELM) $(HUGO) ## Vet everything and run all tests. PKG=./internal/plan TESTFLAGS='-run Scale -v' narrows it.
-	go vet $(PKG)
+test: $(if $(filter ./...,$(PKG)),build) ## Vet everything and run the tests that take minutes. PKG=./internal/plan TESTFLAGS='-run Scale -v' narrows it.
+	@echo "vetting"
+	@go vet $(PKG)
+	@$(GO_TEST) -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(if $(filter ./...,$(PKG)),$(quick),$(PKG))
+
+.PHONY: test-all
+test-all: test test-rest ## Run all tests there are: make test, then make test-rest.
+
+.PHONY: test-rest
+test-rest: build chromium $(HELM) $(HUGO) ## Run what make test leaves out: browser, helm, hugo, many clusters, fuzzing, and the race detector.
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
-	$(GO_TEST) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(if $(filter ./...,$(PKG)),$(LONGEST)) $(PKG)
-	$(if $(filter ./...,$(PKG)),cd tools/bundle && go test ./...)
-	@$(if $(filter ./...,$(PKG)),$(call fuzz,$(FUZZ_LIGHT),2s))
+	@$(GO_TEST) $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(rest)
+	cd tools/bundle && go test ./...
+	@$(call fuzz,$(FUZZ_LIGHT),2s)
 	@$(faults-table)
 
 # How much make faults, make soak and make fuzz try.
@@ -123,7 +138,7 @@ fuzz: ## Fuzz the planner, defaults, conversion, admission and the plugin's pars
 .PHONY: e2e
 e2e: control-plane $(HELM) ## Run the operator in a pod on real kubelets and containers: docs/e2e.md. Needs Linux and root; says so and skips elsewhere.
 	@hack/build-e2e
-	E2E=1 $(GO_TEST) -count=1 -timeout 20m -v $(TESTFLAGS) ./test/e2e
+	E2E=1 $(GO_TEST) -count=1 -timeout 20m $(TESTFLAGS) ./test/e2e
 
 .PHONY: bench-shards
 bench-shards: control-plane ## Measure 1, 2 and 4 operators with shards, and write the tables of docs/sharding.md.
@@ -142,18 +157,18 @@ bench: build ## Measure PodManager beside other controllers, and update docs/per
 ##@ Build
 
 .PHONY: build
-build: binaries control-plane ## Build everything into bin/: the operator, the playground, the control plane.
+build: ## Build everything into bin/: the operator, the playground, the plugin, Kubernetes and kwok.
+	@go run ./hack/build -version '$(VERSION)'
+	@install -m 755 cmd/kubectl-podmanager/path/* $(BIN)/ # kubectl pm, and the completion of both names
 
 .PHONY: binaries
 binaries: ## Build only our own programs, the ones under cmd/.
-	@mkdir -p $(BIN)
-	@echo "building bin/manager, bin/playground and bin/kubectl-podmanager"
-	@go build -tags $(TAGS) -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
-	@install -m 755 cmd/kubectl-podmanager/path/* $(BIN)/ # kubectl pm, and the completion of both names
+	@go run ./hack/build -version '$(VERSION)' -only ours
+	@install -m 755 cmd/kubectl-podmanager/path/* $(BIN)/
 
 .PHONY: control-plane
-control-plane: ## Build Kubernetes and kwok. The first time takes minutes, after that only a changed playground/ does.
-	@go run ./hack/buildcontrolplane
+control-plane: ## Build only Kubernetes and kwok. KUBE_BIN=DIR takes ready-made ones and compiles kwok alone.
+	@go run ./hack/build -only control-plane
 
 .PHONY: docker-build
 docker-build: ## Build the operator's image, IMG.
@@ -311,6 +326,12 @@ undeploy: uninstall ## Delete the PodManagers, then everything that deploy insta
 	@$(use-cluster); $(KUSTOMIZE) build config/default | $(KUBECTL) delete --ignore-not-found -f -
 
 # ---- how it is done ----
+
+# The packages of make test and of make test-rest.
+slashed = $(addprefix ./,$(1))
+quick = $(filter-out $(call slashed,$(REST) test/browser test/e2e test/e2e/%),$(shell \
+	go list -f '{{if or .TestGoFiles .XTestGoFiles}}.{{slice .ImportPath 33}}{{end}}' ./...))
+rest = $(call slashed,$(RACED) $(REST))
 
 # FOLDER:TARGET. A fuzzed package is compiled for it with all it imports, so only
 # those that import little are part of make test; of the others it runs the seeds.

@@ -305,7 +305,7 @@ func TestStartFails(t *testing.T) {
 	}{
 		"the control plane is not built": {
 			opts: localkube.Options{BinDir: t.TempDir()},
-			want: []string{"the control plane is not built", "go run ./hack/buildcontrolplane"},
+			want: []string{"the control plane is not built", "make build"},
 		},
 		"the port is busy": {
 			opts: localkube.Options{Components: localkube.APIOnly(), Port: port},

@@ -111,7 +111,7 @@ var ErrPortBusy = errors.New("port is in use")
 
 const (
 	defaultStartTimeout = 2 * time.Minute
-	buildHint           = `run "go run ./hack/buildcontrolplane" once`
+	buildHint           = `run "make build" once`
 )
 
 // complete checks the options and fills in the defaults.

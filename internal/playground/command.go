@@ -96,17 +96,26 @@ func newCommand() *cobra.Command {
 func upCommand(l *layout) *cobra.Command {
 	var opts upOptions
 	var inBackground bool
+	var cluster string
 	command := &cobra.Command{
 		Use:   "up [-- OPERATOR FLAGS]",
 		Short: "Start it, with the operator and a sample, and show the sample until it is ready",
 		Example: `  playground up
   playground up --detach --nodes=10
+  playground up --cluster=current
   playground up -- --zap-log-level=debug`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if dash := c.ArgsLenAtDash(); len(args) > 0 && dash != 0 {
 				return fmt.Errorf("up takes no arguments but the operator's flags after --, not %q", args[0])
 			}
 			opts.operatorArgs = args
+			switch cluster {
+			case "":
+			case "current":
+				return upOnCurrent(c.Context(), *l, opts, c.OutOrStdout())
+			default:
+				return fmt.Errorf("--cluster is %q: it is current, or left out for a local one", cluster)
+			}
 			if opts.detach && !inBackground {
 				return detach(c.Context(), *l, opts, c.OutOrStdout())
 			}
@@ -120,6 +129,7 @@ func upCommand(l *layout) *cobra.Command {
 	flags.IntVar(&opts.nodes, "nodes", 3, "how many nodes there are")
 	flags.BoolVar(&opts.audit, "audit", false, "write an audit log to .playground/cluster/logs/audit.log")
 	flags.BoolVar(&opts.noOperator, "without-operator", false, `do not run the operator, so that "make run" can`)
+	flags.StringVar(&cluster, "cluster", "", `"current" runs the operator on the cluster of the current kubeconfig instead of a local one`)
 	flags.BoolVar(&inBackground, "in-background", false, "")
 	_ = flags.MarkHidden("in-background") // it is there, two lines above
 	return command

@@ -198,7 +198,7 @@ func (s *supervisor) startCluster(ctx context.Context, manifests []*unstructured
 func startError(err error, hadData bool) error {
 	switch {
 	case errors.Is(err, localkube.ErrNoBinaries):
-		return fmt.Errorf(`%w ("make control-plane" does it too)`, err)
+		return err
 	case errors.Is(err, localkube.ErrPortBusy):
 		return fmt.Errorf("%w: leave --port out to get a free one, or stop whoever has it", err)
 	case errors.Is(err, localkube.ErrDirInUse):

@@ -249,7 +249,7 @@ func TestUpSaysWhatIsMissing(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			want: []string{"the control plane is not built", "make control-plane"},
+			want: []string{"the control plane is not built", "make build"},
 		},
 		"there are no manifests": {
 			args: []string{"up"},

@@ -73,31 +73,31 @@ func TestKubeFlagsStampBothPackages(t *testing.T) {
 }
 
 func TestFingerprint(t *testing.T) {
-	targets := []target{{name: "kube", ldflags: "-s -w"}}
+	arguments := []string{"-s -w"}
 	for name, tc := range map[string]struct {
-		change     func(t *testing.T, dir string, targets []target)
+		change     func(t *testing.T, dir string, arguments []string)
 		wantChange bool
 	}{
 		"nothing changed": {
-			change: func(*testing.T, string, []target) {},
+			change: func(*testing.T, string, []string) {},
 		},
 		"a file that is not compiled changed": {
-			change: func(t *testing.T, dir string, _ []target) { write(t, filepath.Join(dir, "README.md"), "new") },
+			change: func(t *testing.T, dir string, _ []string) { write(t, filepath.Join(dir, "README.md"), "new") },
 		},
 		"a source changed": {
-			change:     func(t *testing.T, dir string, _ []target) { write(t, filepath.Join(dir, "cmd", "main.go"), "new") },
+			change:     func(t *testing.T, dir string, _ []string) { write(t, filepath.Join(dir, "cmd", "main.go"), "new") },
 			wantChange: true,
 		},
 		"a source came": {
-			change:     func(t *testing.T, dir string, _ []target) { write(t, filepath.Join(dir, "cmd", "more.go"), "") },
+			change:     func(t *testing.T, dir string, _ []string) { write(t, filepath.Join(dir, "cmd", "more.go"), "") },
 			wantChange: true,
 		},
 		"go.sum changed": {
-			change:     func(t *testing.T, dir string, _ []target) { write(t, filepath.Join(dir, "go.sum"), "new") },
+			change:     func(t *testing.T, dir string, _ []string) { write(t, filepath.Join(dir, "go.sum"), "new") },
 			wantChange: true,
 		},
 		"a flag changed": {
-			change:     func(_ *testing.T, _ string, targets []target) { targets[0].ldflags = "-s" },
+			change:     func(_ *testing.T, _ string, arguments []string) { arguments[0] = "-s" },
 			wantChange: true,
 		},
 	} {
@@ -106,10 +106,10 @@ func TestFingerprint(t *testing.T) {
 			for _, file := range []string{"go.mod", "go.sum", "cmd/main.go"} {
 				write(t, filepath.Join(dir, file), file)
 			}
-			targets := append([]target(nil), targets...)
-			before := mustFingerprint(t, dir, targets)
-			tc.change(t, dir, targets)
-			if changed := mustFingerprint(t, dir, targets) != before; changed != tc.wantChange {
+			arguments := append([]string(nil), arguments...)
+			before := mustFingerprint(t, dir, arguments)
+			tc.change(t, dir, arguments)
+			if changed := mustFingerprint(t, dir, arguments) != before; changed != tc.wantChange {
 				t.Errorf("the fingerprint changed: %t, want %t", changed, tc.wantChange)
 			}
 		})
@@ -134,19 +134,19 @@ func TestUpToDate(t *testing.T) {
 				write(t, filepath.Join(dir, file), "")
 			}
 			write(t, filepath.Join(dir, stampName), "hash")
-			if err := link(dir, names()); err != nil {
+			if err := link(dir, names(), func(string) string { return "kube" }); err != nil {
 				t.Fatal(err)
 			}
 			tc.spoil(t, dir)
-			if got := upToDate(filepath.Join(dir, stampName), "hash"); got != tc.want {
+			if got := upToDate(filepath.Join(dir, stampName), "hash", append(names(), "kube", "kwok")); got != tc.want {
 				t.Errorf("up to date: %t, want %t", got, tc.want)
 			}
 		})
 	}
 }
 
-func TestProgressTellsHowFarItIs(t *testing.T) {
-	p := newProgress("Kubernetes v1.2.3", []string{"a", "b/c"})
+func TestProgressShowsWhatIsLeft(t *testing.T) {
+	p := newProgress([]string{"a", "b/c"})
 	p.now = func() time.Time { return p.began.Add(90 * time.Second) }
 	got := []string{p.line()}
 	if p.compiled("# a: some compiler error") {
@@ -159,18 +159,90 @@ func TestProgressTellsHowFarItIs(t *testing.T) {
 		got = append(got, p.line())
 	}
 	want := []string{
-		"Kubernetes v1.2.3: compiled 0 of 2 packages (0%), 1m30s ",
-		"Kubernetes v1.2.3: compiled 1 of 2 packages (50%), 1m30s a",
-		"Kubernetes v1.2.3: linking, 1m30s",
+		"compiling: 0 of 2 packages (0%), after 1m30s ",
+		"compiling: 1 of 2 packages (50%), after 1m30s, about 2 min left a",
+		"linking, after 1m30s",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 }
 
-func mustFingerprint(t *testing.T, dir string, targets []target) string {
+func TestReadyMadePrograms(t *testing.T) {
+	for name, tc := range map[string]struct {
+		leaveOut string
+		version  string
+		want     string
+		wantErr  string
+	}{
+		"all are there, and the version is supported": {version: "Kubernetes v1.35.6", want: "v1.35.6"},
+		"the newest version is supported":             {version: "Kubernetes v1.37.0", want: "v1.37.0"},
+		"one is missing":                              {leaveOut: "kube-scheduler", version: "Kubernetes v1.35.6", wantErr: "has no kube-scheduler"},
+		"the version is too old":                      {version: "Kubernetes v1.28.2", wantErr: "give one from 1.34 to 1.37"},
+		"the version is too new":                      {version: "Kubernetes v1.38.0", wantErr: "give one from 1.34 to 1.37"},
+		"the program is another one":                  {version: "hello", wantErr: "names no version"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, program := range names() {
+				if program != tc.leaveOut {
+					write(t, filepath.Join(dir, program), "#!/bin/sh\necho "+tc.version+"\n")
+					if err := os.Chmod(filepath.Join(dir, program), 0o755); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			got, err := inspect(dir, "v1.37.1")
+			if tc.wantErr != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.wantErr) {
+					t.Fatalf("got error %v, want one that says %q", err, tc.wantErr)
+				}
+				return
+			}
+			if err != nil || got != tc.want {
+				t.Errorf("got %q, %v, want %q", got, err, tc.want)
+			}
+		})
+	}
+}
+
+// TestModulesAgree: where the two modules need different versions of a module,
+// all that builds on it is compiled twice.
+func TestModulesAgree(t *testing.T) {
+	ours, theirs := required(t, "../../go.mod"), required(t, "../../playground/go.mod")
+	for path, version := range ours {
+		if other, ok := theirs[path]; ok && other != version {
+			t.Errorf("go.mod has %s %s and playground/go.mod %s: take one version in both", path, version, other)
+		}
+	}
+}
+
+// required reads the versions that a go.mod names, with its replacements.
+func required(t *testing.T, path string) map[string]string {
 	t.Helper()
-	got, err := fingerprint(dir, targets)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]string{}
+	for _, line := range strings.Split(string(data), "\n") {
+		fields := strings.Fields(strings.SplitN(line, "//", 2)[0])
+		switch {
+		case len(fields) == 2 && strings.HasPrefix(fields[1], "v"):
+			versions[fields[0]] = fields[1]
+		case len(fields) >= 4 && fields[len(fields)-3] == "=>":
+			versions[fields[len(fields)-4]] = fields[len(fields)-1]
+		}
+	}
+	if len(versions) < 10 {
+		t.Fatalf("%s requires %d modules: the test does not read it rightly", path, len(versions))
+	}
+	return versions
+}
+
+func mustFingerprint(t *testing.T, dir string, arguments []string) string {
+	t.Helper()
+	got, err := fingerprint(dir, arguments, "")
 	if err != nil {
 		t.Fatal(err)
 	}

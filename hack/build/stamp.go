@@ -24,19 +24,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 )
 
 // fingerprint hashes what decides how the binaries come out: the module's
-// sources, the flags, the compiler and the machine it builds for.
-func fingerprint(dir string, targets []target) (string, error) {
+// sources, the flags, the folder of ready-made ones, the compiler and the
+// machine it builds for.
+func fingerprint(dir string, arguments []string, readyMade string) (string, error) {
 	hash := sha256.New()
-	fmt.Fprintln(hash, runtime.Version(), runtime.GOOS, runtime.GOARCH, names())
-	for _, t := range targets {
-		fmt.Fprintln(hash, t.name, t.arguments(""))
-	}
+	fmt.Fprintln(hash, machine(), names(), readyMade, os.Getenv("GOFLAGS"), arguments)
 	files, err := sources(dir)
 	if err != nil {
 		return "", err
@@ -81,14 +78,14 @@ func hashFile(w io.Writer, path string) error {
 	return err
 }
 
-// upToDate tells whether the last build was of the same sources and all of it
-// is still there.
-func upToDate(stamp, want string) bool {
+// upToDate reports whether the stamp is the one that is wanted and all programs
+// are there.
+func upToDate(stamp, want string, programs []string) bool {
 	have, err := os.ReadFile(stamp)
 	if err != nil || string(have) != want {
 		return false
 	}
-	for _, name := range append(names(), "kube", "kwok") {
+	for _, name := range programs {
 		// Stat follows the symlinks, so that a dangling one counts as missing.
 		if _, err := os.Stat(filepath.Join(filepath.Dir(stamp), name)); err != nil {
 			return false

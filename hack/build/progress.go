@@ -27,18 +27,18 @@ import (
 
 // progress counts the packages that go build -v names as it compiles them.
 type progress struct {
-	title string
 	began time.Time
 	now   func() time.Time
 
 	mu    sync.Mutex
 	todo  map[string]bool
-	total int
+	total int // packages to compile; 0 where that is unknown
+	done  int
 	last  string
 }
 
-func newProgress(title string, stale []string) *progress {
-	p := &progress{title: title, now: time.Now, todo: map[string]bool{}}
+func newProgress(stale []string) *progress {
+	p := &progress{now: time.Now, todo: map[string]bool{}}
 	p.began = p.now()
 	for _, name := range stale {
 		p.todo[name] = true
@@ -47,14 +47,16 @@ func newProgress(title string, stale []string) *progress {
 	return p
 }
 
-// compiled takes a line of go's output and tells whether it named a package.
+// compiled takes a line of go's output and reports whether it named a package.
+// Where the packages are unknown, a word alone on its line is one.
 func (p *progress) compiled(line string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.todo[line] {
+	if p.total == 0 && (line == "" || strings.ContainsAny(line, " :#")) || p.total > 0 && !p.todo[line] {
 		return false
 	}
 	delete(p.todo, line)
+	p.done++
 	p.last = line
 	return true
 }
@@ -63,23 +65,36 @@ func (p *progress) compiled(line string) bool {
 func (p *progress) line() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	took := p.now().Sub(p.began).Round(time.Second)
-	if len(p.todo) == 0 {
-		return fmt.Sprintf("%s: linking, %s", p.title, took)
+	took := p.now().Sub(p.began)
+	after := took.Round(time.Second)
+	switch {
+	case p.total == 0:
+		return fmt.Sprintf("compiling: %d packages, after %s %s", p.done, after, p.last)
+	case len(p.todo) == 0:
+		return fmt.Sprintf("linking, after %s", after)
 	}
-	done := p.total - len(p.todo)
-	return fmt.Sprintf("%s: compiled %d of %d packages (%d%%), %s %s", p.title, done, p.total, 100*done/p.total, took, p.last)
+	return fmt.Sprintf("compiling: %d of %d packages (%d%%), after %s%s %s",
+		p.done, p.total, 100*p.done/p.total, after, left(took, p.done, p.total), p.last)
+}
+
+// left estimates what is to come, once enough is done to estimate from.
+func left(took time.Duration, done, total int) string {
+	if done*10 < total {
+		return ""
+	}
+	rest := time.Duration(float64(took) * float64(total-done) / float64(done))
+	if rest < time.Minute {
+		return ", less than a minute left"
+	}
+	return fmt.Sprintf(", about %d min left", int((rest + 30*time.Second).Minutes()))
 }
 
 // downloads counts the modules that go fetches.
 type downloads struct {
-	title string
 	mu    sync.Mutex
 	count int
 	last  string
 }
-
-func newDownloads(title string) *downloads { return &downloads{title: title} }
 
 func (d *downloads) saw(line string) bool {
 	rest, ok := strings.CutPrefix(line, "go: downloading ")
@@ -97,9 +112,9 @@ func (d *downloads) line() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.count == 0 {
-		return d.title + ": looking at its packages"
+		return "looking at the packages, and compiling the standard library"
 	}
-	return fmt.Sprintf("%s: downloaded %d modules, now %s", d.title, d.count, d.last)
+	return fmt.Sprintf("downloading: %d modules, now %s; compiling the standard library meanwhile", d.count, d.last)
 }
 
 // screen shows a line that is written over on a terminal, and written again
@@ -130,6 +145,7 @@ func newScreen(out *os.File) *screen {
 // show keeps showing the line until clear.
 func (s *screen) show(line func() string) {
 	s.stop, s.done = make(chan struct{}), make(chan struct{})
+	s.write(line()) // at once: the first line must not keep people waiting
 	go func() {
 		defer close(s.done)
 		ticker := time.NewTicker(s.interval)
