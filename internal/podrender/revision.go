@@ -22,12 +22,14 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"strings"
 
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/rand"
 )
 
@@ -46,12 +48,23 @@ type revisionData struct {
 	} `json:"spec"`
 }
 
-// Encode is the stored form of a template.
+// Encode is the stored form of a template, with its keys sorted. The API server
+// decodes and encodes the data of a revision when it applies a strategic merge
+// patch, and refuses the patch where the bytes differ then, because the data is
+// immutable. The garbage collector sends such patches when an owner is deleted
+// with --cascade=orphan.
 func Encode(template *corev1.PodTemplateSpec) ([]byte, error) {
 	var data revisionData
 	data.Spec.Template = *template
 	raw, err := json.Marshal(data)
 	if err != nil {
+		return nil, fmt.Errorf("encode the template: %w", err)
+	}
+	var sorted map[string]any
+	if err := utiljson.Unmarshal(raw, &sorted); err != nil {
+		return nil, fmt.Errorf("sort the template: %w", err)
+	}
+	if raw, err = json.Marshal(sorted); err != nil {
 		return nil, fmt.Errorf("encode the template: %w", err)
 	}
 	return raw, nil
@@ -93,6 +106,11 @@ func RevisionName(owner string, encoded []byte, salt int) string {
 		fmt.Fprintf(h, "/%d", salt)
 	}
 	return owner + "-" + rand.SafeEncodeString(fmt.Sprintf("%016x", h.Sum64()))[6:]
+}
+
+// RevisionOwner is the name of the owner that a revision's name begins with.
+func RevisionOwner(revision string) string {
+	return revision[:max(0, strings.LastIndexByte(revision, '-'))]
 }
 
 // Revision renders the ControllerRevision that stores a template.

@@ -17,6 +17,8 @@ limitations under the License.
 package podrender
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -25,7 +27,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
@@ -119,5 +124,62 @@ func TestRevisionNames(t *testing.T) {
 	}
 	if first, again := RevisionName("web", a, 0), RevisionName("web", encode(t, aTemplate()), 0); first != again {
 		t.Errorf("the same template has two names, %s and %s", first, again)
+	}
+}
+
+// everything is a template with what an encoder could write in two ways: keys in
+// the order of the fields, numbers, text that is escaped, times that are not set.
+func everything() *corev1.PodTemplateSpec {
+	t := Template("web", "nginx:1.27", nil)
+	t.Annotations = map[string]string{"z": "<&>", "a": "\u2028"}
+	c := &t.Spec.Containers[0]
+	c.Ports = []corev1.ContainerPort{{Name: "http", ContainerPort: 80}}
+	c.Env = []corev1.EnvVar{{Name: "B", Value: "1"}, {Name: "A", Value: "0.5"}}
+	c.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi"), corev1.ResourceCPU: resource.MustParse("1500m")}
+	c.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(80)}}}
+	t.Spec.TerminationGracePeriodSeconds = ptr.To[int64](1 << 53)
+	return t
+}
+
+// TestEncodeIsCanonical: decoding and encoding again, as the API server does when
+// it patches a revision, changes no byte.
+func TestEncodeIsCanonical(t *testing.T) {
+	raw, err := Encode(everything())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data map[string]any
+	if err := utiljson.Unmarshal(raw, &data); err != nil {
+		t.Fatal(err)
+	}
+	again, err := json.Marshal(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(raw), string(again)); diff != "" {
+		t.Errorf("(-encoded +again):\n%s", diff)
+	}
+}
+
+// TestRevisionsThatWereStoredUnsorted mean what they meant: an upgrade replaces
+// neither them nor pods.
+func TestRevisionsThatWereStoredUnsorted(t *testing.T) {
+	template := everything()
+	var data revisionData
+	data.Spec.Template = *template
+	unsorted, err := json.Marshal(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := Encode(template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Equal(unsorted, encoded) {
+		t.Fatal("the test cannot fail: the template is encoded as it was")
+	}
+	same, err := Means(Revision(Owner{Name: "web"}, unsorted, "web-1", 1), template, encoded)
+	if err != nil || !same {
+		t.Errorf("they mean the same: %t, %v", same, err)
 	}
 }
