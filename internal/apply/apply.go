@@ -58,6 +58,8 @@ type Ledger interface {
 	Wrote(owner types.UID, obj client.Object)
 	TookAway(owner types.UID, obj client.Object)
 	WroteOwner(owner client.Object)
+	// Taken notes that a pod of another owner has a name that was to be given.
+	Taken(owner types.UID, pod string)
 	// Trusts tells whether the owner, as the cache has it, was confirmed by
 	// the API server; Trust notes that it was.
 	Trusts(owner types.UID) bool
@@ -82,6 +84,8 @@ type Target struct {
 	// Known are the owner's pods that were observed, where a pod that was not
 	// could be made a second time under another name; nil where it could not.
 	Known map[types.UID]bool
+	// Deletion is how the owner, where it is being deleted, leaves its pods.
+	Deletion plan.Deletion
 	// ReservedLabels are taken off a pod that is let go for good.
 	ReservedLabels []string
 	// FirstBatch is how many pods may be created before the first answer,
@@ -185,6 +189,12 @@ func (r *run) phase(ctx context.Context, actions []plan.Action, first bool) []pl
 			return outcomes
 		}
 	}
+	if len(fresh)+len(again) > 0 && actions[0].Verb == plan.DeleteClaim {
+		if err := r.confirmOwner(ctx); err != nil {
+			r.fail(err)
+			return outcomes
+		}
+	}
 	stopped := false
 	if slowStart(actions[0].Verb) {
 		stopped = r.slowly(ctx, fresh, max(r.firstBatch, min(r.target.FirstBatch, maxInFlight)))
@@ -253,6 +263,10 @@ func (r *run) one(ctx context.Context, action plan.Action) (types.UID, error) {
 		return "", r.deletePod(ctx, action)
 	case plan.CreateClaim:
 		return "", r.createClaim(ctx, action)
+	case plan.CondemnClaim:
+		return "", r.condemnClaim(ctx, action)
+	case plan.AdoptClaim:
+		return "", r.adoptClaim(ctx, action)
 	case plan.DeleteClaim:
 		return "", r.deleteClaim(ctx, action)
 	case plan.CreatePod:
@@ -270,6 +284,20 @@ func (r *run) trustOwner(ctx context.Context, actions []plan.Action) error {
 	if len(actions) == 0 || r.ledger.Trusts(uid) || provesItself(actions) {
 		return nil
 	}
+	if err := r.confirmOwner(ctx); err != nil {
+		return err
+	}
+	if err := r.missPods(ctx); err != nil {
+		return err
+	}
+	r.ledger.Trust(uid)
+	return nil
+}
+
+// confirmOwner asks the API server whether the owner asks for what the cache
+// says. A claim is deleted for good, so it is asked before each deletion of
+// claims: the cache may not know yet that a slot is wanted again.
+func (r *run) confirmOwner(ctx context.Context) error {
 	fresh, err := r.readOwner(ctx)
 	if err != nil {
 		return err
@@ -278,10 +306,6 @@ func (r *run) trustOwner(ctx context.Context, actions []plan.Action) error {
 		return fmt.Errorf("%s: the cache is behind with generation %d, the API server has %d",
 			client.ObjectKeyFromObject(fresh), have, fresh.GetGeneration())
 	}
-	if err := r.missPods(ctx); err != nil {
-		return err
-	}
-	r.ledger.Trust(uid)
 	return nil
 }
 

@@ -210,7 +210,8 @@ func noWebhook(err error) bool {
 func aims(verb plan.Verb) bool {
 	switch verb {
 	case plan.OpenGate, plan.ShutGate, plan.ResizePod, plan.UpdatePod, plan.TellHolder,
-		plan.AdoptPod, plan.ReleasePod, plan.OrphanPod, plan.DeletePod, plan.EvictPod:
+		plan.AdoptPod, plan.ReleasePod, plan.OrphanPod, plan.DeletePod, plan.EvictPod,
+		plan.CondemnClaim, plan.AdoptClaim, plan.DeleteClaim:
 		return true
 	}
 	return false

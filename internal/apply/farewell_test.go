@@ -19,8 +19,10 @@ package apply
 import (
 	"strings"
 	"testing"
+	"time"
 
 	kappsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,11 +46,23 @@ func revisionOf(name string, owners ...metav1.OwnerReference) client.Object {
 // itself shows none of its pods, and it takes revisions along that nobody would
 // collect.
 func TestAnOwnerLeavesNothingBehind(t *testing.T) {
+	ending := func(p *corev1.Pod) client.Object {
+		p.DeletionTimestamp, p.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{"example.com/slow"}
+		return labelled(p)
+	}
 	for name, test := range map[string]struct {
-		left    client.Object
-		want    string
-		deletes int
+		left     client.Object
+		deletion plan.Deletion
+		want     string
+		deletes  int
 	}{
+		"a pod that terminates is waited for": {
+			left: ending(pod("web-0", controlledBy(me))), deletion: plan.DeletionDelete, want: "pod ns/web-0 is still there",
+		},
+		"but not where pods are to be left alone": {left: ending(pod("web-0", controlledBy(me))), deletion: plan.DeletionOrphan},
+		"one that lives is let go first": {
+			left: labelled(pod("web-0", controlledBy(me))), deletion: plan.DeletionOrphan, want: "pod ns/web-0 is still there",
+		},
 		"nothing is left":                          {},
 		"a pod that the cache does not show":       {left: labelled(pod("web-0", controlledBy(me))), want: "pod ns/web-0 is still there"},
 		"a pod that was let go":                    {left: labelled(pod("web-0"))},
@@ -64,6 +78,7 @@ func TestAnOwnerLeavesNothingBehind(t *testing.T) {
 				objects = append(objects, test.left)
 			}
 			w := newWorld(t, objects...)
+			w.deletion = test.deletion
 			_, err := w.apply(t, plan.Action{Verb: plan.RemoveFinalizer})
 			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("the error is %v, want %q", err, test.want)

@@ -239,27 +239,3 @@ func (r *run) evictPod(ctx context.Context, action plan.Action) error {
 	r.ledger.TookAway(r.target.Ref.UID, pod)
 	return nil
 }
-
-// createClaim makes a slot's claim. One that exists already is the slot's from
-// before, with its data.
-func (r *run) createClaim(ctx context.Context, action plan.Action) error {
-	claim, err := r.target.Claim(action.Template, action.Claim)
-	if err != nil {
-		return err
-	}
-	if err := r.writer.Create(ctx, claim); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("create volume claim %s: %w", client.ObjectKeyFromObject(claim), err)
-	}
-	return nil
-}
-
-func (r *run) deleteClaim(ctx context.Context, action plan.Action) error {
-	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
-		Namespace: r.target.Ref.Namespace, Name: action.Claim, UID: action.UID,
-	}}
-	err := r.writer.Delete(ctx, claim, client.Preconditions{UID: &action.UID})
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("delete volume claim %s: %w", client.ObjectKeyFromObject(claim), err)
-	}
-	return nil
-}

@@ -60,7 +60,7 @@ type write struct {
 func writeOf(a *plan.Action) write {
 	w := write{verb: a.Verb, object: a.Pod, uid: a.UID}
 	switch a.Verb {
-	case plan.CreateClaim, plan.DeleteClaim:
+	case plan.CreateClaim, plan.CondemnClaim, plan.AdoptClaim, plan.DeleteClaim:
 		w.object = a.Claim
 	case plan.CreateRevision, plan.RenumberRevision, plan.DeleteRevision:
 		w.object = a.Revision

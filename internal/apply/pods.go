@@ -69,6 +69,7 @@ func (r *run) claimExisting(ctx context.Context, pod *corev1.Pod) (types.UID, er
 	controller := metav1.GetControllerOf(existing)
 	switch {
 	case controller == nil || controller.UID != r.target.Ref.UID:
+		r.ledger.Taken(r.target.Ref.UID, existing.Name)
 		return "", podNameTaken(existing.Name)
 	case existing.DeletionTimestamp != nil:
 		return "", &terminatesError{pod: existing.Name}

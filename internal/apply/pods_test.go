@@ -58,8 +58,8 @@ func TestACreateThatExistsAlready(t *testing.T) {
 	}{
 		"it is ours":                {pod("web-0", controlledBy(me)), plan.Done, []string{"wrote web-0"}},
 		"it is ours and terminates": {going, plan.Outdated, nil},
-		"it is another owner's":     {pod("web-0", controlledBy("you")), plan.Refused, nil},
-		"it is nobody's":            {pod("web-0"), plan.Refused, nil},
+		"it is another owner's":     {pod("web-0", controlledBy("you")), plan.Refused, []string{"taken web-0"}},
+		"it is nobody's":            {pod("web-0"), plan.Refused, []string{"taken web-0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, test.existing)

@@ -55,6 +55,7 @@ type world struct {
 	clock      *clocktesting.FakePassiveClock
 	// generation is the owner's.
 	generation int64
+	deletion   plan.Deletion
 
 	mu       sync.Mutex
 	requests []string
@@ -80,6 +81,8 @@ func (n *notes) add(what string) {
 func (n *notes) Wrote(_ types.UID, obj client.Object)    { n.add("wrote " + obj.GetName()) }
 func (n *notes) TookAway(_ types.UID, obj client.Object) { n.add("took away " + obj.GetName()) }
 func (n *notes) WroteOwner(obj client.Object)            { n.add("wrote owner " + obj.GetName()) }
+
+func (n *notes) Taken(_ types.UID, pod string) { n.add("taken " + pod) }
 
 func (n *notes) Trusts(types.UID) bool { return !n.doubts }
 func (n *notes) Trust(types.UID)       { n.add("trusts the owner") }
@@ -159,7 +162,7 @@ func (w *world) apply(t *testing.T, actions ...plan.Action) ([]plan.Outcome, err
 		Claim: func(_, name string) (*corev1.PersistentVolumeClaim, error) {
 			return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}, nil
 		},
-		FirstBatch: w.firstBatch, Outdated: w.outdated, Memory: w.memory,
+		FirstBatch: w.firstBatch, Outdated: w.outdated, Memory: w.memory, Deletion: w.deletion,
 	}
 	target.Owner.SetGeneration(w.generation)
 	return New(w.client, w.client, &w.ledger, w.clock).Apply(t.Context(), target, actions)

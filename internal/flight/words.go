@@ -38,6 +38,7 @@ var deeds = map[plan.Verb]string{
 	plan.ResizePod: "resized in place", plan.UpdatePod: "changed in place",
 	plan.TellHolder: "told the holder of", plan.EvictPod: "evicted", plan.DeletePod: "deleted", plan.CreatePod: "created",
 	plan.CreateClaim: "made the claim", plan.DeleteClaim: "deleted the claim",
+	plan.CondemnClaim: "condemned the claim", plan.AdoptClaim: "adopted the claim",
 }
 
 // Summary tells in a sentence what a reconcile did.
@@ -107,7 +108,7 @@ func objectOf(a plan.Action) string {
 	switch a.Verb {
 	case plan.CreateRevision, plan.RenumberRevision, plan.DeleteRevision:
 		return a.Revision
-	case plan.CreateClaim, plan.DeleteClaim:
+	case plan.CreateClaim, plan.CondemnClaim, plan.AdoptClaim, plan.DeleteClaim:
 		return a.Claim
 	}
 	return a.Pod

@@ -17,12 +17,10 @@ limitations under the License.
 package observe
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/podrender"
@@ -109,27 +107,4 @@ func (t *revisionTemplates) find(name string) (*corev1.PodTemplateSpec, error) {
 		return template, err
 	}
 	return nil, nil
-}
-
-// listClaims finds the fleet's volume claims, if it has any.
-func (o *Observer) listClaims(ctx context.Context, f Fleet) ([]plan.Claim, error) {
-	if len(f.Desired.Claims.Templates) == 0 {
-		return nil, nil
-	}
-	var list corev1.PersistentVolumeClaimList
-	err := o.cache.List(ctx, &list, client.InNamespace(f.Ref.Namespace),
-		client.MatchingFields{IndexClaims: f.Ref.Name}, client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return nil, fmt.Errorf("list the volume claims of %s/%s: %w", f.Ref.Namespace, f.Ref.Name, err)
-	}
-	claims := make([]plan.Claim, 0, len(list.Items))
-	for i := range list.Items {
-		claim := &list.Items[i]
-		claims = append(claims, plan.Claim{
-			Name: claim.Name, UID: claim.UID, Slot: plan.ClaimSlot(&f.Desired, claim.Name),
-			Terminating: claim.DeletionTimestamp != nil,
-		})
-	}
-	slices.SortFunc(claims, func(a, b plan.Claim) int { return a.Slot - b.Slot })
-	return claims, nil
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package observe
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -27,6 +28,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
 // ledgerPatience is how long a write may stay unseen before the API server
@@ -56,6 +59,10 @@ func (o overdue) moot(found bool) bool {
 	if o.gone {
 		return there && o.obj.GetDeletionTimestamp() == nil
 	}
+	if _, claim := o.obj.(*corev1.PersistentVolumeClaim); claim {
+		// A claim whose label was taken off is no longer looked for.
+		return !there || o.obj.GetLabels()[appsv1.LabelUID] != string(o.owner)
+	}
 	controller := metav1.GetControllerOfNoCopy(o.obj)
 	return !there || controller == nil || controller.UID != o.owner
 }
@@ -80,12 +87,15 @@ type page struct {
 	writes map[types.UID]write
 	// trusted: the API server confirmed the owner as the cache has it.
 	trusted bool
+	// taken are names of pods of other owners, and when the API server said so.
+	taken map[string]time.Time
 }
 
 // write is one object that we wrote.
 type write struct {
-	key      client.ObjectKey
-	revision bool
+	key client.ObjectKey
+	// revision and claim tell its kind; it is a pod where it is neither.
+	revision, claim bool
 	// version is the resourceVersion the write gave the object; empty where
 	// the answer did not tell.
 	version string
@@ -115,6 +125,7 @@ func (l *Ledger) note(owner types.UID, obj client.Object, w write) {
 	w.at = l.clock.Now()
 	w.key = client.ObjectKeyFromObject(obj)
 	_, w.revision = obj.(*kappsv1.ControllerRevision)
+	_, w.claim = obj.(*corev1.PersistentVolumeClaim)
 	l.page(owner).writes[obj.GetUID()] = w
 }
 
@@ -123,6 +134,41 @@ func (l *Ledger) WroteOwner(owner client.Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.page(owner.GetUID()).owner = owner.GetResourceVersion()
+}
+
+// Taken notes that a pod of another owner has a name that was to be given. The
+// cache may not show that pod: with shards it holds only one shard's.
+func (l *Ledger) Taken(owner types.UID, pod string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.page(owner)
+	if p.taken == nil {
+		p.taken = map[string]time.Time{}
+	}
+	p.taken[pod] = l.clock.Now()
+}
+
+// free notes that a name that was taken is free again.
+func (l *Ledger) free(owner types.UID, pod string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p := l.owners[owner]; p != nil {
+		delete(p.taken, pod)
+	}
+}
+
+// takes tells whether a pod of another owner had a name, and whether that is so
+// long ago that the API server has to be asked again.
+func (l *Ledger) takes(owner types.UID, pod string) (taken, ask bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.owners[owner]
+	if p == nil {
+		return false, false
+	}
+	at, taken := p.taken[pod]
+	age := l.clock.Since(at) // negative where the clock was set back
+	return taken, taken && (age < 0 || age >= ledgerPatience)
 }
 
 // Trusts tells whether the cache's view of the owner is at least as new as this
@@ -172,7 +218,9 @@ func (l *Ledger) page(owner types.UID) *page {
 // check returns a StaleError unless the cache shows every write of the owner's
 // page. What it shows is crossed out, so each write is looked up until it is
 // seen and then never again.
-func (l *Ledger) check(owner client.Object, pods []*corev1.Pod, revisions []*kappsv1.ControllerRevision) error {
+func (l *Ledger) check(owner client.Object, pods []*corev1.Pod, revisions []*kappsv1.ControllerRevision,
+	claims []*corev1.PersistentVolumeClaim,
+) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := l.owners[owner.GetUID()]
@@ -183,15 +231,21 @@ func (l *Ledger) check(owner client.Object, pods []*corev1.Pod, revisions []*kap
 		return &StaleError{What: client.ObjectKeyFromObject(owner).String()}
 	}
 	p.owner = ""
+	if claims == nil { // no templates, and none is looked for
+		maps.DeleteFunc(p.writes, func(_ types.UID, w write) bool { return w.claim })
+	}
 	if len(p.writes) == 0 {
 		return nil
 	}
-	cached := make(map[types.UID]client.Object, len(pods)+len(revisions))
+	cached := make(map[types.UID]client.Object, len(pods)+len(revisions)+len(claims))
 	for _, pod := range pods {
 		cached[pod.UID] = pod
 	}
 	for _, revision := range revisions {
 		cached[revision.UID] = revision
+	}
+	for _, claim := range claims {
+		cached[claim.UID] = claim
 	}
 	return p.crossOut(owner.GetUID(), cached, l.clock.Now())
 }
@@ -224,8 +278,11 @@ func (p *page) crossOut(owner types.UID, cached map[types.UID]client.Object, now
 // object is an empty object to read the write's target into.
 func (w write) object() client.Object {
 	meta := metav1.ObjectMeta{Namespace: w.key.Namespace, Name: w.key.Name}
-	if w.revision {
+	switch {
+	case w.revision:
 		return &kappsv1.ControllerRevision{ObjectMeta: meta}
+	case w.claim:
+		return &corev1.PersistentVolumeClaim{ObjectMeta: meta}
 	}
 	return &corev1.Pod{ObjectMeta: meta}
 }

@@ -55,6 +55,18 @@ func revision(uid types.UID, version string) *kappsv1.ControllerRevision {
 	return &kappsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-1", UID: uid, ResourceVersion: version}}
 }
 
+func claim(uid types.UID, version string) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: "data-web-0", UID: uid, ResourceVersion: version,
+		Labels: map[string]string{appsv1.LabelName: "web", appsv1.LabelUID: string(me)},
+	}}
+}
+
+func unlabelled(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
+	claim.Labels = nil
+	return claim
+}
+
 // TestLedger: what the cache has to show before it may be believed.
 func TestLedger(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -62,6 +74,7 @@ func TestLedger(t *testing.T) {
 		owner     *appsv1.PodManager
 		pods      []*corev1.Pod
 		revisions []*kappsv1.ControllerRevision
+		claims    []*corev1.PersistentVolumeClaim
 		stale     bool
 	}{
 		"nothing was written": {
@@ -149,6 +162,18 @@ func TestLedger(t *testing.T) {
 			wrote: func(l *Ledger) { l.Wrote(me, pod("a", "10")); l.WroteOwner(owner("10")); l.Forget(me) },
 			owner: owner("9"),
 		},
+		"a claim that was marked is as it was before": {
+			wrote:  func(l *Ledger) { l.Wrote(me, claim("a", "10")) },
+			claims: []*corev1.PersistentVolumeClaim{claim("a", "9")},
+			stale:  true,
+		},
+		"a claim that was marked shows it": {
+			wrote:  func(l *Ledger) { l.Wrote(me, claim("a", "10")) },
+			claims: []*corev1.PersistentVolumeClaim{claim("a", "10")},
+		},
+		"a fleet without claim templates looks for no claims": {
+			wrote: func(l *Ledger) { l.Wrote(me, claim("a", "10")) },
+		},
 		"one of two pods is missing": {
 			wrote: func(l *Ledger) { l.Wrote(me, pod("a", "10")); l.Wrote(me, pod("b", "11")) },
 			pods:  []*corev1.Pod{pod("b", "11")},
@@ -161,7 +186,7 @@ func TestLedger(t *testing.T) {
 			if test.owner == nil {
 				test.owner = owner("1")
 			}
-			err := ledger.check(test.owner, test.pods, test.revisions)
+			err := ledger.check(test.owner, test.pods, test.revisions, test.claims)
 			var stale *StaleError
 			if errors.As(err, &stale) != test.stale || err != nil && !test.stale {
 				t.Errorf("check returns %v, want stale: %t", err, test.stale)
@@ -175,10 +200,10 @@ func TestLedger(t *testing.T) {
 func TestLedgerForgetsWhatWasShown(t *testing.T) {
 	ledger := NewLedger(clocktesting.NewFakePassiveClock(time.Unix(0, 0)))
 	ledger.Wrote(me, pod("a", "10"))
-	if err := ledger.check(owner("1"), []*corev1.Pod{pod("a", "10")}, nil); err != nil {
+	if err := ledger.check(owner("1"), []*corev1.Pod{pod("a", "10")}, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := ledger.check(owner("1"), nil, nil); err != nil {
+	if err := ledger.check(owner("1"), nil, nil, nil); err != nil {
 		t.Errorf("a pod that was seen and is gone: %v", err)
 	}
 }
@@ -189,7 +214,8 @@ func TestOverdueWritesAreLookedUpLive(t *testing.T) {
 	for name, test := range map[string]struct {
 		wrote  func(*Ledger)
 		cached []*corev1.Pod
-		live   *corev1.Pod
+		claims []*corev1.PersistentVolumeClaim
+		live   client.Object
 		// fresh: after the look the cache is believed.
 		fresh bool
 	}{
@@ -221,6 +247,22 @@ func TestOverdueWritesAreLookedUpLive(t *testing.T) {
 			live:   pod("a", "9"),
 			fresh:  true,
 		},
+		"a claim that was marked is there, and the cache is behind": {
+			wrote:  func(l *Ledger) { l.Wrote(me, claim("a", "10")) },
+			claims: []*corev1.PersistentVolumeClaim{claim("a", "9")},
+			live:   claim("a", "10"),
+		},
+		"a claim that was marked is gone": {
+			wrote:  func(l *Ledger) { l.Wrote(me, claim("a", "10")) },
+			claims: []*corev1.PersistentVolumeClaim{},
+			fresh:  true,
+		},
+		"a claim that was marked lost its labels": {
+			wrote:  func(l *Ledger) { l.Wrote(me, claim("a", "10")) },
+			claims: []*corev1.PersistentVolumeClaim{},
+			live:   unlabelled(claim("a", "11")),
+			fresh:  true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
@@ -238,7 +280,7 @@ func TestOverdueWritesAreLookedUpLive(t *testing.T) {
 			}
 			observer := New(nil, builder.Build(), ledger)
 			check := func() error {
-				return observer.checkFresh(t.Context(), Fleet{Owner: owner("1"), Ref: podrender.Owner{UID: me}}, test.cached, nil)
+				return observer.checkFresh(t.Context(), Fleet{Owner: owner("1"), Ref: podrender.Owner{UID: me}}, test.cached, nil, test.claims)
 			}
 
 			clock.SetTime(time.Unix(4, 0))
@@ -268,7 +310,7 @@ func TestALiveLookThatFailsIsAnError(t *testing.T) {
 			return broken
 		},
 	}).Build()
-	err := New(nil, live, ledger).checkFresh(t.Context(), Fleet{Owner: owner("1"), Ref: podrender.Owner{UID: me}}, nil, nil)
+	err := New(nil, live, ledger).checkFresh(t.Context(), Fleet{Owner: owner("1"), Ref: podrender.Owner{UID: me}}, nil, nil, nil)
 	if !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}

@@ -37,6 +37,7 @@ import (
 
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -106,7 +107,11 @@ func (o *Observer) Observe(ctx context.Context, f Fleet) (Seen, error) {
 	if err != nil {
 		return Seen{}, err
 	}
-	if err := o.checkFresh(ctx, f, owned, revisions); err != nil {
+	claims, err := o.listClaims(ctx, f)
+	if err != nil {
+		return Seen{}, err
+	}
+	if err := o.checkFresh(ctx, f, owned, revisions, claims); err != nil {
 		return Seen{}, err
 	}
 	orphans, err := o.listPods(ctx, f.Ref.Namespace, f.OrphanKey)
@@ -129,17 +134,17 @@ func (o *Observer) Observe(ctx context.Context, f Fleet) (Seen, error) {
 	if err := compareRevisions(&seen, f); err != nil {
 		return Seen{}, err
 	}
-	if seen.Observed.Changes, err = changes(&seen, f); err != nil {
-		return Seen{}, err
-	}
-	seen.Observed.Claims, err = o.listClaims(ctx, f)
+	seen.Observed.Claims = describeClaims(&f.Desired, claims)
+	seen.Observed.Changes, err = changes(&seen, f)
 	return seen, err
 }
 
 // checkFresh holds the cache against the ledger. Writes that are overdue are
 // looked up live: some will never show up.
-func (o *Observer) checkFresh(ctx context.Context, f Fleet, pods []*corev1.Pod, revisions []*kappsv1.ControllerRevision) error {
-	err := o.ledger.check(f.Owner, pods, revisions)
+func (o *Observer) checkFresh(ctx context.Context, f Fleet, pods []*corev1.Pod, revisions []*kappsv1.ControllerRevision,
+	claims []*corev1.PersistentVolumeClaim,
+) error {
+	err := o.ledger.check(f.Owner, pods, revisions, claims)
 	var stale *StaleError
 	if !errors.As(err, &stale) {
 		return err
@@ -219,13 +224,28 @@ func (o *Observer) describe(ctx context.Context, f Fleet, owned, orphans []*core
 		ours[pod.UID] = true
 	}
 	for _, pod := range orphans {
-		if !ours[pod.UID] && f.Selector.Matches(labels.Set(pod.Labels)) && metav1.GetControllerOf(pod) == nil {
+		if !ours[pod.UID] && f.Selector.Matches(labels.Set(pod.Labels)) && metav1.GetControllerOf(pod) == nil && !f.foreign(pod) {
 			if err := add(pod, plan.Orphan); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return pods, nil
+}
+
+// foreign: a pod without a controller carries the UID of another owner, which
+// may be alive and have released it a moment ago. Only one that an earlier owner
+// of this name made, and that was let go when that owner was deleted, is taken
+// in; the name of its revision tells which owner made it.
+func (f *Fleet) foreign(pod *corev1.Pod) bool {
+	for key, value := range f.Ref.Labels {
+		if value != string(f.Ref.UID) {
+			continue
+		}
+		by := pod.Labels[key]
+		return by != "" && by != value && podrender.RevisionOwner(pod.Labels[appsv1.LabelRevision]) != f.Ref.Name
+	}
+	return false
 }
 
 // heldNames finds the pods of others that have names which the planner would
@@ -273,12 +293,23 @@ func ended(phase corev1.PodPhase) bool {
 	return phase == corev1.PodFailed || phase == corev1.PodSucceeded
 }
 
-// podExists looks for a pod of somebody else. One of the owner's own has come
-// since its pods were listed, and a plan made without it would make another.
+// podExists looks for a pod of another owner. One of the owner's own has come
+// since its pods were listed, and a plan made without it would make another. A
+// pod that the cache does not hold is known from the create that met it.
 func (o *Observer) podExists(ctx context.Context, f Fleet, name string) (bool, error) {
 	var pod corev1.Pod
 	key := client.ObjectKey{Namespace: f.Ref.Namespace, Name: name}
 	err := o.cache.Get(ctx, key, &pod)
+	if taken, ask := o.ledger.takes(f.Ref.UID, name); apierrors.IsNotFound(err) && taken {
+		if !ask {
+			return true, nil
+		}
+		if err = o.live.Get(ctx, key, &pod); err == nil {
+			o.ledger.Taken(f.Ref.UID, name)
+		} else if apierrors.IsNotFound(err) {
+			o.ledger.free(f.Ref.UID, name)
+		}
+	}
 	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("look for pod %s: %w", key, err)
 	}

@@ -59,7 +59,7 @@ func fleetOf(replicas int, template *corev1.PodTemplateSpec) Fleet {
 		Owner: owner("1"), Desired: desired, Template: template,
 		Ref: podrender.Owner{
 			GVK: schema.GroupVersionKind{Kind: "PodManager"}, Namespace: "ns", Name: "web", UID: me,
-			Labels: map[string]string{appsv1.LabelName: "web"},
+			Labels: map[string]string{appsv1.LabelName: "web", appsv1.LabelUID: string(me)},
 		},
 		Selector:  labels.SelectorFromSet(labels.Set{appsv1.LabelName: "web"}),
 		OrphanKey: OrphanKey(appsv1.LabelName, "web"),
@@ -106,6 +106,86 @@ func TestMembership(t *testing.T) {
 	}
 	want := map[string]plan.Membership{"web-0": plan.Member, "web-1": plan.Drifted, "web-2": plan.Orphan}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// made is a pod without a controller that an owner's pods' labels are on.
+func made(pod *corev1.Pod, by types.UID, revision string) *corev1.Pod {
+	pod.Labels[appsv1.LabelUID], pod.Labels[appsv1.LabelRevision] = string(by), revision
+	return pod
+}
+
+// TestForeignPodsAreNoOrphans: a pod that carries the UID of another owner is
+// that one's, unless an owner of this very name left it. What is not ours keeps
+// its name.
+func TestForeignPodsAreNoOrphans(t *testing.T) {
+	for name, test := range map[string]struct {
+		pod     *corev1.Pod
+		foreign bool
+	}{
+		"no owner ever had it":                  {pod: fleetPod("web-0", "", "web")},
+		"ours, and released before":             {pod: made(fleetPod("web-0", "", "web"), me, "web-abc")},
+		"of an earlier owner of the same name":  {pod: made(fleetPod("web-0", "", "web"), "before", "web-abc")},
+		"of another owner":                      {pod: made(fleetPod("web-0", "", "web"), "you", "api-abc"), foreign: true},
+		"of an owner whose name begins as ours": {pod: made(fleetPod("web-0", "", "web"), "you", "web-a-abc"), foreign: true},
+		"of whom, it does not say":              {pod: made(fleetPod("web-0", "", "web"), "you", ""), foreign: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := observed(t, fleetOf(1, template("app:1")), test.pod)
+			if foreign := len(got.Pods) == 0; foreign != test.foreign {
+				t.Errorf("the pods are %v", got.Pods)
+			}
+			if held := len(got.HeldNames) == 1; held != test.foreign {
+				t.Errorf("the names that are held are %v", got.HeldNames)
+			}
+		})
+	}
+}
+
+// TestNamesThatTheCacheDoesNotShow: with shards a pod that is in no shard is not
+// in the cache. Its name is known from the create that it refused, and looked up
+// live from then on.
+func TestNamesThatTheCacheDoesNotShow(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
+	ledger := NewLedger(clock)
+	live := cache(t, fleetPod("web-1", "you", "other"))
+	observer := New(cache(t), live, ledger)
+	expect := func(want ...string) {
+		t.Helper()
+		seen, err := observer.Observe(t.Context(), fleetOf(3, template("app:1")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, seen.Observed.HeldNames); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	expect()
+	ledger.Taken(me, "web-1")
+	expect("web-1")
+	clock.SetTime(time.Unix(10, 0))
+	expect("web-1")
+	if err := live.Delete(t.Context(), fleetPod("web-1", "", "")); err != nil {
+		t.Fatal(err)
+	}
+	expect("web-1") // it was looked up a moment ago
+	clock.SetTime(time.Unix(20, 0))
+	expect()
+}
+
+// TestClaims: what the planner reads of a volume claim.
+func TestClaims(t *testing.T) {
+	f := fleetOf(1, template("app:1"))
+	f.Desired.Claims.Templates = []string{"data"}
+	ours, theirs := claim("a", "7"), claim("b", "8")
+	theirs.Name, theirs.Labels[appsv1.LabelUID] = "data-web-3", "before"
+	theirs.Annotations = map[string]string{appsv1.AnnotationCondemnedBy: "before", appsv1.AnnotationSurge: "true"}
+	want := []plan.Claim{
+		{Name: "data-web-0", UID: "a", ResourceVersion: "7", Slot: 0, Owner: me},
+		{Name: "data-web-3", UID: "b", ResourceVersion: "8", Slot: 3, Owner: "before", CondemnedBy: "before", Surge: true},
+	}
+	if diff := cmp.Diff(want, observed(t, f, theirs, ours).Claims); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -17,7 +17,10 @@ limitations under the License.
 package plan
 
 import (
+	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
@@ -44,7 +47,9 @@ func (s *scene) claimsFor(pod string, slot int) (creates []Action, blocked bool)
 		name := ClaimName(template, pod)
 		switch claim := s.claim(name); {
 		case claim == nil:
-			creates = append(creates, Action{Verb: CreateClaim, Slot: slot, Claim: name, Template: template})
+			creates = append(creates, Action{
+				Verb: CreateClaim, Slot: slot, Claim: name, Template: template, Surge: s.ordinal() && !s.inBase(slot),
+			})
 		case claim.Terminating:
 			s.block(Blocked{
 				Verb: CreatePod, Pod: pod, Slot: slot, By: appsv1.BlockedByTermination, Count: 1,
@@ -66,23 +71,141 @@ func (s *scene) claim(name string) *Claim {
 	return s.claims[name]
 }
 
-// keepClaims deletes, where the policy says so, the claims of slots that were
-// scaled away, once their pods are gone.
-func keepClaims(s *scene) bool {
-	if s.desired.Claims.WhenScaled != appsv1.ClaimDelete {
+// restoreClaims makes the claims of pending pods again that were deleted: the
+// pods cannot run without them. A running pod keeps its claims from going.
+func restoreClaims(s *scene) bool {
+	if len(s.desired.Claims.Templates) == 0 {
 		return false
 	}
-	occupied := s.occupied()
-	for _, c := range s.observed.Claims {
-		if c.Terminating || c.Slot == NoSlot || s.inBase(c.Slot) || s.surge > 0 && s.mayStandIn(c.Slot) ||
-			occupied[SlotName(&s.desired, c.Slot)] != nil {
+	for _, b := range s.staying() {
+		if b.pod.Phase != corev1.PodPending || b.pod.Membership != Member || !b.is(inFleet) && !s.extras[b.pod] {
 			continue
 		}
-		s.deleteClaim(c, "its pod was scaled away and whenScaled is Delete")
+		for _, template := range s.desired.Claims.Templates {
+			if name := ClaimName(template, b.pod.Name); s.claim(name) == nil {
+				s.act(Action{Verb: CreateClaim, Slot: b.slot, Claim: name, Template: template, Surge: !b.is(inFleet)},
+					appsv1.WhyClaimMissing, "the pod "+b.pod.Name+" waits for it", nil)
+			}
+		}
 	}
 	return false
 }
 
+// keepClaims settles whose the claims are and which of them go. A claim goes
+// only after this owner, by UID, has condemned its pod: whatever else carries
+// its name was left by an earlier owner, and may be all that is left of its
+// data. So a claim is marked before its pod is deleted, and deleted only when it
+// carries the mark and the pod is gone.
+func keepClaims(s *scene) bool {
+	if len(s.observed.Claims) == 0 {
+		return false
+	}
+	s.condemnClaims()
+	var users map[int]bool
+	var occupied map[string]*Pod
+	for i := range s.observed.Claims {
+		c := &s.observed.Claims[i]
+		if c.Terminating || c.Slot == NoSlot || s.owns(c) {
+			continue
+		}
+		if users == nil {
+			users, occupied = s.claimUsers(), s.occupied()
+		}
+		name := SlotName(&s.desired, c.Slot)
+		switch {
+		case s.inBase(c.Slot):
+			if users[c.Slot] {
+				s.adoptClaim(c, appsv1.WhyClaimInUse, "the pod "+name+" uses it")
+			}
+		case c.CondemnedBy != s.desired.UID:
+		case s.desired.Claims.WhenScaled != appsv1.ClaimDelete:
+			s.adoptClaim(c, appsv1.WhyClaimRetention, "whenScaled is no longer Delete")
+		case s.surge > 0 && s.mayStandIn(c.Slot) || occupied[name] != nil || c.Owner != s.desired.UID:
+		default:
+			s.deleteClaim(*c, "its pod was scaled away and whenScaled is Delete")
+		}
+	}
+	return false
+}
+
+// owns: the claim is this owner's and stays.
+func (s *scene) owns(c *Claim) bool {
+	return c.Owner == s.desired.UID && c.CondemnedBy == "" && !c.Surge
+}
+
+// claimUsers are the slots of this owner's pods that stay.
+func (s *scene) claimUsers() map[int]bool {
+	slots := map[int]bool{}
+	for _, b := range s.staying() {
+		if b.pod.Membership == Member {
+			slots[b.slot] = true
+		}
+	}
+	return slots
+}
+
+// condemnClaims marks the claims of the pods that are scaled away, ahead of the
+// first deletion. A pod that goes already is looked at, too: its mark may have
+// failed.
+func (s *scene) condemnClaims() {
+	if s.desired.Claims.WhenScaled != appsv1.ClaimDelete {
+		return
+	}
+	first := len(s.decision.Actions)
+	for i, a := range s.decision.Actions {
+		if a.Verb == DeletePod || a.Verb == EvictPod {
+			first = min(first, i)
+		}
+	}
+	var marks []Action
+	for _, p := range s.departing() {
+		if p.Slot == NoSlot || s.inBase(p.Slot) {
+			continue
+		}
+		for _, template := range s.desired.Claims.Templates {
+			c := s.claim(ClaimName(template, p.Name))
+			// What a pod that stood in for others found there was not its own.
+			if c == nil || c.Terminating || c.Owner != s.desired.UID || c.CondemnedBy == s.desired.UID || p.Surge && !c.Surge {
+				continue
+			}
+			marks = append(marks, Action{
+				Verb: CondemnClaim, Slot: c.Slot, Claim: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
+				Why: Why{
+					Rule: s.rule, Reason: appsv1.WhyClaimRetention,
+					Message: "the pod " + p.Name + " is scaled away and whenScaled is Delete",
+				},
+			})
+		}
+	}
+	s.decision.Actions = slices.Insert(s.decision.Actions, first, marks...)
+}
+
+// departing are this owner's pods that go or are about to, in the order in
+// which they were condemned.
+func (s *scene) departing() []*Pod {
+	if len(s.gone) == 0 {
+		return s.terminating
+	}
+	byName := make(map[string]*Pod, len(s.gone))
+	for p := range s.gone {
+		byName[p.Name] = p
+	}
+	pods := slices.Clone(s.terminating)
+	for i := range s.decision.Actions {
+		if a := &s.decision.Actions[i]; (a.Verb == DeletePod || a.Verb == EvictPod) && byName[a.Pod] != nil && !byName[a.Pod].Terminating {
+			pods = append(pods, byName[a.Pod])
+		}
+	}
+	return pods
+}
+
+func (s *scene) adoptClaim(c *Claim, reason, message string) {
+	s.act(Action{Verb: AdoptClaim, Slot: c.Slot, Claim: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion}, reason, message, nil)
+}
+
+// deleteClaim deletes the very claim that was read: its mark may have been taken
+// off since.
 func (s *scene) deleteClaim(c Claim, message string) {
-	s.act(Action{Verb: DeleteClaim, Slot: c.Slot, Claim: c.Name, UID: c.UID}, appsv1.WhyClaimRetention, message, nil)
+	s.act(Action{Verb: DeleteClaim, Slot: c.Slot, Claim: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion},
+		appsv1.WhyClaimRetention, message, nil)
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,14 +33,40 @@ func (f fleet) claiming(retention appsv1.ClaimPolicy, templates ...string) fleet
 	return f
 }
 
-// claims puts claims of the template data into the world.
+// claims puts claims of the template data into the world, which this owner
+// made.
 func (f fleet) claims(slots ...int) fleet {
 	for _, slot := range slots {
 		name := ClaimName("data", SlotName(&f.desired, slot))
-		f.observed.Claims = append(f.observed.Claims, Claim{Name: name, UID: types.UID("uid-" + name), Slot: slot})
+		f.observed.Claims = append(f.observed.Claims, Claim{
+			Name: name, UID: types.UID("uid-" + name), ResourceVersion: "5", Slot: slot, Owner: f.desired.UID,
+		})
 	}
 	return f
 }
+
+// lastClaim changes the claim that was added last.
+func (f fleet) lastClaim(change func(*Claim)) fleet {
+	f.observed.Claims = slices.Clone(f.observed.Claims)
+	change(&f.observed.Claims[len(f.observed.Claims)-1])
+	return f
+}
+
+// condemned: this owner scaled the pod of the last claim away.
+func (f fleet) condemned() fleet {
+	return f.lastClaim(func(c *Claim) { c.CondemnedBy = f.desired.UID })
+}
+
+// ofAnother: an earlier owner of the same name left the last claim.
+func (f fleet) ofAnother() fleet { return f.lastClaim(func(c *Claim) { c.Owner = "owner-0" }) }
+
+// forSurge: the last claim was made for a pod that stood in for others.
+func (f fleet) forSurge() fleet { return f.lastClaim(func(c *Claim) { c.Surge = true }) }
+
+// standIn: a rollout made the pod to stand in for others.
+func (b podBuilder) standIn() podBuilder { b.p.Surge = true; return b }
+
+func (f fleet) reserving(ordinals ...int) fleet { f.desired.Reserved = ordinals; return f }
 
 // claimsOf writes what happens to claims and pods, in order.
 func claimsOf(d Decision) []string {
@@ -79,15 +106,86 @@ func TestClaimsOfAFleet(t *testing.T) {
 		"Retain keeps the claims of pods that were scaled away": {
 			given: aFleet(1, ordinal(0)).claiming(appsv1.ClaimRetain, "data").claims(0, 1),
 		},
-		"Delete deletes them": {
-			given: aFleet(1, ordinal(0)).claiming(appsv1.ClaimDelete, "data").claims(0, 1),
+		"Delete condemns a claim before its pod": {
+			given: aFleet(1, ordinal(0), ordinal(1), ordinal(2)).claiming(appsv1.ClaimDelete, "data").claims(0, 1, 2),
+			want: []string{
+				"CondemnClaim data-web-2 ClaimRetention", "CondemnClaim data-web-1 ClaimRetention",
+				"DeletePod web-2 ScaleDown", "DeletePod web-1 ScaleDown",
+			},
+		},
+		"and deletes it once the pod is gone": {
+			given: aFleet(1, ordinal(0)).claiming(appsv1.ClaimDelete, "data").claims(0, 1).condemned(),
 			want:  []string{"DeleteClaim data-web-1 ClaimRetention"},
 		},
 		"but not while the pod is there": {
-			given: aFleet(1, ordinal(0), ordinal(1).terminating()).claiming(appsv1.ClaimDelete, "data").claims(0, 1),
+			given: aFleet(1, ordinal(0), ordinal(1).terminating()).claiming(appsv1.ClaimDelete, "data").claims(0, 1).condemned(),
 		},
 		"nor twice": {
-			given: ending(aFleet(0).claiming(appsv1.ClaimDelete, "data").claims(1)),
+			given: ending(aFleet(0).claiming(appsv1.ClaimDelete, "data").claims(1).condemned()),
+		},
+		"a pod that terminates beyond replicas condemns its claim, should that have failed before": {
+			given: aFleet(1, ordinal(0), ordinal(1).terminating()).claiming(appsv1.ClaimDelete, "data").claims(0, 1),
+			want:  []string{"CondemnClaim data-web-1 ClaimRetention"},
+		},
+		"a claim whose pod this owner never condemned stays": {
+			given: aFleet(1, ordinal(0)).claiming(appsv1.ClaimDelete, "data").claims(0, 1),
+		},
+		"so does one that an earlier owner of the same name left": {
+			given: aFleet(1, ordinal(0)).claiming(appsv1.ClaimDelete, "data").claims(0, 1).ofAnother(),
+		},
+		"even if that one condemned it": {
+			given: aFleet(1, ordinal(0)).claiming(appsv1.ClaimDelete, "data").claims(0, 1).ofAnother().
+				lastClaim(func(c *Claim) { c.CondemnedBy = "owner-0" }),
+		},
+		"and when its pod is an orphan that is taken in and goes again": {
+			given: aFleet(1, ordinal(0), ordinal(1)).claiming(appsv1.ClaimDelete, "data").claims(0, 1).ofAnother(),
+			want:  []string{"DeletePod web-1 ScaleDown"},
+		},
+		"a reserved ordinal keeps a claim that this owner never had": {
+			given: aFleet(1, ordinal(0)).reserving(1).claiming(appsv1.ClaimDelete, "data").claims(0, 1).ofAnother(),
+		},
+		"and condemns that of the pod it takes away": {
+			given: aFleet(1, ordinal(0), ordinal(1)).reserving(1).claiming(appsv1.ClaimDelete, "data").claims(0, 1),
+			want:  []string{"CondemnClaim data-web-1 ClaimRetention", "DeletePod web-1 OrdinalReserved"},
+		},
+		"a claim of an earlier owner is adopted once its slot is filled": {
+			given: aFleet(1, ordinal(0)).claiming(appsv1.ClaimRetain, "data").claims(0).ofAnother(),
+			want:  []string{"AdoptClaim data-web-0 ClaimInUse"},
+		},
+		"and not before": {
+			given: aFleet(1).claiming(appsv1.ClaimRetain, "data").claims(0).ofAnother(),
+			want:  []string{"CreatePod web-0 Missing"},
+		},
+		"nor by an orphan that is not adopted yet": {
+			given: aFleet(1, ordinal(0).orphan()).claiming(appsv1.ClaimRetain, "data").claims(0).ofAnother(),
+			want:  []string{"AdoptPod web-0 MatchingOrphan"},
+		},
+		"a slot that is used again lifts the mark": {
+			given: aFleet(1, ordinal(0)).claiming(appsv1.ClaimDelete, "data").claims(0).condemned(),
+			want:  []string{"AdoptClaim data-web-0 ClaimInUse"},
+		},
+		"so does a policy that became Retain": {
+			given: aFleet(1, ordinal(0)).claiming(appsv1.ClaimRetain, "data").claims(0, 1).condemned(),
+			want:  []string{"AdoptClaim data-web-1 ClaimRetention"},
+		},
+		"the claim of a stand-in goes with it": {
+			given: aFleet(1, ordinal(0), ordinal(1).standIn()).budget(1, 1).claiming(appsv1.ClaimDelete, "data").claims(0, 1).forSurge(),
+			want:  []string{"CondemnClaim data-web-1 ClaimRetention", "DeletePod web-1 SurgeOver"},
+		},
+		"but not a claim that it found": {
+			given: aFleet(1, ordinal(0), ordinal(1).standIn()).budget(1, 1).claiming(appsv1.ClaimDelete, "data").claims(0, 1),
+			want:  []string{"DeletePod web-1 SurgeOver"},
+		},
+		"a pending pod whose claim vanished gets it again": {
+			given: aFleet(2, ordinal(0), ordinal(1).pending()).claiming(appsv1.ClaimRetain, "data").claims(0),
+			want:  []string{"CreateClaim data-web-1 ClaimMissing"},
+		},
+		"one that runs has what it needs": {
+			given: aFleet(2, ordinal(0), ordinal(1)).claiming(appsv1.ClaimRetain, "data").claims(0),
+		},
+		"and one that goes needs none": {
+			given: aFleet(0, ordinal(1).pending()).claiming(appsv1.ClaimRetain, "data"),
+			want:  []string{"DeletePod web-1 ScaleDown"},
 		},
 		"the claim of a failed pod's slot stays": {
 			given: aFleet(1, ordinal(0).nodeGone()).claiming(appsv1.ClaimDelete, "data").claims(0),
@@ -106,6 +204,10 @@ func TestClaimsOfAFleet(t *testing.T) {
 			want: []string{
 				"DeleteClaim data-web-0 ClaimRetention", "DeleteClaim data-web-1 ClaimRetention", "RemoveFinalizer  PodsGone",
 			},
+		},
+		"and leaves those that it never had": {
+			given: aFleet(1).claiming(appsv1.ClaimDelete, "data").claims(0, 1).ofAnother().deleting(DeletionDelete),
+			want:  []string{"DeleteClaim data-web-0 ClaimRetention", "RemoveFinalizer  PodsGone"},
 		},
 		"unless they are retained": {
 			given: aFleet(1).claiming(appsv1.ClaimRetain, "data").claims(0).deleting(DeletionDelete),

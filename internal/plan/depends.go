@@ -24,6 +24,8 @@ package plan
 //   - Without its revision stored, no pod is made for it, moved to it, or taken
 //     down to be recreated on it.
 //   - A slot that was not freed, or whose claim is missing, gets no pod.
+//   - A pod whose claims go with it stays until they are marked: nothing would
+//     tell later that they were to go.
 //   - A pod that takes the place of another, under another name, waits for that
 //     one to go: the fleet never grows beyond replicas and maxSurge.
 //   - A pod that was not resized keeps its revision: the last step says that all
@@ -32,7 +34,7 @@ package plan
 type Undone struct {
 	any, finalizer bool
 	revisions      map[string]bool
-	slots          map[int]bool
+	slots, marks   map[int]bool
 	pods           map[string]bool
 }
 
@@ -46,6 +48,8 @@ func (u *Undone) Add(a *Action) {
 		mark(&u.revisions, a.Revision)
 	case CreateClaim:
 		mark(&u.slots, a.Slot)
+	case CondemnClaim:
+		mark(&u.marks, a.Slot)
 	case AdoptPod, ReleasePod, OrphanPod, DeletePod, EvictPod, ResizePod:
 		mark(&u.pods, a.Pod)
 		mark(&u.slots, a.Slot)
@@ -71,6 +75,8 @@ func (u *Undone) HoldsBack(a *Action) bool {
 		return u.slots[a.Slot] || a.After != "" && u.pods[a.After]
 	case UpdatePod:
 		return u.pods[a.Pod]
+	case DeletePod, EvictPod:
+		return u.marks[a.Slot]
 	}
 	return false
 }

@@ -72,12 +72,13 @@ func (s *scene) deleteAll() {
 }
 
 // deleteClaims deletes the fleet's claims where the retention policy says so.
+// What an earlier owner of the same name left and no pod of this one used stays.
 func (s *scene) deleteClaims() {
 	if s.desired.Claims.WhenDeleted != appsv1.ClaimDelete {
 		return
 	}
 	for _, c := range s.observed.Claims {
-		if !c.Terminating {
+		if !c.Terminating && c.Owner == s.desired.UID {
 			s.deleteClaim(c, "the owner is being deleted and whenDeleted is Delete")
 		}
 	}

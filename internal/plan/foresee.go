@@ -147,7 +147,13 @@ func (m *rehearsal) do(action Action) {
 	case DeleteRevision:
 		m.observed.Revisions = slices.DeleteFunc(m.observed.Revisions, func(r Revision) bool { return r.Name == action.Revision })
 	case CreateClaim:
-		m.observed.Claims = append(m.observed.Claims, Claim{Name: action.Claim, Slot: action.Slot})
+		m.observed.Claims = append(m.observed.Claims, Claim{
+			Name: action.Claim, Slot: action.Slot, Owner: m.desired.UID, Surge: action.Surge,
+		})
+	case CondemnClaim:
+		m.changeClaim(action, func(c *Claim) { c.CondemnedBy = m.desired.UID })
+	case AdoptClaim:
+		m.changeClaim(action, func(c *Claim) { c.Owner, c.CondemnedBy, c.Surge = m.desired.UID, "", false })
 	case DeleteClaim:
 		m.observed.Claims = slices.DeleteFunc(m.observed.Claims, func(c Claim) bool { return c.Name == action.Claim })
 	case CreatePod:
@@ -158,5 +164,13 @@ func (m *rehearsal) do(action Action) {
 		}
 		m.serve(&p)
 		m.observed.Pods = append(m.observed.Pods, p)
+	}
+}
+
+func (m *rehearsal) changeClaim(action Action, change func(*Claim)) {
+	for i := range m.observed.Claims {
+		if m.observed.Claims[i].Name == action.Claim {
+			change(&m.observed.Claims[i])
+		}
 	}
 }

@@ -123,7 +123,10 @@ func TestTheForecastBeginsWithThePlan(t *testing.T) {
 func TestForeseeClaimsAndRevisions(t *testing.T) {
 	f := aFleet(2, ordinal(0)).revisions(0, Revision{Name: "web-older", Number: 1}, Revision{Name: newRev, Number: 2, Equal: true})
 	f.desired.Claims = Claims{Templates: []string{"data"}, WhenScaled: appsv1.ClaimDelete}
-	f.observed.Claims = []Claim{{Name: "data-web-0", UID: "a", Slot: 0}, {Name: "data-web-7", UID: "b", Slot: 7}}
+	f.observed.Claims = []Claim{
+		{Name: "data-web-0", UID: "a", Slot: 0, Owner: f.desired.UID},
+		{Name: "data-web-7", UID: "b", Slot: 7, Owner: f.desired.UID, CondemnedBy: f.desired.UID},
+	}
 	got := f.foresee()
 	count := map[Verb]int{}
 	for _, a := range got.Actions {

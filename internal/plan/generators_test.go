@@ -202,6 +202,9 @@ func drawClaims(t *rapid.T, d *Desired) []Claim {
 			name := ClaimName(template, SlotName(d, slot))
 			claims = append(claims, Claim{
 				Name: name, UID: types.UID("uid-" + name), Slot: max(slot, NoSlot), Terminating: oneIn(t, 6, "claim terminates"),
+				ResourceVersion: oneOf(t, "claim's version", "1", "2"), Surge: oneIn(t, 5, "claim was made for a surge"),
+				Owner:       oneOf(t, "claim's owner", d.UID, d.UID, "owner-0", ""),
+				CondemnedBy: oneOf(t, "claim condemned by", "", "", d.UID, "owner-0"),
 			})
 		}
 	}

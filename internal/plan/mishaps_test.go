@@ -24,7 +24,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 )
 
@@ -57,13 +56,6 @@ func TestWhateverHappensTheFleetComesToRest(t *testing.T) {
 func (m *model) knownFaults() {
 	if m.desired.Pin != "" { // a pinned revision and no history: a revision is made and deleted for ever
 		m.desired.RevisionHistoryLimit = max(1, m.desired.RevisionHistoryLimit)
-	}
-	for _, p := range m.pods { // a pending pod whose claim went stays pending
-		for _, template := range m.desired.Claims.Templates {
-			if name := ClaimName(template, p.Name); m.claims[name].Name == "" {
-				m.claims[name] = Claim{Name: name, UID: types.UID(name), Slot: p.Slot}
-			}
-		}
 	}
 }
 
@@ -135,7 +127,7 @@ func (m *model) disturb(t *rapid.T, what string) bool {
 	case "break a revision":
 		m.failing[oneOf(t, "revision that fails", newRev, oldRev, m.next)] = true
 	case "refuse":
-		verb := oneOf(t, "refused", CreatePod, CreateClaim, DeletePod, EvictPod, UpdatePod, ResizePod, TellHolder, AdoptPod, ReleasePod, DeleteClaim)
+		verb := oneOf(t, "refused", CreatePod, CreateClaim, DeletePod, EvictPod, UpdatePod, ResizePod, TellHolder, AdoptPod, ReleasePod, DeleteClaim, CondemnClaim, AdoptClaim)
 		m.refused[refusal{verb, rapid.IntRange(0, 12).Draw(t, "slot")}] = true
 	case "relent":
 		m.relent()

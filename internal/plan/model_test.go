@@ -275,7 +275,15 @@ func (m *model) apply(a Action) Outcome {
 		p.Wanted = a.Wanted
 		m.pods[a.Pod] = p
 	case CreateClaim:
-		m.claims[a.Claim] = Claim{Name: a.Claim, UID: types.UID(a.Claim), Slot: a.Slot}
+		m.claims[a.Claim] = Claim{Name: a.Claim, UID: types.UID(a.Claim), Slot: a.Slot, Owner: m.desired.UID, Surge: a.Surge}
+	case CondemnClaim:
+		c := m.claims[a.Claim]
+		c.CondemnedBy = m.desired.UID
+		m.claims[a.Claim] = c
+	case AdoptClaim:
+		c := m.claims[a.Claim]
+		c.Owner, c.CondemnedBy, c.Surge = m.desired.UID, "", false
+		m.claims[a.Claim] = c
 	case DeleteClaim:
 		c := m.claims[a.Claim]
 		if c.UID != a.UID {

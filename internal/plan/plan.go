@@ -40,7 +40,7 @@ type rule struct {
 
 // rules is the planner: the order is the algorithm. It is an array, because a
 // list would be made anew, elsewhere, for every pass.
-func rules() [17]rule {
+func rules() [18]rule {
 	return [...]rule{
 		{"finalize", finalize},              // an owner that goes settles its pods, and that is all
 		{"hold", holdFinalizer},             // nothing is made before the finalizer is there
@@ -54,9 +54,10 @@ func rules() [17]rule {
 		{"scale-down", scaleDown},           // too many: the least useful go
 		{"replace-failed", replaceFailed},   // failed ones that a successor waits for make room, with backoff
 		{"rollout", rollOut},                // old pods that stay follow the goal, within the budget
+		{"restore-claims", restoreClaims},   // claims that pending pods wait for are made again
 		{"scale-up", scaleUp},               // too few: free slots are filled
 		{"in-service", openGates},           // pods that are done go back to work
-		{"keep-claims", keepClaims},         // claims of slots that are gone go, if they should
+		{"keep-claims", keepClaims},         // claims are marked before their pods go, and go after them
 		{"release-holders", releaseHolders}, // holders of pods that may stay are told
 		{"prune-revisions", pruneRevisions}, // old revisions nobody uses go
 	}

@@ -280,10 +280,20 @@ type Change struct {
 
 // Claim is a volume claim of a slot.
 type Claim struct {
-	Name        string    `json:"name"`
-	UID         types.UID `json:"uid"`
-	Slot        int       `json:"slot"`
-	Terminating bool      `json:"terminating,omitempty"`
+	Name            string    `json:"name"`
+	UID             types.UID `json:"uid"`
+	ResourceVersion string    `json:"resourceVersion,omitempty"`
+	Slot            int       `json:"slot"`
+	Terminating     bool      `json:"terminating,omitempty"`
+	// Owner is the UID of the owner whose pod had the claim last. An earlier
+	// owner of the same name may have left it.
+	Owner types.UID `json:"owner,omitempty"`
+	// CondemnedBy is the UID of the owner that scaled the claim's pod away
+	// while whenScaled was Delete.
+	CondemnedBy types.UID `json:"condemnedBy,omitempty"`
+	// Surge: the claim was made for a pod that stood in for others during a
+	// rollout.
+	Surge bool `json:"surge,omitempty"`
 }
 
 // Revision is a stored revision of the template.
@@ -314,8 +324,13 @@ const (
 	// TellHolder tells whoever holds a pod what we want, or no longer want.
 	TellHolder Verb = "TellHolder"
 	// EvictPod deletes through the eviction API.
-	EvictPod        Verb = "EvictPod"
-	CreateClaim     Verb = "CreateClaim"
+	EvictPod    Verb = "EvictPod"
+	CreateClaim Verb = "CreateClaim"
+	// CondemnClaim marks a claim to go once its pod is gone, and comes before
+	// the pod's deletion. AdoptClaim makes a claim this owner's and takes such
+	// a mark off.
+	CondemnClaim    Verb = "CondemnClaim"
+	AdoptClaim      Verb = "AdoptClaim"
 	DeleteClaim     Verb = "DeleteClaim"
 	ReleasePod      Verb = "ReleasePod"
 	OrphanPod       Verb = "OrphanPod"

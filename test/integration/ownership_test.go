@@ -17,6 +17,7 @@ limitations under the License.
 package integration
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,10 +27,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/podrender"
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
@@ -386,5 +389,80 @@ func TestOwnerReferencesNeedTheRightToFinalizers(t *testing.T) {
 	})
 	if last == nil || !strings.Contains(last.Error(), "cannot set blockOwnerDeletion") {
 		t.Errorf("an owner reference without the right to the owner's finalizers: %v", last)
+	}
+}
+
+// TestTheGarbageCollectorLetsGoOfRevisions: kubectl delete --cascade=orphan comes
+// to an end while no operator runs. The garbage collector patches what the owner
+// leaves, and a revision that the API server would encode differently is refused
+// then. A ConfigMap stands for the owner, which no operator looks after.
+func TestTheGarbageCollectorLetsGoOfRevisions(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "away"}}
+	create(t, owner)
+	encoded, err := podrender.Encode(podrender.Template("away", "nginx:1.27", &corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		Containers: []corev1.Container{{Name: "app", Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 80}}, Args: []string{"a<b"}}},
+	}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	revision := podrender.Revision(podrender.Owner{
+		GVK: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Namespace: ns, Name: "away", UID: owner.UID,
+	}, encoded, "away-1", 1)
+	create(t, revision)
+	if err := suite.Client.Delete(t.Context(), owner, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+		t.Fatal(err)
+	}
+	expectGone(t, owner)
+	if err := suite.Client.Get(t.Context(), client.ObjectKeyFromObject(revision), revision); err != nil || len(revision.OwnerReferences) > 0 {
+		t.Errorf("the revision has the owners %v, %v", revision.OwnerReferences, err)
+	}
+}
+
+// TestDeletionPolicyOrphanDoesNotWaitForTerminatingPods, which a finalizer may
+// keep for ever.
+func TestDeletionPolicyOrphanDoesNotWaitForTerminatingPods(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	create(t, testkit.MakePodManager(ns, "keepsake").Replicas(2).Orphan().Obj())
+	pm := expectReady(t, ns, "keepsake", 2)
+	kubectl(ns).run(t, "patch", "pod", "keepsake-1", "--type=merge", "-p", `{"metadata":{"finalizers":["example.com/slow"]}}`)
+	t.Cleanup(func() {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "keepsake-1"}}
+		_ = suite.Client.Patch(context.Background(), pod, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+	})
+	kubectl(ns).run(t, "delete", "pod", "keepsake-1", "--wait=false")
+	kubectl(ns).run(t, "delete", "pm", "keepsake", "--wait=false")
+	expectGone(t, pm)
+}
+
+// TestAPodOfAnotherOwnerIsNotAdopted: a pod that was relabelled carries the UID
+// of its living owner still.
+func TestAPodOfAnotherOwnerIsNotAdopted(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	create(t, testkit.MakePodManager(ns, "api").Replicas(1).Obj())
+	expectReady(t, ns, "api", 1)
+	create(t, testkit.MakePodManager(ns, "web").Random().Replicas(1).Obj())
+	expectReady(t, ns, "web", 1)
+	before := podsOf(t, ns, "api")
+	kubectl(ns).run(t, "label", "pod", "api-0", "--overwrite", appsv1.LabelName+"=web")
+	testkit.Eventually(t, "api lets its pod go", func() error {
+		pod := &corev1.Pod{}
+		if err := suite.Client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "api-0"}, pod); err != nil {
+			return err
+		}
+		if len(pod.OwnerReferences) > 0 {
+			return fmt.Errorf("its owners are %v", pod.OwnerReferences)
+		}
+		return nil
+	})
+	kubectl(ns).run(t, "scale", "pm", "web", "--replicas=2") // it looks at its pods
+	expectReady(t, ns, "web", 2)
+	kubectl(ns).run(t, "label", "pod", "api-0", "--overwrite", appsv1.LabelName+"=api")
+	expectReady(t, ns, "api", 1)
+	if diff := cmp.Diff(uids(before), uids(podsOf(t, ns, "api"))); diff != "" {
+		t.Errorf("the pod was replaced: %s", diff)
 	}
 }

@@ -92,10 +92,8 @@ func (f *fleet) expectClaims(names ...string) map[string]types.UID {
 	return got
 }
 
-// withClaims is a fleet whose pods have a volume each.
-func (f *fleet) withClaims(replicas int, retention string) {
-	f.Helper()
-	f.apply(replicas, fmt.Sprintf(`
+// claimTemplate takes the retention policy and the storage class.
+const claimTemplate = `
 persistentVolumeClaimRetentionPolicy: {%s}
 volumeClaimTemplates:
 - metadata: {name: data}
@@ -103,7 +101,12 @@ volumeClaimTemplates:
 update: {maxUnavailable: 1, maxSurge: 0}
 image: nginx:1.27
 template: {spec: {containers: [{name: app, volumeMounts: [{name: data, mountPath: /data}]}]}}
-`, retention, f.ns))
+`
+
+// withClaims is a fleet whose pods have a volume each.
+func (f *fleet) withClaims(replicas int, retention string) {
+	f.Helper()
+	f.apply(replicas, fmt.Sprintf(claimTemplate, retention, f.ns))
 	f.expectReady(replicas)
 }
 
@@ -158,6 +161,62 @@ func TestVolumeClaimsGoWhereThePolicySaysSo(t *testing.T) {
 	}
 	f.kubectl("delete", "pm", "web")
 	f.expectClaims()
+}
+
+// A PodManager that is created again with fewer replicas leaves the claims of its
+// predecessor alone. It adopts a claim when its ordinal gets a pod, and from then
+// on the claim goes with the pod.
+func TestVolumeClaimsOfAnEarlierOwner(t *testing.T) {
+	t.Parallel()
+	f := emptyFleet(t)
+	f.volumes(3)
+	f.withClaims(3, "whenScaled: Delete")
+	claims := f.expectClaims("data-web-0", "data-web-1", "data-web-2")
+	f.kubectl("delete", "pm", "web")
+	f.withClaims(1, "whenScaled: Delete, whenDeleted: Delete")
+	f.kubectl("scale", "pm", "web", "--replicas=2")
+	pm := f.expectReady(2)
+	testkit.Eventually(t, "data-web-1 is the new owner's", func() error {
+		claim := &corev1.PersistentVolumeClaim{}
+		if err := suite.Client.Get(t.Context(), client.ObjectKey{Namespace: f.ns, Name: "data-web-1"}, claim); err != nil {
+			return err
+		}
+		if got := claim.Labels[appsv1.LabelUID]; got != string(pm.UID) {
+			return fmt.Errorf("it is %s's", got)
+		}
+		return nil
+	})
+	if got := f.expectClaims("data-web-0", "data-web-1", "data-web-2"); !maps.Equal(got, claims) {
+		t.Errorf("the claims were %v and are %v", claims, got)
+	}
+	f.kubectl("scale", "pm", "web", "--replicas=1")
+	f.expectClaims("data-web-0", "data-web-2")
+	f.kubectl("delete", "pm", "web")
+	f.expectClaims("data-web-2")
+}
+
+// A claim that is deleted while its pod waits for a node is made again.
+func TestAVolumeClaimThatVanishedIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	f := emptyFleet(t)
+	f.apply(1, fmt.Sprintf(claimTemplate, "", f.ns)) // no volume is there to bind
+	before := f.expectClaims("data-web-0")["data-web-0"]
+	testkit.Eventually(t, "the pod waits", func() error {
+		return suite.Client.Get(t.Context(), client.ObjectKey{Namespace: f.ns, Name: "web-0"}, &corev1.Pod{})
+	})
+	pod := f.pod("web-0").UID
+	f.kubectl("delete", "pvc", "data-web-0")
+	testkit.Eventually(t, "the claim is made again", func() error {
+		if now, ok := f.claims()["data-web-0"]; !ok || now == before {
+			return fmt.Errorf("it was %s and is %q", before, now)
+		}
+		return nil
+	})
+	f.volumes(1)
+	f.expectReady(1)
+	if f.pod("web-0").UID != pod {
+		t.Error("the pod was replaced")
+	}
 }
 
 // reserveOrdinals: those get no pod, others take their place.

@@ -252,6 +252,41 @@ func TestEditedLabelsArePutRight(t *testing.T) {
 	}
 }
 
+// A foreign pod with the name of an ordinal is in no shard, so no cache shows it.
+// It keeps its ordinal from the fleet, and no other.
+func TestAForeignPodKeepsOnlyItsOrdinal(t *testing.T) {
+	const count = 2
+	startSharded(t, count)
+	shared(t, count, 1)
+	ns := suite.Namespace(t)
+	stranger := podNamed(ns, "web-1")
+	stranger.Spec.Containers = []corev1.Container{{Name: "app", Image: "nginx:1.27"}}
+	if err := suite.Client.Create(t.Context(), stranger); err != nil {
+		t.Fatal(err)
+	}
+	if err := suite.Client.Create(t.Context(), testkit.MakePodManager(ns, "web").Replicas(5).Image("nginx:1.27").Obj()); err != nil {
+		t.Fatal(err)
+	}
+	expect := func(ready int32) {
+		t.Helper()
+		testkit.Eventually(t, fmt.Sprintf("%d pods are ready", ready), func() error {
+			pm := &appsv1.PodManager{}
+			if err := suite.Client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "web"}, pm); err != nil {
+				return err
+			}
+			if pm.Status.ReadyReplicas != ready {
+				return fmt.Errorf("%d are", pm.Status.ReadyReplicas)
+			}
+			return nil
+		})
+	}
+	expect(4)
+	if err := suite.Client.Delete(t.Context(), stranger); err != nil {
+		t.Fatal(err)
+	}
+	expect(5)
+}
+
 func podNamed(ns, name string) *corev1.Pod {
 	pod := &corev1.Pod{}
 	pod.Namespace, pod.Name = ns, name

@@ -60,8 +60,13 @@ const (
 	// annotation.
 	AnnotationKubectlRestart = "kubectl.kubernetes.io/restartedAt"
 	// AnnotationSurge with the value "true" is on pods with ordinals beyond
-	// replicas that a rollout made to stand in for others.
+	// replicas that a rollout made to stand in for others, and on the volume
+	// claims that were made for them.
 	AnnotationSurge = "apps.mycompany.com/surge"
+	// AnnotationCondemnedBy on a volume claim is the UID of the PodManager
+	// that scaled the claim's pod away while whenScaled was Delete. Only such a
+	// claim is deleted when its pod is gone.
+	AnnotationCondemnedBy = "apps.mycompany.com/condemned-by"
 	// AnnotationInPlace on a pod remembers what a change in place replaces.
 	AnnotationInPlace = "apps.mycompany.com/in-place"
 
@@ -226,10 +231,13 @@ const (
 	WhyHeld = "Held"
 	// WhyReserved: the pod's ordinal is reserved.
 	WhyReserved = "OrdinalReserved"
-	// WhyClaimMissing: the slot's claim does not exist yet.
+	// WhyClaimMissing: the slot's claim does not exist.
 	WhyClaimMissing = "ClaimMissing"
 	// WhyClaimRetention: the retention policy says Delete.
 	WhyClaimRetention = "ClaimRetention"
+	// WhyClaimInUse: a pod of this owner uses a claim that an earlier owner of
+	// the same name left, or that was to go.
+	WhyClaimInUse = "ClaimInUse"
 	// WhyProgressDeadline: the rollout made no progress in time.
 	WhyProgressDeadline = "ProgressDeadlineExceeded"
 	// WhyNewTemplate: the template differs from every stored revision.

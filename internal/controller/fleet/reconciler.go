@@ -174,6 +174,7 @@ func (r *Reconciler) target(fleet observe.Fleet, seen observe.Seen) apply.Target
 		Ref:            fleet.Ref,
 		Finalizer:      r.kind.Finalizer(),
 		Encoded:        seen.Encoded,
+		Deletion:       fleet.Desired.Deletion,
 		ReservedLabels: r.kind.ReservedLabels(),
 		Known:          known(fleet, seen),
 		Dress:          fleet.Dress,

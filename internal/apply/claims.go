@@ -1,0 +1,108 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
+)
+
+// createClaim makes a slot's claim. One that exists already is the slot's from
+// before, with its data.
+func (r *run) createClaim(ctx context.Context, action plan.Action) error {
+	claim, err := r.target.Claim(action.Template, action.Claim)
+	if err != nil {
+		return err
+	}
+	if action.Surge {
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, appsv1.AnnotationSurge, "true")
+	}
+	if err := r.writer.Create(ctx, claim); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create volume claim %s: %w", client.ObjectKeyFromObject(claim), err)
+	}
+	return nil
+}
+
+// condemnClaim marks a claim to go once its pod is gone.
+func (r *run) condemnClaim(ctx context.Context, action plan.Action) error {
+	by := string(r.target.Ref.UID)
+	return r.patchClaim(ctx, action, nil, map[string]*string{appsv1.AnnotationCondemnedBy: &by})
+}
+
+// adoptClaim makes a claim this owner's, to stay.
+func (r *run) adoptClaim(ctx context.Context, action plan.Action) error {
+	labels := map[string]*string{}
+	for key, value := range r.target.Ref.Labels {
+		labels[key] = &value
+	}
+	return r.patchClaim(ctx, action, labels, map[string]*string{appsv1.AnnotationCondemnedBy: nil, appsv1.AnnotationSurge: nil})
+}
+
+// patchClaim changes the metadata of the very claim that was read. One that is
+// gone needs no change.
+func (r *run) patchClaim(ctx context.Context, action plan.Action, labels, annotations map[string]*string) error {
+	metadata := map[string]any{"uid": action.UID, "resourceVersion": action.ResourceVersion, "annotations": annotations}
+	if labels != nil { // null would take off all of them
+		metadata["labels"] = labels
+	}
+	raw, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		return fmt.Errorf("encode the patch of volume claim %s: %w", action.Claim, err)
+	}
+	claim := r.claimOf(action)
+	err = r.writer.Patch(ctx, claim, client.RawPatch(types.MergePatchType, raw))
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("patch volume claim %s: %w", client.ObjectKeyFromObject(claim), err)
+	}
+	r.ledger.Wrote(r.target.Ref.UID, claim)
+	return nil
+}
+
+// deleteClaim deletes the very claim that was read: its mark may have been taken
+// off since.
+func (r *run) deleteClaim(ctx context.Context, action plan.Action) error {
+	claim := r.claimOf(action)
+	preconditions := client.Preconditions{UID: &action.UID}
+	if action.ResourceVersion != "" {
+		preconditions.ResourceVersion = &action.ResourceVersion
+	}
+	err := r.writer.Delete(ctx, claim, preconditions)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete volume claim %s: %w", client.ObjectKeyFromObject(claim), err)
+	}
+	r.ledger.TookAway(r.target.Ref.UID, claim)
+	return nil
+}
+
+func (r *run) claimOf(action plan.Action) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+		Namespace: r.target.Ref.Namespace, Name: action.Claim, UID: action.UID,
+	}}
+}

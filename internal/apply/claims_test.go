@@ -1,0 +1,141 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package apply
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
+)
+
+func volumeClaim() *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: "data-web-0", UID: "uid-data-web-0",
+		Labels:      map[string]string{appsv1.LabelName: "web", appsv1.LabelUID: "before", "tier": "db"},
+		Annotations: map[string]string{appsv1.AnnotationCondemnedBy: "before", appsv1.AnnotationSurge: "true", "note": "kept"},
+	}}
+}
+
+func onClaim(verb plan.Verb) plan.Action {
+	return plan.Action{Verb: verb, Claim: "data-web-0", Template: "data", UID: "uid-data-web-0", ResourceVersion: "999"}
+}
+
+func (w *world) claim(t *testing.T) *corev1.PersistentVolumeClaim {
+	t.Helper()
+	claim := &corev1.PersistentVolumeClaim{}
+	if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "data-web-0"}, claim); err != nil {
+		t.Fatal(err)
+	}
+	return claim
+}
+
+// TestWhoseAClaimIs is in its metadata: a mark of who condemned it, or the labels
+// of who took it over. What others wrote there stays.
+func TestWhoseAClaimIs(t *testing.T) {
+	w := newWorld(t, owner(), volumeClaim())
+	if _, err := w.apply(t, onClaim(plan.CondemnClaim)); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.claim(t); got.Annotations[appsv1.AnnotationCondemnedBy] != string(me) || got.Annotations["note"] != "kept" || len(got.Labels) != 3 {
+		t.Errorf("annotations %v, labels %v", got.Annotations, got.Labels)
+	}
+	if !strings.Contains(w.patches["data-web-0"], `"resourceVersion":"999"`) || !strings.Contains(w.patches["data-web-0"], `"uid":"uid-data-web-0"`) {
+		t.Errorf("the patch is %s", w.patches["data-web-0"])
+	}
+	adopt := onClaim(plan.AdoptClaim)
+	adopt.ResourceVersion = w.claim(t).ResourceVersion
+	if _, err := w.apply(t, adopt); err != nil {
+		t.Fatal(err)
+	}
+	got := w.claim(t)
+	if diff := cmp.Diff(map[string]string{"note": "kept"}, got.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{appsv1.LabelName: "web", appsv1.LabelUID: string(me), "tier": "db"}, got.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"wrote data-web-0", "wrote data-web-0"}, w.ledger.list); diff != "" {
+		t.Errorf("noted (-want +got):\n%s", diff)
+	}
+}
+
+// TestAClaimThatIsGoneNeedsNoMark, and one that changed is read again first.
+func TestAClaimThatIsGoneNeedsNoMark(t *testing.T) {
+	outcomes, err := newWorld(t, owner()).apply(t, onClaim(plan.CondemnClaim))
+	if err != nil || outcomes[0].Result != plan.Done {
+		t.Errorf("%v, %v", outcomes, err)
+	}
+	late := onClaim(plan.CondemnClaim)
+	late.ResourceVersion = "1"
+	outcomes, err = newWorld(t, owner(), volumeClaim()).apply(t, late)
+	if err != nil || outcomes[0].Result != plan.Outdated {
+		t.Errorf("%v, %v", outcomes, err)
+	}
+}
+
+// TestAClaimIsDeletedAsItWasRead: under its UID and resourceVersion, and only
+// after the API server has confirmed what the owner asks for.
+func TestAClaimIsDeletedAsItWasRead(t *testing.T) {
+	w := newWorld(t, owner(), volumeClaim())
+	if _, err := w.apply(t, onClaim(plan.DeleteClaim)); err != nil {
+		t.Fatal(err)
+	}
+	got := w.deletes["data-web-0"].Preconditions
+	if got == nil || *got.UID != "uid-data-web-0" || *got.ResourceVersion != "999" {
+		t.Errorf("the preconditions are %v", got)
+	}
+	edited := owner()
+	edited.Generation = 2
+	w = newWorld(t, edited, volumeClaim())
+	if _, err := w.apply(t, onClaim(plan.DeleteClaim)); err == nil || w.asked("delete") > 0 {
+		t.Errorf("an owner that was edited since: %v, requests %v", err, w.requests)
+	}
+}
+
+// TestTheClaimOfAStandIn says that it is one.
+func TestTheClaimOfAStandIn(t *testing.T) {
+	w := newWorld(t, owner())
+	create := onClaim(plan.CreateClaim)
+	create.Surge = true
+	if _, err := w.apply(t, create); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.claim(t).Annotations[appsv1.AnnotationSurge]; got != "true" {
+		t.Errorf("the annotation is %q", got)
+	}
+}
+
+// TestAPodStaysUntilItsClaimIsMarked: else nothing would tell that the claim was
+// to go with it. Other pods go on.
+func TestAPodStaysUntilItsClaimIsMarked(t *testing.T) {
+	w := newWorld(t, owner(), volumeClaim(), pod("web-0"), pod("web-1"))
+	mark := onClaim(plan.CondemnClaim)
+	mark.ResourceVersion = "1"
+	outcomes, err := w.apply(t, mark,
+		plan.Action{Verb: plan.DeletePod, Pod: "web-0", UID: "uid-web-0", Slot: 0},
+		plan.Action{Verb: plan.DeletePod, Pod: "web-1", UID: "uid-web-1", Slot: 1})
+	if diff := cmp.Diff([]plan.Result{plan.Outdated, plan.Skipped, plan.Done}, results(outcomes)); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
