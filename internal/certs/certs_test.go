@@ -250,6 +250,24 @@ func TestPatches(t *testing.T) {
 				{"add", "/spec/conversion/webhook/clientConfig/caBundle", []byte("new")},
 			},
 		},
+		"a path that is not the webhook's": {
+			object: `{metadata: {resourceVersion: "7"}, webhooks: [{name: known, clientConfig: {service: {name: s, namespace: n, path: /gone}}},
+				{name: other, clientConfig: {service: {name: s, namespace: n, path: /its-own}}}]}`,
+			want: []patch{
+				{"add", "/metadata/resourceVersion", "7"},
+				{"add", "/webhooks/0/clientConfig/service/path", "/known"},
+				{"add", "/webhooks/0/clientConfig/caBundle", []byte("new")},
+				{"add", "/webhooks/1/clientConfig/caBundle", []byte("new")},
+			},
+		},
+		"a path that is not the webhook's, called by address": {
+			object: `{metadata: {resourceVersion: "7"}, webhooks: [{name: known, clientConfig: {url: "https://127.0.0.1:9443/gone"}}]}`,
+			base:   "https://127.0.0.1:9443",
+			want: []patch{
+				{"add", "/metadata/resourceVersion", "7"},
+				{"replace", "/webhooks/0/clientConfig", map[string]any{"url": "https://127.0.0.1:9443/known", "caBundle": []byte("new")}},
+			},
+		},
 		"a CRD without conversion": {object: `{spec: {conversion: {strategy: None}}}`},
 	}
 	for name, tt := range tests {
@@ -258,7 +276,7 @@ func TestPatches(t *testing.T) {
 			if err := yaml.Unmarshal([]byte(tt.object), &object.Object); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, patches(object, tt.base, bundle)); diff != "" {
+			if diff := cmp.Diff(tt.want, patches(object, tt.base, map[string]string{"known": "/known"}, bundle)); diff != "" {
 				t.Errorf("patches (-want +got):\n%s", diff)
 			}
 		})

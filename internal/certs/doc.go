@@ -32,8 +32,10 @@ limitations under the License.
 //     new certificate is served;
 //  3. after another Settle the old CA leaves the bundles.
 //
-// The Keeper watches the objects it writes to: a caBundle that somebody
-// replaced is put right at once. It touches clientConfig and nothing else, and
-// each write carries the resourceVersion it was made for, so that replicas do
-// not overwrite each other's CAs.
+// The Keeper watches the objects it writes to: a caBundle, an address or a path
+// that was replaced is put right at once. It touches clientConfig and nothing
+// else, and each write carries the resourceVersion it was made for, so that
+// replicas do not overwrite each other's CAs. It never makes a configuration
+// again that was deleted: it cannot tell a mistake from the uninstallation, and
+// a configuration that outlives the operator refuses objects of everyone.
 package certs

@@ -68,7 +68,10 @@ type Options struct {
 	// of the Service: https://host:port.
 	URL     string
 	Targets []Target
-	Clock   clock.Clock
+	// Paths are those of the webhooks by their names, and of the conversion
+	// under the empty name.
+	Paths map[string]string
+	Clock clock.Clock
 }
 
 // Keeper keeps a certificate that the API server trusts.
@@ -213,7 +216,7 @@ func (k *Keeper) Tend(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	for _, object := range objects {
-		list := patches(object, k.options.URL, func(bundle []byte) []byte {
+		list := patches(object, k.options.URL, k.options.Paths, func(bundle []byte) []byte {
 			return merge(bundle, k.options.Holder, cas, now)
 		})
 		if list == nil {

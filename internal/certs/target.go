@@ -68,6 +68,8 @@ func (t Target) object() *unstructured.Unstructured {
 // to trust.
 type clientConfig struct {
 	pointer string // JSON pointer to it
+	// webhook is its name, empty for a conversion.
+	webhook string
 	config  map[string]any
 }
 
@@ -78,11 +80,12 @@ func clientConfigs(object *unstructured.Unstructured) []clientConfig {
 	for i, item := range webhooks {
 		webhook, _ := item.(map[string]any)
 		if config, ok := webhook["clientConfig"].(map[string]any); ok {
-			found = append(found, clientConfig{"/webhooks/" + strconv.Itoa(i) + "/clientConfig", config})
+			name, _ := webhook["name"].(string)
+			found = append(found, clientConfig{"/webhooks/" + strconv.Itoa(i) + "/clientConfig", name, config})
 		}
 	}
 	if config, ok, _ := unstructured.NestedMap(object.Object, "spec", "conversion", "webhook", "clientConfig"); ok {
-		found = append(found, clientConfig{"/spec/conversion/webhook/clientConfig", config})
+		found = append(found, clientConfig{"/spec/conversion/webhook/clientConfig", "", config})
 	}
 	return found
 }
@@ -120,19 +123,28 @@ type patch struct {
 }
 
 // patches tell how an object has to change so that each of its clientConfigs
-// trusts bundle(what it trusts now) and, where base is set, calls that address.
-func patches(object *unstructured.Unstructured, base string, bundle func([]byte) []byte) []patch {
+// trusts bundle(what it trusts now), calls the path of its webhook and, where
+// base is set, that address. The path of a webhook that paths does not name is
+// the manifest's.
+func patches(object *unstructured.Unstructured, base string, paths map[string]string, bundle func([]byte) []byte) []patch {
 	var list []patch
 	for _, c := range clientConfigs(object) {
+		path, known := paths[c.webhook]
+		if !known {
+			path = c.path()
+		}
 		// A caBundle that is no base64 would not be there.
 		encoded, _ := c.config["caBundle"].(string)
 		old, _ := base64.StdEncoding.DecodeString(encoded)
 		wanted := bundle(old)
-		if base != "" && c.config["url"] != base+c.path() {
+		if base != "" && c.config["url"] != base+path {
 			list = append(list, patch{"replace", c.pointer, map[string]any{
-				"url": base + c.path(), "caBundle": wanted,
+				"url": base + path, "caBundle": wanted,
 			}})
 			continue
+		}
+		if _, service := c.config["service"]; service && c.path() != path {
+			list = append(list, patch{"add", c.pointer + "/service/path", path})
 		}
 		if !bytes.Equal(old, wanted) {
 			list = append(list, patch{"add", c.pointer + "/caBundle", wanted})

@@ -53,6 +53,7 @@ import (
 	webhookappsv1alpha1 "github.com/mycompany/pod-operator/internal/webhook/apps/v1alpha1"
 	webhookbatchv1alpha1 "github.com/mycompany/pod-operator/internal/webhook/batch/v1alpha1"
 	webhookcollectorv1 "github.com/mycompany/pod-operator/internal/webhook/collector/v1"
+	"github.com/mycompany/pod-operator/internal/webhook/paths"
 	"github.com/mycompany/pod-operator/internal/webhook/preflight"
 	webhooktestv1alpha1 "github.com/mycompany/pod-operator/internal/webhook/test/v1alpha1"
 )
@@ -176,6 +177,7 @@ func (s *webhookServer) keepCertificate(mgr ctrl.Manager, o Webhooks) error {
 		Lifetime: o.CertLifetime,
 		URL:      o.URL,
 		Clock:    clock.RealClock{},
+		Paths:    paths.All(),
 		Targets: []certs.Target{
 			certs.CRD(podManagerCRD),
 			certs.MutatingConfiguration(o.Configuration),

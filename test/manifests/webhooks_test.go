@@ -30,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/mycompany/pod-operator/internal/manager"
+	"github.com/mycompany/pod-operator/internal/webhook/paths"
 )
 
 func find(t *testing.T, objects []*unstructured.Unstructured, kind, name string) *unstructured.Unstructured {
@@ -129,5 +130,28 @@ func TestWithCertManager(t *testing.T) {
 	want := slices.Concat(plain.Containers[0].Args, []string{"--webhook-cert-path=" + mount.MountPath})
 	if diff := cmp.Diff(want, pod.Containers[0].Args); diff != "" {
 		t.Errorf("arguments (-default +certmanager):\n%s", diff)
+	}
+}
+
+// The paths in the manifests are those that the operator serves and repairs.
+func TestWebhooksAreCalledWhereTheyAreServed(t *testing.T) {
+	objects := render(t, "default")
+	options, err := manager.ParseFlags(nil, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	called := map[string]string{}
+	mutating := into[admissionregistrationv1.MutatingWebhookConfiguration](t, find(t, objects, "MutatingWebhookConfiguration", options.Webhooks.Configuration))
+	for _, w := range mutating.Webhooks {
+		called[w.Name] = *w.ClientConfig.Service.Path
+	}
+	validating := into[admissionregistrationv1.ValidatingWebhookConfiguration](t, find(t, objects, "ValidatingWebhookConfiguration", options.Webhooks.Configuration))
+	for _, w := range validating.Webhooks {
+		called[w.Name] = *w.ClientConfig.Service.Path
+	}
+	crd := into[apiextensionsv1.CustomResourceDefinition](t, find(t, objects, "CustomResourceDefinition", "podmanagers.apps.mycompany.com"))
+	called[paths.Conversion] = *crd.Spec.Conversion.Webhook.ClientConfig.Service.Path
+	if diff := cmp.Diff(called, paths.All()); diff != "" {
+		t.Errorf("paths (-manifests +operator):\n%s", diff)
 	}
 }

@@ -23,6 +23,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +39,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/webhook/paths"
 )
 
 const (
@@ -99,10 +102,48 @@ func crdFindings(crd *apiextensionsv1.CustomResourceDefinition, now time.Time) [
 	if old := slices.DeleteFunc(slices.Clone(crd.Status.StoredVersions), func(v string) bool { return v == storage }); len(old) > 0 {
 		findings = append(findings, note("versions", "objects may still be stored as %s; docs/versions.md tells how to write them anew", strings.Join(old, ", ")))
 	}
-	if served["v1alpha1"] && crd.Spec.Conversion != nil && crd.Spec.Conversion.Webhook != nil && crd.Spec.Conversion.Webhook.ClientConfig != nil {
-		findings = append(findings, bundleFinding("conversion", crd.Spec.Conversion.Webhook.ClientConfig.CABundle, now))
+	if conversion := conversionOf(crd); served["v1alpha1"] && conversion != nil {
+		findings = append(findings, bundleFinding("conversion", conversion.CABundle, now))
+		called := admissionv1.WebhookClientConfig{URL: conversion.URL}
+		if s := conversion.Service; s != nil {
+			called.Service = &admissionv1.ServiceReference{Path: s.Path}
+		}
+		findings = append(findings, pathFindings("conversion", map[string]admissionv1.WebhookClientConfig{paths.Conversion: called})...)
 	}
 	return findings
+}
+
+// conversionOf is where the API server has objects converted, or nil.
+func conversionOf(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.WebhookClientConfig {
+	if crd.Spec.Conversion == nil || crd.Spec.Conversion.Webhook == nil {
+		return nil
+	}
+	return crd.Spec.Conversion.Webhook.ClientConfig
+}
+
+// pathFindings judge where the API server calls the webhooks: at another path
+// nothing answers, and those that fail open are passed by in silence.
+func pathFindings(about string, configs map[string]admissionv1.WebhookClientConfig) []Finding {
+	var findings []Finding
+	for _, name := range slices.Sorted(maps.Keys(configs)) {
+		want, known := paths.All()[name]
+		if got := pathOf(configs[name]); known && got != want {
+			findings = append(findings, todo(about, fmt.Sprintf("%s is called at %s, and is served at %s", cmp.Or(name, "the conversion"), cmp.Or(got, "/"), want),
+				"start the operator, which puts it right; where cert-manager keeps the certificate: "+installAdvice))
+		}
+	}
+	return findings
+}
+
+func pathOf(config admissionv1.WebhookClientConfig) string {
+	if config.Service != nil {
+		return ptr.Deref(config.Service.Path, "")
+	}
+	u, err := url.Parse(ptr.Deref(config.URL, ""))
+	if err != nil {
+		return ""
+	}
+	return u.Path
 }
 
 func servedNames(crd *apiextensionsv1.CustomResourceDefinition) []string {
@@ -120,7 +161,8 @@ func servedNames(crd *apiextensionsv1.CustomResourceDefinition) []string {
 // somebody answers.
 func (c *checkup) webhooks(ctx context.Context) []Finding {
 	var findings []Finding
-	var configs []admissionv1.WebhookClientConfig
+	configs := map[string]admissionv1.WebhookClientConfig{}
+	installed := c.converts(ctx)
 	mutating := &admissionv1.MutatingWebhookConfiguration{}
 	validating := &admissionv1.ValidatingWebhookConfiguration{}
 	for _, object := range []client.Object{mutating, validating} {
@@ -130,35 +172,57 @@ func (c *checkup) webhooks(ctx context.Context) []Finding {
 		case apierrors.IsForbidden(err):
 			return []Finding{note("webhooks", "you may not read the configurations, so nobody looked at them")}
 		case apierrors.IsNotFound(err):
-			findings = append(findings, note("webhooks", "there is no %s %s: objects are checked by their schemas only", kind, configuration))
+			findings = append(findings, missingConfiguration(kind, installed))
 		case err != nil:
 			findings = append(findings, todo("webhooks", err.Error(), "try again"))
 		}
 	}
 	for i := range mutating.Webhooks {
-		configs = append(configs, mutating.Webhooks[i].ClientConfig)
+		configs[mutating.Webhooks[i].Name] = mutating.Webhooks[i].ClientConfig
 	}
 	for i := range validating.Webhooks {
-		configs = append(configs, validating.Webhooks[i].ClientConfig)
+		configs[validating.Webhooks[i].Name] = validating.Webhooks[i].ClientConfig
 	}
 	if len(configs) == 0 {
 		return findings
 	}
-	worst := bundleFinding("webhooks", configs[0].CABundle, c.now())
+	var worst Finding
 	services := map[client.ObjectKey]bool{}
-	for i := range configs {
-		if f := bundleFinding("webhooks", configs[i].CABundle, c.now()); f.Level == ToDo {
+	for _, config := range configs {
+		if f := bundleFinding("webhooks", config.CABundle, c.now()); f.Level == ToDo || worst.Level == "" {
 			worst = f
 		}
-		if s := configs[i].Service; s != nil {
+		if s := config.Service; s != nil {
 			services[client.ObjectKey{Namespace: s.Namespace, Name: s.Name}] = true
 		}
 	}
-	findings = append(findings, worst)
+	findings = append(append(findings, worst), pathFindings("webhooks", configs)...)
 	for service := range services {
 		findings = append(findings, c.answers(ctx, service))
 	}
 	return findings
+}
+
+// converts: the API server trusts the operator to convert objects, so it serves
+// webhooks.
+func (c *checkup) converts(ctx context.Context) bool {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := c.client.Get(ctx, client.ObjectKey{Name: podManagers}, crd); err != nil {
+		return false
+	}
+	conversion := conversionOf(crd)
+	return conversion != nil && len(conversion.CABundle) > 0
+}
+
+// missingConfiguration: an installation may go without webhooks, and then nothing
+// is trusted to convert either. The operator never makes a configuration again: it cannot
+// tell a mistake from an uninstallation.
+func missingConfiguration(kind string, installed bool) Finding {
+	if installed {
+		return todo("webhooks", "there is no "+kind+" "+configuration+", though the operator serves webhooks: objects are checked by their schemas only",
+			installAdvice+", or helm upgrade")
+	}
+	return note("webhooks", "there is no %s %s: objects are checked by their schemas only", kind, configuration)
 }
 
 // answers tells whether a ready pod stands behind a Service.

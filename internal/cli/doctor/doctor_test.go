@@ -28,6 +28,7 @@ import (
 	"testing"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	kappsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -36,6 +37,7 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
+	"github.com/mycompany/pod-operator/internal/webhook/paths"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -159,4 +161,39 @@ func TestFindingsOnATerminal(t *testing.T) {
 			t.Errorf("%q is not in\n%q", want, &out)
 		}
 	}
+}
+
+// A webhook that is called at another path answers nobody, and doctor says so.
+func TestWhereWebhooksAreCalled(t *testing.T) {
+	const name = "validate.v1.podmanager.apps.mycompany.com"
+	right := paths.All()[name]
+	for what, test := range map[string]struct {
+		config admissionv1.WebhookClientConfig
+		name   string
+		want   int
+	}{
+		"by Service, at the right path": {admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Path: &right}}, name, 0},
+		"by URL, at the right path":     {admissionv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1" + right)}, name, 0},
+		"by Service, at another":        {admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Path: ptr.To("/gone")}}, name, 1},
+		"by Service, at none":           {admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{}}, name, 1},
+		"by URL, at another":            {admissionv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1/gone")}, name, 1},
+		"one of another operator":       {admissionv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1/gone")}, "other", 0},
+	} {
+		t.Run(what, func(t *testing.T) {
+			got := pathFindings("webhooks", map[string]admissionv1.WebhookClientConfig{test.name: test.config})
+			if len(got) != test.want {
+				t.Fatalf("the findings are %v", got)
+			}
+			if test.want > 0 {
+				expect(t, got[0], ToDo, "is served at "+right)
+			}
+		})
+	}
+}
+
+// A configuration that was deleted is to be made again, except where the
+// installation has no webhooks.
+func TestAMissingConfiguration(t *testing.T) {
+	expect(t, missingConfiguration("ValidatingWebhookConfiguration", true), ToDo, "there is no ValidatingWebhookConfiguration")
+	expect(t, missingConfiguration("ValidatingWebhookConfiguration", false), Note, "there is no ValidatingWebhookConfiguration")
 }

@@ -1,0 +1,38 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package paths says where on its server the operator has which webhook: the
+// operator repairs a configuration that calls another path, and the command
+// line reports it.
+package paths
+
+// Conversion is the key of the CRD's conversion webhook, which has no name.
+const Conversion = ""
+
+// All are the paths by the names of the webhooks in the configurations.
+func All() map[string]string {
+	return map[string]string{
+		Conversion: "/convert",
+		"keep.v1alpha1.podmanager.apps.mycompany.com":              "/mutate-apps-mycompany-com-v1alpha1-podmanager",
+		"default.v1.podmanager.apps.mycompany.com":                 "/mutate-apps-mycompany-com-v1-podmanager",
+		"validate.v1alpha1.podmanager.apps.mycompany.com":          "/validate-apps-mycompany-com-v1alpha1-podmanager",
+		"validate.v1.podmanager.apps.mycompany.com":                "/validate-apps-mycompany-com-v1-podmanager",
+		"validate.v1alpha1.imoocpod.batch.tutorial.kubebuilder.io": "/validate-batch-tutorial-kubebuilder-io-v1alpha1-imoocpod",
+		"validate.v1alpha1.helloworld.test.jiaozi.com":             "/validate-test-jiaozi-com-v1alpha1-helloworld",
+		"validate.v1.collector.collector.ip.mycompany.com":         "/validate-collector-ip-mycompany-com-v1-collector",
+		"validate.scale.mycompany.com":                             "/validate-scale",
+	}
+}
