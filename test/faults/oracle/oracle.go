@@ -23,10 +23,14 @@ limitations under the License.
 //     maxSurge. What counts is what the owner asked for when the writer last
 //     saw it, or since: an edit that nobody can have seen yet binds nobody.
 //   - S2: two live pods of an owner never have the same slot.
-//   - S3: the operator writes only pods that it controls, and orphans that match.
+//   - S3: the operator writes only pods that it controls, and orphans that match
+//     and do not carry the UID of another owner.
 //   - S4: pods are created and deleted as often as in the run without faults.
 //   - L1: the end state is that of the run without faults.
 //   - L2: at the end there are no more writes. (Checked by who drives the run.)
+//   - D: a volume claim is deleted only when this owner, by UID, condemned its
+//     pod: it scaled the pod away while whenScaled was Delete, or is being deleted
+//     itself while whenDeleted is Delete. Never while a pod uses the claim.
 //   - R: nothing is left behind, and an owner is gone only after its pods.
 //   - P: what can be done is done: a refusal holds back only its own slot and
 //     what shares its budget, and is told.
@@ -97,7 +101,10 @@ type Rules struct {
 // Check judges a history, which must be in the order of its versions.
 func Check(history []Revision, rules Rules) []Violation {
 	rules.Kind = cmp.Or(rules.Kind, desired.PodManagerGVK.Kind)
-	c := &checker{rules: rules, pods: map[types.UID]*corev1.Pod{}, owners: map[types.UID][]ownerVersion{}}
+	c := &checker{
+		rules: rules, pods: map[types.UID]*corev1.Pod{}, owners: map[types.UID][]ownerVersion{},
+		names: map[types.UID]string{}, claims: newClaimChecker(),
+	}
 	for i := range history {
 		c.see(&history[i])
 	}
@@ -114,6 +121,9 @@ type checker struct {
 	rules  Rules
 	pods   map[types.UID]*corev1.Pod
 	owners map[types.UID][]ownerVersion
+	// names are those of all owners there ever were.
+	names  map[types.UID]string
+	claims *claimChecker
 	found  []Violation
 }
 
@@ -130,11 +140,16 @@ func (c *checker) see(r *Revision) {
 			c.owners[obj.UID] = append(c.owners[obj.UID], ownerVersion{version: r.Version, bound: int(ptr.Deref(obj.Spec.Replicas, 1))})
 		}
 	case *corev1.Pod:
+		c.claims.seePod(r, obj)
 		c.seePod(r, obj)
+	case *corev1.PersistentVolumeClaim:
+		c.seeClaim(r, obj)
 	}
 }
 
 func (c *checker) seeOwner(r *Revision, pm *appsv1.PodManager) {
+	c.names[pm.UID] = pm.Name
+	c.claims.seeOwner(r, pm)
 	if r.Gone {
 		c.checkFarewell(r, pm)
 		return
@@ -151,7 +166,11 @@ func (c *checker) checkFarewell(r *Revision, pm *appsv1.PodManager) {
 	if c.rules.FinalizerStripped {
 		return
 	}
+	orphans := pm.Spec.Deletion.Policy == appsv1.DeletionOrphan
 	for _, pod := range c.pods {
+		if orphans && pod.DeletionTimestamp != nil {
+			continue // whatever keeps it, nothing of it will be left
+		}
 		if ref := metav1.GetControllerOf(pod); ref != nil && ref.UID == pm.UID {
 			c.report(r, "R", "owner %s is gone and its pod %s is not", pm.Name, pod.Name)
 		}
@@ -186,7 +205,17 @@ func (c *checker) checkOwnership(r *Revision, before, after *corev1.Pod) {
 		c.report(r, "S3", "the operator wrote pod %s, which %s %s controls", after.Name, ref.Kind, ref.Name)
 	case ref == nil && before.Labels[appsv1.LabelName] == "":
 		c.report(r, "S3", "the operator wrote pod %s, which is nobody's and matches nothing", after.Name)
+	case ref == nil && c.carriesAnother(before):
+		c.report(r, "S3", "the operator wrote pod %s, which carries the UID of PodManager %s", after.Name,
+			c.names[types.UID(before.Labels[appsv1.LabelUID])])
 	}
+}
+
+// carriesAnother: the pod was made by an owner of another name than its label
+// says now.
+func (c *checker) carriesAnother(pod *corev1.Pod) bool {
+	name, known := c.names[types.UID(pod.Labels[appsv1.LabelUID])]
+	return known && name != pod.Labels[appsv1.LabelName]
 }
 
 // Live tells whether a pod counts: it runs, or will.

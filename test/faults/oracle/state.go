@@ -39,6 +39,7 @@ type End struct {
 	Owners    []string
 	Pods      []string
 	Revisions []string
+	Claims    []string
 }
 
 // Normalise makes an End. anonymous leaves the pods' names out: with identity
@@ -56,6 +57,9 @@ func Normalise(objects []client.Object, anonymous bool) End {
 			n.end.Owners = append(n.end.Owners, n.owner(obj))
 		case *corev1.Pod:
 			n.end.Pods = append(n.end.Pods, n.pod(obj))
+		case *corev1.PersistentVolumeClaim:
+			n.end.Claims = append(n.end.Claims, fmt.Sprintf("%s of %s terminating=%t", obj.Name,
+				cmp.Or(n.owners[types.UID(obj.Labels[appsv1.LabelUID])], "another"), obj.DeletionTimestamp != nil))
 		case *kappsv1.ControllerRevision:
 			n.end.Revisions = append(n.end.Revisions, fmt.Sprintf("%s of %s", obj.Name, n.controller(obj)))
 		}
@@ -63,6 +67,7 @@ func Normalise(objects []client.Object, anonymous bool) End {
 	slices.Sort(n.end.Owners)
 	slices.Sort(n.end.Pods)
 	slices.Sort(n.end.Revisions)
+	slices.Sort(n.end.Claims)
 	return n.end
 }
 

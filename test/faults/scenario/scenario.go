@@ -89,6 +89,10 @@ func All() []Scenario {
 	return slices.Concat(scaling(), rollouts(), endings(), repairs())
 }
 
+// Simulated are the scenarios of the simulator: besides All those that need what
+// only a simulated node has, volumes for every claim.
+func Simulated() []Scenario { return slices.Concat(All(), claimed(), strangers()) }
+
 // Failing is one pod that fails n times, each time as soon as it runs.
 func Failing(n int) Scenario {
 	s := Scenario{Name: "failing", Steps: []Step{create(fleet(1))}}

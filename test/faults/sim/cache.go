@@ -121,8 +121,6 @@ type cursor struct {
 	at      int
 	objects map[objectKey]client.Object
 	slimmer *observe.Slimmer
-	// sharded: only what carries the label of the shard is shown.
-	sharded bool
 }
 
 // kinds are what the operator's caches hold.
@@ -130,9 +128,6 @@ var kinds = []string{"PodManager", "Pod", "ControllerRevision", "Node", "Persist
 
 // trim does to an object what the operator's cache does before it stores it.
 func (c *cursor) trim(obj client.Object) client.Object {
-	if c.sharded && c.kind != "Node" && obj.GetLabels()[appsv1.LabelShard] != "0" {
-		return nil
-	}
 	switch obj := obj.(type) {
 	case *corev1.Pod:
 		slim, err := c.slimmer.Slim(obj.DeepCopy())
@@ -140,8 +135,8 @@ func (c *cursor) trim(obj client.Object) client.Object {
 			panic(err)
 		}
 		return slim.(client.Object)
-	case *kappsv1.ControllerRevision:
-		if obj.Labels[podrender.LabelManagedBy] != podrender.ManagedBy {
+	case *kappsv1.ControllerRevision, *corev1.PersistentVolumeClaim:
+		if obj.GetLabels()[podrender.LabelManagedBy] != podrender.ManagedBy {
 			return nil
 		}
 	}

@@ -29,9 +29,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// kubelet is the nodes and the scheduler: it binds pods to a node that exists,
-// runs them, follows changes of their spec and ends them. What a node had that
-// is gone stays as it was.
+// node is the one that all pods run on.
+const node = "node-1"
+
+// kubelet is a node and the scheduler: it binds pods, runs them, follows
+// changes of their spec and ends them.
 type kubelet struct {
 	server *Server
 	client client.Client
@@ -40,20 +42,39 @@ type kubelet struct {
 // busy tells whether a pod needs the kubelet, and for what.
 func (k *kubelet) busy(pod *corev1.Pod) string {
 	switch {
-	case pod.Spec.NodeName != "" && k.server.objects[objectKey{kind: "Node", name: pod.Spec.NodeName}] == nil:
 	case pod.DeletionTimestamp != nil:
 		if pod.Spec.NodeName != "" && ptr.Deref(pod.DeletionGracePeriodSeconds, 0) > 0 {
 			return "ends"
 		}
+	case pod.Spec.NodeName == "" && k.hasClaims(pod):
+		return "binds"
 	case pod.Spec.NodeName == "":
-		if len(k.server.objectsOf("Node")) > 0 {
-			return "binds"
-		}
 	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
 	case pod.Status.ObservedGeneration != pod.Generation:
 		return "runs"
 	}
 	return ""
+}
+
+// hasClaims: a pod is bound only when its volume claims are there to stay.
+func (k *kubelet) hasClaims(pod *corev1.Pod) bool {
+	for _, name := range claimsOf(pod) {
+		claim, err := k.server.get(objectKey{"PersistentVolumeClaim", pod.Namespace, name})
+		if err != nil || claim.GetDeletionTimestamp() != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func claimsOf(pod *corev1.Pod) []string {
+	var names []string
+	for i := range pod.Spec.Volumes {
+		if claim := pod.Spec.Volumes[i].PersistentVolumeClaim; claim != nil {
+			names = append(names, claim.ClaimName)
+		}
+	}
+	return names
 }
 
 // step does for a pod what it needs.
@@ -64,7 +85,6 @@ func (k *kubelet) step(pod *corev1.Pod) error {
 	case "ends":
 		return k.client.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})
 	case "binds":
-		node := k.server.objectsOf("Node")[0].GetName()
 		return k.client.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node}})
 	case "runs":
 		k.run(pod)
@@ -110,7 +130,12 @@ func (k *kubelet) run(pod *corev1.Pod) {
 	pod.Status.ObservedGeneration = pod.Generation
 }
 
-// collector is the garbage collector.
+// claimProtection is the finalizer that keeps a claim while a pod on a node uses
+// it.
+const claimProtection = "kubernetes.io/pvc-protection"
+
+// collector is the garbage collector, and the controller that protects claims in
+// use.
 type collector struct {
 	server *Server
 	client client.Client
@@ -134,13 +159,30 @@ func (g *collector) garbage() client.Object {
 			}
 		}
 	}
+	for _, obj := range g.server.objectsOf("PersistentVolumeClaim") {
+		if obj.GetDeletionTimestamp() != nil && !g.inUse(obj) {
+			return obj
+		}
+	}
 	return nil
+}
+
+func (g *collector) inUse(claim client.Object) bool {
+	return slices.ContainsFunc(g.server.objectsOf("Pod"), func(obj client.Object) bool {
+		pod := obj.(*corev1.Pod)
+		return pod.Spec.NodeName != "" && slices.Contains(claimsOf(pod), claim.GetName())
+	})
 }
 
 // step collects an object, or lets go of the dependents of one that is deleted
 // with --cascade=orphan.
 func (g *collector) step(obj client.Object) error {
 	ctx := context.Background()
+	if claim, ok := obj.(*corev1.PersistentVolumeClaim); ok {
+		free := claim.DeepCopy()
+		free.Finalizers = nil
+		return g.client.Update(ctx, free)
+	}
 	if len(obj.GetOwnerReferences()) > 0 {
 		uid := obj.GetUID()
 		return g.client.Delete(ctx, obj, client.Preconditions{UID: &uid})

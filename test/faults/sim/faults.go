@@ -18,13 +18,8 @@ package sim
 
 import (
 	"fmt"
-	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
 // lags are how many versions an API server may be behind.
@@ -46,9 +41,6 @@ func (w *World) mischief() []Option {
 	}
 	if len(w.processes) < maxProcesses {
 		options = append(options, w.starts()...)
-	}
-	if len(w.processes) > 0 && !w.rollingOut() {
-		options = append(options, Option{"the operator is away for hours", Fault, w.leave})
 	}
 	return options
 }
@@ -107,7 +99,11 @@ func (w *World) crashes(p *process) []Option {
 // badWatches: a watch gets stuck, or was cut for so long that it begins anew.
 func (w *World) badWatches(p *process) []Option {
 	var options []Option
-	for _, kind := range []string{"Pod", "PodManager", "ControllerRevision"} {
+	watched := []string{"Pod", "PodManager", "ControllerRevision"}
+	if len(w.server.objectsOf("PersistentVolumeClaim")) > 0 {
+		watched = append(watched, "PersistentVolumeClaim")
+	}
+	for _, kind := range watched {
 		if !p.frozen[kind] {
 			options = append(options, Option{p.name + ": its watch of " + kind + " is stuck", Fault, func() { p.frozen[kind] = true }})
 		}
@@ -116,27 +112,6 @@ func (w *World) badWatches(p *process) []Option {
 		}
 	}
 	return options
-}
-
-// awayTime is longer than every deadline of a fleet.
-const awayTime = 3 * time.Hour
-
-// rollingOut: a rollout is under way. Whether its deadline may pass while the
-// operator is away is for a rule of its own (F).
-func (w *World) rollingOut() bool {
-	return slices.ContainsFunc(w.server.objectsOf("PodManager"), func(obj client.Object) bool {
-		pm := obj.(*appsv1.PodManager)
-		return pm.Status.Rollout != nil || pm.Status.ObservedGeneration != pm.Generation
-	})
-}
-
-// leave ends all operators, and time passes before the next one starts.
-func (w *World) leave() {
-	for _, p := range slices.Clone(w.processes) {
-		w.end(p)
-	}
-	w.clock.SetTime(w.clock.Now().Add(awayTime))
-	w.lastWrite, w.lastFault = w.clock.Now(), w.clock.Now()
 }
 
 // starts begin an operator: a second one beside the first, or a new one that

@@ -64,6 +64,7 @@ var mechanisms = []struct {
 			"operator-2: its watch of PodManager is stuck",
 		},
 	},
+	{weakness: NoClaimMark, scenarios: []string{"claims of an earlier owner"}, rules: []string{"D"}},
 	{weakness: NoForeignStatus, scenarios: []string{"scale up", "scale down"}, rules: []string{"L2"}},
 }
 

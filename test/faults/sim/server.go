@@ -67,8 +67,6 @@ type Server struct {
 	requests []oracle.Request
 	// meddles: a webhook changes the pods that are created.
 	meddles bool
-	// sharded: owners and their pods get the label of shard 0.
-	sharded bool
 }
 
 // NewServer makes an empty server.
@@ -146,11 +144,11 @@ func (s *Server) create(by request, obj client.Object) (client.Object, error) {
 			pod.Spec.TerminationGracePeriodSeconds = &grace
 		}
 	}
+	if claim, ok := obj.(*corev1.PersistentVolumeClaim); ok {
+		claim.Finalizers = append(claim.Finalizers, claimProtection)
+	}
 	if pm, ok := obj.(*appsv1.PodManager); ok {
 		pm.Status = appsv1.PodManagerStatus{ObservedGeneration: -1}
-	}
-	if s.sharded {
-		label(obj)
 	}
 	s.uids++
 	obj.SetUID(types.UID(fmt.Sprintf("uid-%d", s.uids)))
@@ -385,7 +383,7 @@ func (s *Server) history() []oracle.Revision {
 // end is everything that exists.
 func (s *Server) end() []client.Object {
 	var list []client.Object
-	for _, kind := range []string{"PodManager", "Pod", "ControllerRevision"} {
+	for _, kind := range []string{"PodManager", "Pod", "ControllerRevision", "PersistentVolumeClaim"} {
 		list = append(list, s.objectsOf(kind)...)
 	}
 	return list

@@ -24,6 +24,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -55,6 +56,7 @@ const (
 	NoIsolation       Weakness = "isolation of failures"
 	NoMemory          Weakness = "memory of refusals"
 	NoRefusalWait     Weakness = "wait after a refusal"
+	NoClaimMark       Weakness = "mark on a claim"
 )
 
 // wait weakens how long the operator waits before it looks again.
@@ -157,7 +159,7 @@ func (r weakReader) Get(ctx context.Context, key client.ObjectKey, obj client.Ob
 
 // client weakens the writes.
 func (w Weakness) client(c client.Client, p *process) client.Client {
-	if w == NoUIDPrecondition || w == NoDeterministic || w == NoIsolation {
+	if w == NoUIDPrecondition || w == NoDeterministic || w == NoIsolation || w == NoClaimMark {
 		return &weakClient{c, w, p}
 	}
 	return c
@@ -183,6 +185,24 @@ func (c *weakClient) isolated(write func() error) error {
 		c.process.failed.Store(true)
 	}
 	return err
+}
+
+// List implements client.Client: without the mark every claim that carries the
+// owner's name seems to be the owner's, and to be condemned.
+func (c *weakClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := c.Client.List(ctx, list, opts...)
+	claims, ok := list.(*corev1.PersistentVolumeClaimList)
+	if err != nil || !ok || c.weakness != NoClaimMark {
+		return err
+	}
+	for i := range claims.Items {
+		claim := &claims.Items[i]
+		for _, owner := range c.process.world.server.objectsOf("PodManager") {
+			metav1.SetMetaDataLabel(&claim.ObjectMeta, appsv1.LabelUID, string(owner.GetUID()))
+			metav1.SetMetaDataAnnotation(&claim.ObjectMeta, appsv1.AnnotationCondemnedBy, string(owner.GetUID()))
+		}
+	}
+	return nil
 }
 
 // Create implements client.Client.
