@@ -26,6 +26,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -51,7 +52,8 @@ type Fleet struct {
 	CurrentRevision string    `json:"currentRevision,omitempty"`
 	UpdateRevision  string    `json:"updateRevision,omitempty"`
 	Paused          bool      `json:"paused,omitempty"`
-	// State is the condition that says most: Stalled, Reconciling or Ready.
+	Pinned          bool      `json:"pinned,omitempty"`
+	// State is the condition that says most: Stalled, Reconciling, Pinned or Ready.
 	State   string `json:"state,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -112,6 +114,7 @@ func fleetOf(pm *appsv1.PodManager) Fleet {
 	if pm.Spec.Replicas != nil {
 		f.Desired = *pm.Spec.Replicas
 	}
+	f.Pinned = meta.IsStatusConditionTrue(st.Conditions, appsv1.ConditionPinned)
 	f.State, f.Reason, f.Message = view.State(pm)
 	return f
 }

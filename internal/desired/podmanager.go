@@ -80,6 +80,7 @@ func podManager(pm *appsv1.PodManager, selector string) plan.Desired {
 	if identity == "" {
 		identity = appsv1.IdentityOrdinal
 	}
+	pin, while := plan.ParsePin(pm.Annotations[appsv1.AnnotationPin])
 	return plan.Desired{
 		Namespace:  pm.Namespace,
 		Name:       pm.Name,
@@ -99,7 +100,8 @@ func podManager(pm *appsv1.PodManager, selector string) plan.Desired {
 		RevisionHistoryLimit: int(ptr.Deref(spec.RevisionHistoryLimit, defaultHistory)),
 		Update:               update(pm),
 		Restart:              restart(pm),
-		Pin:                  pm.Annotations[appsv1.AnnotationPin],
+		Pin:                  pin,
+		PinWhile:             while,
 		Terminating: plan.Terminating{
 			Policy:  spec.Terminating.Policy,
 			Timeout: ptr.Deref(spec.Terminating.Timeout, metav1.Duration{Duration: defaultTerminating}).Duration,

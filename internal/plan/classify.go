@@ -281,7 +281,8 @@ func (s *scene) atRest() bool {
 // wakes us.
 func (b Blocked) passes() bool {
 	switch b.By {
-	case appsv1.BlockedByPartition, appsv1.BlockedByPause, appsv1.BlockedByOnDelete, appsv1.BlockedByDeadline, appsv1.BlockedByPin:
+	case appsv1.BlockedByPartition, appsv1.BlockedByPause, appsv1.BlockedByOnDelete, appsv1.BlockedByDeadline, appsv1.BlockedByPin,
+		appsv1.BlockedByMissingPin:
 		return false
 	}
 	return true

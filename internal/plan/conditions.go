@@ -49,6 +49,7 @@ func (r *reporter) setConditions() {
 		paused = &state{appsv1.ReasonPaused, "spec.paused is true: rollouts stop, scaling and repair go on"}
 	}
 	r.set(appsv1.ConditionPaused, paused)
+	r.set(appsv1.ConditionPinned, r.pinned())
 
 	ready := metav1.Condition{
 		Type: appsv1.ConditionReady, Status: metav1.ConditionTrue, Reason: appsv1.ReasonAvailable,
@@ -59,8 +60,18 @@ func (r *reporter) setConditions() {
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, stalled.reason, stalled.message
 	case reconciling != nil && (r.desired.Deletion != DeletionNone || r.counts.Available < r.desired.Replicas):
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, reconciling.reason, reconciling.message
+	case r.decision.Pinned.Overrides():
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, appsv1.ReasonPinned, r.decision.Pinned.String()
 	}
 	r.put(ready)
+}
+
+// pinned tells of a pin in force, and how to end it.
+func (r *reporter) pinned() *state {
+	if r.decision.Pinned == nil {
+		return nil
+	}
+	return &state{appsv1.ReasonPinned, r.decision.Pinned.String() + ". To end the pin now: kubectl podmanager rollout undo " + r.desired.Name + " --clear"}
 }
 
 // set makes a condition True, or takes it away.
@@ -136,7 +147,7 @@ func (r *reporter) stalledCause() *state {
 	if s := r.stillFailing(); s != nil {
 		return s
 	}
-	if back := r.decision.Rollback; back != nil && r.goalReached() {
+	if back := r.decision.Rollback; back != nil && back.To == r.decision.UpdateRevision && r.goalReached() {
 		return &state{appsv1.ReasonRolledBack, fmt.Sprintf(
 			"%s; the pods are back on %s: change the template to try again", back.Message, back.To)}
 	}
@@ -151,7 +162,7 @@ func (r *reporter) stalledByBlocker() *state {
 		switch {
 		case b.By == appsv1.BlockedByName:
 			return &state{appsv1.ReasonNameTaken, b.Message}
-		case b.By == appsv1.BlockedByPin:
+		case b.By == appsv1.BlockedByMissingPin:
 			return &state{appsv1.ReasonPinnedRevisionMissing, b.Message}
 		case b.By == appsv1.BlockedByBackoff && b.Failures >= failingCount:
 			return &state{appsv1.ReasonPodsFailing, b.Message + ", so replacements wait longer each time: see the failed pods' status and logs"}

@@ -145,7 +145,7 @@ func (s *scene) rollBack(message string) bool {
 	if len(s.observed.HeldNames) > 0 {
 		return false // it is not the revision that keeps the pods from being there
 	}
-	if s.desired.Update.OnFailure != appsv1.FailureRollback || s.decision.Rollback != nil || s.desired.Pin != "" ||
+	if s.desired.Update.OnFailure != appsv1.FailureRollback || s.decision.Rollback != nil || s.decision.Pinned != nil ||
 		to == "" || to == s.decision.UpdateRevision || s.findRevision(to) == nil {
 		return false
 	}

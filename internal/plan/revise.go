@@ -30,50 +30,50 @@ import (
 // the goal of the fleet: that revision, unless the user pinned another or a
 // failed one was taken back.
 func revise(s *scene) bool {
-	var equal *Revision
-	var newest int64
-	for i := range s.observed.Revisions {
-		r := &s.observed.Revisions[i]
-		newest = max(newest, r.Number)
-		if r.Equal && (equal == nil || r.Number > equal.Number) {
-			equal = r
-		}
-	}
+	template, number, stored := s.observed.templateRevision()
+	s.template = template
 	switch {
-	case equal == nil:
-		s.template = s.observed.NewRevision
-		s.act(Action{Verb: CreateRevision, Slot: NoSlot, Revision: s.template, Number: newest + 1},
+	case stored == nil:
+		s.act(Action{Verb: CreateRevision, Slot: NoSlot, Revision: template, Number: number},
 			appsv1.WhyNewTemplate, "the template differs from every stored revision", nil)
-	case equal.Number < newest:
-		s.template = equal.Name
-		s.act(Action{Verb: RenumberRevision, Slot: NoSlot, Revision: s.template, Number: newest + 1},
+	case s.pinnedByNumber(stored):
+		number = stored.Number
+	case stored.Number < number:
+		s.act(Action{Verb: RenumberRevision, Slot: NoSlot, Revision: template, Number: number},
 			appsv1.WhyNewTemplate, "the template equals an older revision, which becomes the newest", nil)
-	default:
-		s.template = equal.Name
 	}
-	s.aimAt(s.goal(s.template))
+	s.aimAt(s.goal(template, number))
 	return false
 }
 
+// templateRevision finds the revision of the template: its name, the number
+// that it has or gets, and the stored revision, or nil where there is none. The
+// number grows with every change of the template.
+func (o *Observed) templateRevision() (name string, number int64, stored *Revision) {
+	var newest int64
+	for i := range o.Revisions {
+		r := &o.Revisions[i]
+		newest = max(newest, r.Number)
+		if r.Equal && (stored == nil || r.Number > stored.Number) {
+			stored = r
+		}
+	}
+	switch {
+	case stored == nil:
+		return o.NewRevision, newest + 1, nil
+	case stored.Number < newest:
+		return stored.Name, newest + 1, stored
+	}
+	return stored.Name, newest, stored
+}
+
 // goal is the revision that the fleet moves to.
-func (s *scene) goal(template string) string {
+func (s *scene) goal(template string, number int64) string {
 	if s.decision.Rollback != nil && s.decision.Rollback.From != template {
 		s.decision.Rollback = nil // the template has changed since
 	}
-	if pin := s.desired.Pin; pin != "" {
-		if pinned := s.findRevision(pin); pinned != nil {
-			return pinned.Name
-		}
-		s.halted = appsv1.BlockedByPin
-		s.block(Blocked{
-			Verb: UpdatePod, Slot: NoSlot, By: appsv1.BlockedByPin,
-			Message: "the annotation " + appsv1.AnnotationPin + " names revision " + pin +
-				", which is not stored: name one of the ControllerRevisions of this object, or take the annotation off",
-		})
-		if kept := s.observed.Status.UpdateRevision; s.findRevision(kept) != nil {
-			return kept
-		}
-		return template
+	if s.pinHolds(number) {
+		return s.pinnedGoal(template)
 	}
 	if back := s.decision.Rollback; back != nil && s.findRevision(back.To) != nil {
 		return back.To

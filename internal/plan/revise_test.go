@@ -131,9 +131,9 @@ func TestAPinnedRevisionIsTheGoal(t *testing.T) {
 			if got.UpdateRevision != test.want {
 				t.Errorf("the goal is %s, want %s", got.UpdateRevision, test.want)
 			}
-			blocked := slices.Contains(heldBackOf(got), "UpdatePod "+appsv1.BlockedByPin)
+			blocked := slices.Contains(heldBackOf(got), "UpdatePod "+appsv1.BlockedByMissingPin)
 			if blocked != test.blocked {
-				t.Errorf("blockers %v, want one by the pin: %t", heldBackOf(got), test.blocked)
+				t.Errorf("blockers %v, want one by the missing pin: %t", heldBackOf(got), test.blocked)
 			}
 		})
 	}

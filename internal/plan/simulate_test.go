@@ -133,10 +133,20 @@ func (w *world) changeOfMind() {
 	case 13:
 		w.desired.Update.Strategy = strategies[w.rng.IntN(3)]
 	case 14:
-		w.desired.Pin = "7" // may exist or not
-		if n := len(w.revisions); n > 0 {
-			w.desired.Pin = w.revisions[w.rng.IntN(n)].Name
-		}
+		w.drawPin()
+	}
+}
+
+// drawPin pins a revision by name or number, one that may not exist among them,
+// for good or until the template changes.
+func (w *world) drawPin() {
+	w.desired.Pin, w.desired.PinWhile = "7", 0
+	if n := len(w.revisions); n > 0 {
+		r := w.revisions[w.rng.IntN(n)]
+		w.desired.Pin = []string{r.Name, strconv.FormatInt(r.Number, 10)}[w.rng.IntN(2)]
+	}
+	if w.chance(50) {
+		w.desired.PinWhile = int64(1 + w.rng.IntN(6))
 	}
 }
 

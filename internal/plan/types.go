@@ -50,8 +50,11 @@ type Desired struct {
 	Terminating Terminating   `json:"terminating,omitzero"`
 	// Restart is when the user asked for a restart: older pods are recreated.
 	Restart time.Time `json:"restart,omitzero"`
-	// Pin is the name or the number of the revision to stay on.
-	Pin string `json:"pin,omitempty"`
+	// Pin is the name or the number of the revision to stay on. PinWhile, where
+	// it is set, is the highest number of the template's revision at which the
+	// pin holds.
+	Pin      string `json:"pin,omitempty"`
+	PinWhile int64  `json:"pinWhile,omitempty"`
 	// Reserved are ordinals that get no pod.
 	Reserved []int `json:"reserved,omitempty"`
 	// Claims are the volume claims that every pod has of its own.
@@ -440,6 +443,8 @@ type Decision struct {
 	Rollout  *appsv1.RolloutRecord  `json:"rollout,omitempty"`
 	Rollback *appsv1.RollbackRecord `json:"rollback,omitempty"`
 	Held     []appsv1.HeldPod       `json:"held,omitempty"`
+	// Pinned is the pin in force, or nil.
+	Pinned *Pinned `json:"pinned,omitempty"`
 	// Waiting is the first reason for which a container does not run, or a
 	// resize is put off.
 	Waiting string `json:"waiting,omitempty"`

@@ -88,6 +88,8 @@ func Advice(by, name string) string {
 	case appsv1.BlockedByDisruptionBudget:
 		return "kubectl get pdb: a budget allows no disruption now"
 	case appsv1.BlockedByPin:
+		return "follow the template again: kubectl podmanager rollout undo " + name + " --clear"
+	case appsv1.BlockedByMissingPin:
 		return "kubectl podmanager rollout undo " + name + " --to-revision=N, or --clear"
 	case appsv1.ReasonQuotaExceeded:
 		return "kubectl describe quota: raise it, or ask for less"

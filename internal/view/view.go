@@ -162,12 +162,16 @@ func Bar(done, total, width int) string {
 }
 
 // State is the condition that says most of a PodManager: what stalls it, what
-// is under way, or whether it is ready. An object that nobody has looked at yet
-// is new.
+// is under way, the pin that keeps it from its template, or whether it is ready.
+// An object that nobody has looked at yet is new.
 func State(pm *appsv1.PodManager) (state, reason, message string) {
 	for _, kind := range []string{appsv1.ConditionStalled, appsv1.ConditionReconciling, appsv1.ConditionReady} {
 		for _, c := range pm.Status.Conditions {
-			if c.Type == kind {
+			switch {
+			case c.Type != kind:
+			case kind == appsv1.ConditionReady && c.Reason == appsv1.ReasonPinned:
+				return appsv1.ConditionPinned, c.Reason, c.Message
+			default:
 				return c.Type, c.Reason, c.Message
 			}
 		}

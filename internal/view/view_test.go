@@ -17,6 +17,7 @@ limitations under the License.
 package view
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -88,11 +89,15 @@ func TestAHoldSaysWhatByWhatHowLongAndWhatToDo(t *testing.T) {
 
 func TestTheStateIsTheConditionThatSaysMost(t *testing.T) {
 	for want, kinds := range map[string][]string{
-		"new": nil, "Ready": {"Ready"}, "Reconciling": {"Ready", "Reconciling"}, "Stalled": {"Ready", "Reconciling", "Stalled", "Paused"},
+		"Pinned": {"Ready=Pinned", "Pinned"}, "new": nil, "Ready": {"Ready"}, "Reconciling": {"Ready", "Reconciling"}, "Stalled": {"Ready", "Reconciling", "Stalled", "Paused"},
 	} {
 		pm := &appsv1.PodManager{}
 		for _, kind := range kinds {
-			pm.Status.Conditions = append(pm.Status.Conditions, metav1.Condition{Type: kind, Reason: kind + "Reason"})
+			kind, reason, given := strings.Cut(kind, "=")
+			if !given {
+				reason = kind + "Reason"
+			}
+			pm.Status.Conditions = append(pm.Status.Conditions, metav1.Condition{Type: kind, Reason: reason})
 		}
 		if got, _, _ := State(pm); got != want {
 			t.Errorf("with %v it is %s, want %s", kinds, got, want)

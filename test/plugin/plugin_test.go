@@ -30,7 +30,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/cli/plan"
+	"github.com/mycompany/pod-operator/internal/cli/rollout"
 	"github.com/mycompany/pod-operator/internal/testkit"
 	"github.com/mycompany/pod-operator/internal/view"
 )
@@ -119,6 +121,83 @@ func TestRolloutUndoGoesBackAndCanBeCleared(t *testing.T) {
 	if _, err := p.try(t, "rollout", "undo", "web", "--to-revision=17"); err == nil || !strings.Contains(err.Error(), "no such revision") {
 		t.Errorf("a revision that does not exist: %v", err)
 	}
+}
+
+// A pin is said by every verb that is asked; the next template ends one that
+// undo made, and not one that stays.
+func TestAPinIsSaidByEveryVerbAndEndsWithTheNextTemplate(t *testing.T) {
+	namespace := suite.Namespace(t)
+	p := as(t, namespace, "ada")
+	fleet(t, namespace, 2)
+	images := func(want string) {
+		t.Helper()
+		testkit.Eventually(t, "the pods run "+want, func() error {
+			for _, name := range []string{"web-0", "web-1"} {
+				pod := &corev1.Pod{}
+				if err := suite.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, pod); err != nil {
+					return err
+				}
+				if got := pod.Spec.Containers[0].Image; got != want {
+					return fmt.Errorf("%s runs %s", name, got)
+				}
+			}
+			return nil
+		})
+	}
+	expectPinned := func() {
+		t.Helper()
+		out := ""
+		testkit.Eventually(t, "rollout status says that the pin holds the template back", func() (err error) {
+			if out, err = p.try(t, "rollout", "status", "web"); !errors.Is(err, rollout.ErrNotRolledOut) {
+				return fmt.Errorf("it says %s and ends with %w", out, err)
+			}
+			return nil
+		})
+		said := map[string]string{"rollout status web": out}
+		for _, words := range []string{"why-not web", "status web", "status", "plan web", "rollout history web", "top --once"} {
+			said[words] = p.must(t, strings.Fields(words)...)
+		}
+		for words, out := range said {
+			if !strings.Contains(strings.ToLower(out), "pinned") {
+				t.Errorf("%s does not mention the pin:\n%s", words, out)
+			}
+		}
+	}
+	patch(t, namespace, `{"spec":{"image":"nginx:1.28"}}`)
+	expectSettled(t, namespace)
+	if out := p.must(t, "rollout", "undo", "web"); !strings.Contains(out, "until its template changes") || !strings.Contains(out, "rollout undo web --clear") {
+		t.Errorf("undo does not say how it ends: %s", out)
+	}
+	images("nginx:1.27")
+	expectPinned()
+
+	patch(t, namespace, `{"spec":{"image":"nginx:1.29"}}`)
+	images("nginx:1.29")
+	expectSettled(t, namespace)
+	if out := p.must(t, "rollout", "status", "web"); !strings.Contains(out, "is rolled out") {
+		t.Errorf("after the pin: %s", out)
+	}
+	if out := p.must(t, "why-not", "web"); !strings.Contains(out, "Nothing is held back") {
+		t.Errorf("after the pin: %s", out)
+	}
+
+	p.must(t, "rollout", "undo", "web", "--to-revision=1", "--stay")
+	images("nginx:1.27")
+	patch(t, namespace, `{"spec":{"image":"nginx:1.30"}}`)
+	testkit.Eventually(t, "the edit was looked at", func() error {
+		pm := &appsv1.PodManager{}
+		if err := suite.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "web"}, pm); err != nil {
+			return err
+		}
+		if pm.Status.ObservedGeneration != pm.Generation {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	expectPinned()
+	images("nginx:1.27")
+	p.must(t, "rollout", "undo", "web", "--clear")
+	images("nginx:1.30")
 }
 
 func TestDeletePodReplacesOnePod(t *testing.T) {

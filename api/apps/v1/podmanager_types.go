@@ -414,7 +414,7 @@ type PodManagerStatus struct {
 	// +optional
 	Held []HeldPod `json:"held,omitempty"`
 
-	// Conditions are Ready (always), Reconciling and Stalled (only while they are true) and Paused.
+	// Conditions are Ready (always), Reconciling, Stalled, Paused and Pinned (only while they are true).
 	// +listType=map
 	// +listMapKey=type
 	// +optional

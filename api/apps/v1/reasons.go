@@ -49,8 +49,10 @@ const (
 	// claims, where the operator runs with shards: which of them they are in.
 	LabelShard = "apps.mycompany.com/shard"
 
-	// AnnotationPin on a PodManager keeps its pods on a stored revision,
-	// given by name or number, whatever the template says.
+	// AnnotationPin on a PodManager keeps its pods on a stored revision, given
+	// by name or number. "3" holds whatever the template says, until the
+	// annotation is taken off. "3 while 5" holds while the template's revision
+	// is number 5: the next template change ends it.
 	AnnotationPin = "apps.mycompany.com/pin-revision"
 	// AnnotationRestart on a PodManager, with a time in RFC 3339, recreates
 	// every pod that is older, within the budget.
@@ -107,6 +109,9 @@ const (
 	ConditionStalled = "Stalled"
 	// ConditionPaused is present, and True, while spec.paused is true.
 	ConditionPaused = "Paused"
+	// ConditionPinned is present, and True, while a pin is in force. Where it
+	// keeps the pods on another revision than the template's, Ready is False.
+	ConditionPinned = "Pinned"
 )
 
 // Reasons of conditions.
@@ -148,6 +153,8 @@ const (
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
 	// ReasonRolledBack: the last revision failed and was taken back.
 	ReasonRolledBack = "RolledBack"
+	// ReasonPinned: a pin decides which revision the pods are on.
+	ReasonPinned = "Pinned"
 	// ReasonPinnedRevisionMissing: the pin names no stored revision.
 	ReasonPinnedRevisionMissing = "PinnedRevisionMissing"
 	// ReasonHeld: pods are held back by an outside controller.
@@ -273,8 +280,11 @@ const (
 	BlockedByHold = "Hold"
 	// BlockedByDisruptionBudget: a PodDisruptionBudget refuses the eviction.
 	BlockedByDisruptionBudget = "DisruptionBudget"
-	// BlockedByPin: the pinned revision does not exist.
-	BlockedByPin = "PinnedRevisionMissing"
+	// BlockedByPin: a pin keeps the pods on another revision than the
+	// template's.
+	BlockedByPin = "Pinned"
+	// BlockedByMissingPin: the pinned revision does not exist.
+	BlockedByMissingPin = "PinnedRevisionMissing"
 	// BlockedByContainer: a change in place waits for its containers.
 	BlockedByContainer = "ContainerUpdate"
 	// BlockedByBatch: the rest of a large change follows in the next pass.

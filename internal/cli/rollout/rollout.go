@@ -37,6 +37,8 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
+	"github.com/mycompany/pod-operator/internal/desired"
+	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/podrender"
 )
 
@@ -60,10 +62,15 @@ func New(s *kube.Session) *cobra.Command {
 		}
 	}
 	r := runner{s}
-	undo := verb("undo", "Stay on an earlier revision", nil)
+	undo := verb("undo", "Go back to an earlier revision", nil)
+	undo.Long = "Go back to an earlier revision, without an edit of the spec: an annotation pins the pods to it. The next template\n" +
+		"change ends the pin, unless --stay asks to keep it; --clear ends it at once."
 	to := undo.Flags().String("to-revision", "", "The revision's number or name; empty means the one before.")
 	_ = undo.RegisterFlagCompletionFunc("to-revision", s.CompleteRevision)
 	unpin := undo.Flags().Bool("clear", false, "Follow the template again.")
+	stay := undo.Flags().Bool("stay", false, "Stay on the revision when the template changes, too, until --clear.")
+	undo.MarkFlagsMutuallyExclusive("clear", "stay")
+	undo.MarkFlagsMutuallyExclusive("clear", "to-revision")
 	undo.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := s.Client()
 		if err != nil {
@@ -73,7 +80,7 @@ func New(s *kube.Session) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return r.undo(cmd.Context(), c, pm, *to, *unpin)
+		return r.undo(cmd.Context(), c, pm, *to, *unpin, *stay)
 	}
 	cmd.AddCommand(
 		verb("status", "Wait until the rollout is done, and say how it ended", r.status),
@@ -115,19 +122,13 @@ func (r runner) patch(ctx context.Context, c client.Client, pm *appsv1.PodManage
 func (r runner) status(ctx context.Context, c client.Client, pm *appsv1.PodManager) error {
 	last := ""
 	for {
-		reconciling := meta.FindStatusCondition(pm.Status.Conditions, appsv1.ConditionReconciling)
-		stalled := meta.FindStatusCondition(pm.Status.Conditions, appsv1.ConditionStalled)
-		switch {
-		case pm.Status.ObservedGeneration != pm.Generation:
-		case stalled != nil:
-			return fmt.Errorf("%s: %s", stalled.Reason, stalled.Message)
-		case reconciling == nil:
-			fmt.Fprintf(r.Out, "podmanager %s is rolled out: %d of %d pods are on %s\n",
-				pm.Name, pm.Status.UpdatedReplicas, pm.Status.Replicas, pm.Status.UpdateRevision)
-			return nil
-		case reconciling.Message != last:
-			last = reconciling.Message
-			fmt.Fprintf(r.Out, "waiting: %s\n", last)
+		told, waits, err := Verdict(pm)
+		if told != last && told != "" {
+			last = told
+			fmt.Fprintln(r.Out, told)
+		}
+		if !waits {
+			return err
 		}
 		select {
 		case <-ctx.Done():
@@ -138,6 +139,29 @@ func (r runner) status(ctx context.Context, c client.Client, pm *appsv1.PodManag
 			return fmt.Errorf("read PodManager %s: %w", client.ObjectKeyFromObject(pm), err)
 		}
 	}
+}
+
+// ErrNotRolledOut says that nothing is under way, and that the pods are not on
+// what the spec asks for: exit code 2.
+var ErrNotRolledOut = fmt.Errorf("not rolled out: %w", kube.ErrNo)
+
+// Verdict is what there is to say of a rollout, and whether to wait for it. One
+// that somebody holds back is not under way, and has not happened.
+func Verdict(pm *appsv1.PodManager) (told string, waits bool, err error) {
+	find := func(kind string) *metav1.Condition { return meta.FindStatusCondition(pm.Status.Conditions, kind) }
+	ready, reconciling, stalled := find(appsv1.ConditionReady), find(appsv1.ConditionReconciling), find(appsv1.ConditionStalled)
+	switch {
+	case pm.Status.ObservedGeneration != pm.Generation || ready == nil:
+		return "", true, nil
+	case stalled != nil:
+		return "", false, fmt.Errorf("%s: %s", stalled.Reason, stalled.Message)
+	case reconciling != nil:
+		return "waiting: " + reconciling.Message, true, nil
+	case ready.Status != metav1.ConditionTrue:
+		return fmt.Sprintf("podmanager %s is not rolled out: %s: %s", pm.Name, ready.Reason, ready.Message), false, ErrNotRolledOut
+	}
+	return fmt.Sprintf("podmanager %s is rolled out: %d of %d pods are on %s",
+		pm.Name, pm.Status.UpdatedReplicas, pm.Status.Replicas, pm.Status.UpdateRevision), false, nil
 }
 
 func (r runner) revisions(ctx context.Context, c client.Client, pm *appsv1.PodManager) ([]kappsv1.ControllerRevision, error) {
@@ -174,6 +198,9 @@ func (r runner) history(ctx context.Context, c client.Client, pm *appsv1.PodMana
 		case pm.Status.UpdateRevision:
 			state = "moving to"
 		}
+		if rev.Name == pm.Status.UpdateRevision && meta.IsStatusConditionTrue(pm.Status.Conditions, appsv1.ConditionPinned) {
+			state += ", pinned"
+		}
 		fmt.Fprintf(w, "%d\t%s\t%v\t%s\t%s\n", rev.Revision, rev.Name, images, kube.Age(rev.CreationTimestamp.Time, time.Now()), state)
 	}
 	return w.Flush()
@@ -181,7 +208,7 @@ func (r runner) history(ctx context.Context, c client.Client, pm *appsv1.PodMana
 
 // undo pins the fleet to a stored revision. It is an annotation and not an
 // edit of the spec, so a GitOps tool that owns the spec does not fight it.
-func (r runner) undo(ctx context.Context, c client.Client, pm *appsv1.PodManager, to string, unpin bool) error {
+func (r runner) undo(ctx context.Context, c client.Client, pm *appsv1.PodManager, to string, unpin, stay bool) error {
 	if unpin {
 		return r.patch(ctx, c, pm, annotation(appsv1.AnnotationPin, nil), "follows its template again")
 	}
@@ -203,5 +230,42 @@ func (r runner) undo(ctx context.Context, c client.Client, pm *appsv1.PodManager
 	if target == "" {
 		return errors.New("there is no such revision: kubectl podmanager rollout history " + pm.Name + " lists them")
 	}
-	return r.patch(ctx, c, pm, annotation(appsv1.AnnotationPin, target), "goes back to revision "+target)
+	if stay {
+		return r.patch(ctx, c, pm, annotation(appsv1.AnnotationPin, target),
+			"goes to revision "+target+" and stays there when its template changes, until: "+clearing(pm))
+	}
+	observed, err := observedRevisions(pm, revisions)
+	if err != nil {
+		return err
+	}
+	pin := plan.UndoPin(observed, target)
+	if pin == "" {
+		return r.patch(ctx, c, pm, annotation(appsv1.AnnotationPin, nil), "follows its template, which is revision "+target)
+	}
+	return r.patch(ctx, c, pm, annotation(appsv1.AnnotationPin, pin),
+		"goes back to revision "+target+" until its template changes, or until: "+clearing(pm))
+}
+
+// clearing is the command that ends a pin.
+func clearing(pm *appsv1.PodManager) string {
+	return "kubectl podmanager rollout undo " + pm.Name + " --clear"
+}
+
+// observedRevisions are the stored revisions as the planner reads them.
+func observedRevisions(pm *appsv1.PodManager, revisions []kappsv1.ControllerRevision) (plan.Observed, error) {
+	template := desired.PodManager(pm).Template
+	encoded, err := podrender.Encode(template)
+	if err != nil {
+		return plan.Observed{}, err
+	}
+	var observed plan.Observed
+	for i := range revisions {
+		rev := &revisions[i]
+		equal, err := podrender.Means(rev, template, encoded)
+		if err != nil {
+			return plan.Observed{}, err
+		}
+		observed.Revisions = append(observed.Revisions, plan.Revision{Name: rev.Name, Number: rev.Revision, Equal: equal})
+	}
+	return observed, nil
 }

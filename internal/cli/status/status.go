@@ -30,6 +30,7 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -166,7 +167,7 @@ func PrintAll(out io.Writer, paint kube.Paint, managers []appsv1.PodManager) err
 func Print(out io.Writer, paint kube.Paint, pm *appsv1.PodManager, seen observe.Seen, decision plan.Decision, now time.Time) error {
 	m := summarize(pm)
 	said := m.State
-	if m.Reason != "" {
+	if m.Reason != "" && m.Reason != m.State {
 		said += ": " + m.Reason
 	}
 	fmt.Fprintf(out, "PodManager %s/%s   %s\n", pm.Namespace, pm.Name, stateColour(paint, m.State, said+": "+m.Message))
@@ -192,6 +193,8 @@ func stateColour(paint kube.Paint, state, text string) string {
 		return paint.Bad(text)
 	case appsv1.ConditionReady:
 		return paint.Good(text)
+	case appsv1.ConditionPinned:
+		return paint.Warn(text)
 	}
 	return paint.Busy(text)
 }
@@ -219,7 +222,10 @@ func printRevisions(out io.Writer, paint kube.Paint, st appsv1.PodManagerStatus,
 }
 
 func role(st appsv1.PodManagerStatus, name string) string {
+	pinned := meta.IsStatusConditionTrue(st.Conditions, appsv1.ConditionPinned)
 	switch {
+	case name == st.UpdateRevision && name == st.CurrentRevision && pinned:
+		return " (current, pinned)"
 	case name == st.UpdateRevision && name == st.CurrentRevision:
 		return " (current)"
 	case name == st.UpdateRevision:

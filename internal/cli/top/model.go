@@ -234,7 +234,7 @@ func (m Model) colour(r Row, text string) string {
 		return m.paint.Bad(text)
 	case r.State == "Reconciling" || r.State == "new":
 		return m.paint.Busy(text)
-	case r.Ready < r.Desired:
+	case r.State == "Pinned" || r.Ready < r.Desired:
 		return m.paint.Warn(text)
 	}
 	return m.paint.Good(text)

@@ -183,7 +183,7 @@ async function refresh() {
 function drawFleet() {
   const d = page.detail;
   $('fleet-name').textContent = keyOf(d);
-  $('fleet-state').textContent = d.paused ? `${d.state || 'new'}, paused` : d.state || 'new';
+  $('fleet-state').textContent = [d.state || 'new', d.paused && 'paused', d.pinned && d.state !== 'Pinned' && 'pinned'].filter(Boolean).join(', ');
   $('fleet-state').className = `state ${d.state || ''}`;
   $('fleet-message').textContent = [d.reason, d.message].filter(Boolean).join(': ');
   $('reconcile').disabled = !d.mayReconcile;

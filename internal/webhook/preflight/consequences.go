@@ -127,6 +127,9 @@ func consequences(present, future plan.Decision) []string {
 	for _, g := range groups {
 		sentences = append(sentences, g.sentence(future))
 	}
+	if present.Pinned.Overrides() && future.Pinned == nil {
+		sentences = append(sentences, "the pin to revision "+present.Pinned.Revision+" ends: the pods follow the template again")
+	}
 	return append(sentences, heldBack(present, future)...)
 }
 
@@ -198,13 +201,13 @@ func heldBack(present, future plan.Decision) []string {
 			continue
 		}
 		switch b.By {
-		case appsv1.BlockedByPin:
+		case appsv1.BlockedByMissingPin:
 			sentences = append(sentences, b.Message)
 		case appsv1.BlockedByName:
 			if taken++; taken <= maxTaken {
 				sentences = append(sentences, b.Message)
 			}
-		case appsv1.BlockedByPause, appsv1.BlockedByPartition, appsv1.BlockedByOnDelete, appsv1.BlockedByHold:
+		case appsv1.BlockedByPause, appsv1.BlockedByPartition, appsv1.BlockedByOnDelete, appsv1.BlockedByHold, appsv1.BlockedByPin:
 			sentences = append(sentences, fmt.Sprintf("%s will not follow yet: %s", number(max(1, b.Count), plan.Decision{}), b.Message))
 		}
 	}
