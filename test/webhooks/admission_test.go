@@ -313,6 +313,53 @@ func TestTheWorldAroundAPodOnlyWarns(t *testing.T) {
 		`spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`)
 }
 
+// TestAPolicyOnlyWarns: a policy of the cluster may be another when the pods
+// are made, and it may judge by the name, so the trial has one of the fleet's.
+func TestAPolicyOnlyWarns(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	l := listen(t)
+	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "names-" + ns},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionregistrationv1.MatchResources{
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: ns}},
+				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods", "persistentvolumeclaims"}},
+				}}},
+			},
+			Validations: []admissionregistrationv1.Validation{{Expression: `object.metadata.name.matches("^(data-)?good-[0-9]+$")`, Message: "not a good name"}},
+		},
+	}
+	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: policy.Name},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: policy.Name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+		},
+	}
+	create(t, policy)
+	defer remove(t, policy)
+	create(t, binding)
+	defer remove(t, binding)
+	testkit.Eventually(t, "the policy is in force", func() error {
+		canary := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "canary"}}
+		canary.Spec.Containers = []corev1.Container{{Name: "app", Image: "nginx:1.27"}}
+		if err := suite.Client.Create(t.Context(), canary, client.DryRunAll); err == nil {
+			return errors.New("a pod of another name passes")
+		}
+		return nil
+	})
+	denied := "ValidatingAdmissionPolicy '" + policy.Name + "' with binding '" + policy.Name + "' denied request: not a good name"
+	l.do(t, "names that the policy denies", l.Create(t.Context(), testkit.MakePodManager(ns, "bad").Replicas(1).Obj()),
+		"the API server would refuse the pod now: "+denied)
+	l.do(t, "names that it allows", l.Create(t.Context(), testkit.MakePodManager(ns, "good").Replicas(2).Obj()))
+	expectReady(t, ns, "good", 2)
+	l.do(t, "a change while a pod has the name of the trial",
+		l.patch(t, &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "good"}}, `{"spec":{"image":"nginx:1.28"}}`),
+		"2 pods will be changed in place: image of app")
+}
+
 // notTried is the warning where the trial takes too long.
 const notTried = "the pod was not tried: the API server did not answer within 3s"
 

@@ -36,6 +36,7 @@ package preflight
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -167,22 +168,30 @@ func (c Change) makesOtherPods(after observe.Fleet) bool {
 		!equality.Semantic.DeepEqual(claims(before), claims(after))
 }
 
-// trialPod is the pod of the first slot, under a name that no pod has.
+// trialPod is the pod of the first slot that gets one, under the name that it
+// would have: policies may judge by the name.
 func trialPod(f observe.Fleet) *corev1.Pod {
-	pod := podrender.Pod(f.Ref, f.Template, plan.SlotName(&f.Desired, 0), "trial", 0)
+	slot := firstSlot(f)
+	pod := podrender.Pod(f.Ref, f.Template, plan.SlotName(&f.Desired, slot), "trial", slot)
 	if f.Dress != nil {
 		f.Dress(pod)
 	}
-	pod.Name, pod.GenerateName = "", f.Desired.NamePrefix+"-"
 	return pod
 }
 
-// claims are the volume claims of the first slot, by template.
+func firstSlot(f observe.Fleet) int {
+	slot := 0
+	for slices.Contains(f.Desired.Reserved, slot) {
+		slot++
+	}
+	return slot
+}
+
+// claims are the volume claims of that pod, by template.
 func claims(f observe.Fleet) map[string]*corev1.PersistentVolumeClaim {
 	made := map[string]*corev1.PersistentVolumeClaim{}
 	for _, template := range f.Desired.Claims.Templates {
-		if claim, err := f.Claim(template, ""); err == nil {
-			claim.GenerateName = template + "-" + f.Desired.NamePrefix + "-"
+		if claim, err := f.Claim(template, plan.ClaimName(template, plan.SlotName(&f.Desired, firstSlot(f)))); err == nil {
 			made[template] = claim
 		}
 	}

@@ -19,6 +19,7 @@ package preflight
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/controller/podmanager"
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
@@ -102,13 +104,23 @@ func TestConsequences(t *testing.T) {
 			}},
 		},
 		"what is held back, and was not before": {
-			present: plan.Decision{Blocked: []plan.Blocked{{By: appsv1.BlockedByPin, Message: "pinned"}}},
+			present: plan.Decision{Blocked: []plan.Blocked{{By: appsv1.BlockedByMissingPin, Message: "pinned"}}},
 			future: plan.Decision{Blocked: []plan.Blocked{
-				{By: appsv1.BlockedByPin, Message: "pinned"},
+				{By: appsv1.BlockedByMissingPin, Message: "pinned"},
 				{By: appsv1.BlockedByPartition, Message: "partition 2 keeps them on their revision", Count: 2},
 				{By: appsv1.BlockedByBudget, Message: "later", Count: 3},
 			}},
 			want: []string{"2 pods will not follow yet: partition 2 keeps them on their revision"},
+		},
+		"a pin that holds against the new template": {
+			present: plan.Decision{Pinned: &plan.Pinned{Revision: "old", Template: "new", Stays: true}, Blocked: []plan.Blocked{{By: appsv1.BlockedByPin, Message: "pinned over new", Count: 2}}},
+			future:  plan.Decision{Pinned: &plan.Pinned{Revision: "old", Template: "newer", Stays: true}, Blocked: []plan.Blocked{{By: appsv1.BlockedByPin, Message: "pinned over newer", Count: 2}}},
+			want:    []string{"2 pods will not follow yet: pinned over newer"},
+		},
+		"a pin that the new template ends": {
+			present: plan.Decision{Pinned: &plan.Pinned{Revision: "old", Template: "new"}, Blocked: []plan.Blocked{{By: appsv1.BlockedByPin, Message: "pinned", Count: 2}}},
+			future:  plan.Decision{Actions: []plan.Action{update("a")}},
+			want:    []string{"1 pod will be changed in place: image of app", "the pin to revision old ends: the pods follow the template again"},
 		},
 		"many names that are taken": {
 			future: plan.Decision{Blocked: []plan.Blocked{
@@ -152,8 +164,11 @@ func TestProblemsOf(t *testing.T) {
 		},
 		"a policy that names no field": {
 			status: status(`pods "a-x" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`, metav1.StatusCause{Message: "no"}),
-			path:   func(string) string { return "spec.template" },
-			want:   []Problem{{Field: "spec.template", Type: "FieldValueForbidden", Message: "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"}},
+			path:   template,
+		},
+		"a webhook of others, whatever fields it names": {
+			status: status(`admission webhook "v.example.com" denied the request: no`, metav1.StatusCause{Field: "spec.containers[0].image", Message: "no"}),
+			path:   template,
 		},
 		"a pod that the user has no say in": {status: status("no", metav1.StatusCause{Field: "spec", Message: "no"})},
 	}
@@ -163,6 +178,79 @@ func TestProblemsOf(t *testing.T) {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// What judges a pod by rules that may be others tomorrow warns; what no API
+// server would take refuses.
+func TestARefusedTrialIsAWarningUnlessThePodIsWrong(t *testing.T) {
+	refused := func(reason metav1.StatusReason, code int32, message string, causes ...metav1.StatusCause) error {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Reason: reason, Code: code, Message: message, Details: &metav1.StatusDetails{Causes: causes},
+		}}
+	}
+	named := metav1.StatusCause{Field: "spec.containers[0].image", Message: "no"}
+	tests := map[string]struct {
+		err     error
+		refuses bool
+		warns   string
+	}{
+		"a field that is wrong": {
+			err: refused(metav1.StatusReasonInvalid, 422, `Pod "a-0" is invalid: spec.containers[0].image: no`, named), refuses: true,
+		},
+		"a policy": {
+			err:   refused(metav1.StatusReasonInvalid, 422, `pods "a-0" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`, metav1.StatusCause{Message: "no"}),
+			warns: "the API server would refuse the pod now: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no",
+		},
+		"a webhook that calls it a bad request": {
+			err:   refused(metav1.StatusReasonBadRequest, 400, `admission webhook "v.example.com" denied the request: no`),
+			warns: `the API server would refuse the pod now: admission webhook "v.example.com" denied the request: no`,
+		},
+		"a webhook that names a field": {
+			err:   refused(metav1.StatusReasonInvalid, 422, `admission webhook "v.example.com" denied the request: no`, named),
+			warns: `the API server would refuse the pod now: admission webhook "v.example.com" denied the request: no`,
+		},
+		"a quota": {
+			err:   refused(metav1.StatusReasonForbidden, 403, `pods "a-0" is forbidden: exceeded quota: q`),
+			warns: "the API server would refuse the pod now: exceeded quota: q",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			found := refusal(tt.err, "pod", func(field string) string { return "spec.template." + field })
+			if got := len(found.Problems) > 0; got != tt.refuses {
+				t.Errorf("it refuses: %t (%v)", got, found.Problems)
+			}
+			if got := strings.Join(found.Warnings, "; "); got != tt.warns {
+				t.Errorf("the warning is %q, want %q", got, tt.warns)
+			}
+		})
+	}
+}
+
+// The trial has the name of the first pod that the fleet would make.
+func TestTheTrialHasANameOfTheFleet(t *testing.T) {
+	pm := &appsv1.PodManager{}
+	pm.Name, pm.UID, pm.Spec.Image = "web", "uid-of-web", "nginx:1.27"
+	pm.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}}
+	for want, edit := range map[string]func(){
+		"web-0": func() {},
+		"web-2": func() { pm.Spec.ReserveOrdinals = []int32{1, 0} },
+	} {
+		pm.Spec.ReserveOrdinals = nil
+		edit()
+		f := podmanager.Kind{}.Fleet(pm)
+		if pod := trialPod(f); pod.Name != want || pod.GenerateName != "" || pod.Labels[appsv1.LabelSlot] != strings.TrimPrefix(want, "web-") {
+			t.Errorf("the trial is %q (%q) in slot %s, want %s", pod.Name, pod.GenerateName, pod.Labels[appsv1.LabelSlot], want)
+		}
+		if claim := claims(f)["data"]; claim == nil || claim.Name != "data-"+want {
+			t.Errorf("its claim is %v", claim)
+		}
+	}
+	pm.Spec.ReserveOrdinals, pm.Spec.Identity = nil, appsv1.IdentityRandom
+	f := podmanager.Kind{}.Fleet(pm)
+	if pod := trialPod(f); pod.Name != plan.SlotName(&f.Desired, 0) {
+		t.Errorf("with random names the trial is %q", pod.Name)
 	}
 }
 

@@ -63,12 +63,14 @@ func (i *Inspector) tryPod(ctx context.Context, c Change, f observe.Fleet, pod *
 	return found, taken
 }
 
-// try creates an object as a dry run and tells whether it was taken.
+// try creates an object as a dry run and tells whether it was taken. Its name is
+// a real one, so an object may have it: the API server says so after everything
+// else was well.
 func (i *Inspector) try(ctx context.Context, obj client.Object, what string, path func(string) string) (found Findings, taken bool) {
 	heard := &warnings{}
 	err := i.trial.Create(context.WithValue(ctx, warningsKey{}, heard), obj, client.DryRunAll)
 	found = Findings{Warnings: heard.list()}
-	if err == nil {
+	if err == nil || apierrors.IsAlreadyExists(err) {
 		return found, true
 	}
 	return join(found, refusal(err, what, path)), false
@@ -82,14 +84,13 @@ func refusal(err error, what string, path func(string) string) Findings {
 		return warn("the %s was not tried: the API server did not answer within %s", what, Budget)
 	case !errors.As(err, &status):
 		return warn("the %s was not tried: %v", what, err)
-	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
-		problems := problemsOf(status.Status(), path)
-		if len(problems) == 0 {
-			return warn("the API server would refuse the %s now: %s", what, reason(status.Status()))
-		}
-		return Findings{Problems: problems}
 	case apierrors.IsForbidden(err) && awaitsDefaultAccount(status.Status()):
 		return Findings{}
+	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
+		if problems := problemsOf(status.Status(), path); len(problems) > 0 {
+			return Findings{Problems: problems}
+		}
+		return warn("the API server would refuse the %s now: %s", what, reason(status.Status()))
 	case apierrors.IsForbidden(err):
 		return warn("the API server would refuse the %s now: %s", what, reason(status.Status()))
 	}
@@ -110,20 +111,25 @@ var trialName = regexp.MustCompile(`^\S+ "[^"]*" is (forbidden|invalid): `)
 func reason(status metav1.Status) string { return trialName.ReplaceAllString(status.Message, "") }
 
 // problemsOf translates what the API server says of a pod into the fields that
-// the user wrote.
+// the user wrote. Validation names a field for everything that it finds. A
+// policy, or a webhook of others, judges by rules that may be others when the
+// pods are made: what these say is no problem of the object.
 func problemsOf(status metav1.Status, path func(string) string) []Problem {
-	if path == nil {
+	if path == nil || status.Details == nil || strings.HasPrefix(status.Message, deniedByWebhook) {
 		return nil
-	}
-	if status.Details == nil || !slices.ContainsFunc(status.Details.Causes, func(c metav1.StatusCause) bool { return c.Field != "" }) {
-		return []Problem{{Field: path(""), Type: string(metav1.CauseTypeForbidden), Message: reason(status)}}
 	}
 	var problems []Problem
 	for _, cause := range status.Details.Causes {
-		problems = append(problems, Problem{Field: path(cause.Field), Type: string(cause.Type), Message: cause.Message})
+		if cause.Field != "" {
+			problems = append(problems, Problem{Field: path(cause.Field), Type: string(cause.Type), Message: cause.Message})
+		}
 	}
 	return problems
 }
+
+// deniedByWebhook is how the API server begins the answer of a webhook that
+// said no, whatever code and fields the webhook chose for it.
+const deniedByWebhook = "admission webhook "
 
 type warningsKey struct{}
 

@@ -25,7 +25,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/mycompany/pod-operator/internal/observe"
-	"github.com/mycompany/pod-operator/internal/plan"
 )
 
 const (
@@ -55,7 +54,7 @@ func verdictOf(c Change, f observe.Fleet, pod *corev1.Pod) (verdict, bool) {
 		return verdict{}, false
 	}
 	p := pod.DeepCopy()
-	p.GenerateName, p.OwnerReferences = "", nil
+	p.Name, p.OwnerReferences = "", nil
 	for _, label := range c.Kind.ReservedLabels() {
 		delete(p.Labels, label)
 	}
@@ -64,7 +63,7 @@ func verdictOf(c Change, f observe.Fleet, pod *corev1.Pod) (verdict, bool) {
 			p.Labels[key] = "" // whose it is, once more
 		}
 	}
-	if p.Spec.Hostname == plan.SlotName(&f.Desired, 0) {
+	if p.Spec.Hostname == pod.Name {
 		p.Spec.Hostname = ""
 	}
 	text, err := json.Marshal(p)
