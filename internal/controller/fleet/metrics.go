@@ -52,8 +52,8 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		reconciles: counter("podmanager_reconcile_total", "Reconciles by result: success, stale (the cache was behind), refused (the API server refused a pod) or error.", "kind", "result"),
 		created:    counter("podmanager_pods_created_total", "Pods created, by the reason why.", "kind", "reason"),
-		deleted:    counter("podmanager_pods_deleted_total", "Pods deleted, by the reason why.", "kind", "reason"),
-		patched:    counter("podmanager_pods_patched_total", "Pods adopted, released or orphaned, by the reason why.", "kind", "reason"),
+		deleted:    counter("podmanager_pods_deleted_total", "Pods deleted or evicted, by the reason why.", "kind", "reason"),
+		patched:    counter("podmanager_pods_patched_total", "Writes to pods other than their creation and deletion, by the reason why: adopted, released, orphaned, changed in place.", "kind", "reason"),
 		skips:      counter("podmanager_stale_skips_total", "Reconciles put off because the cache had not seen the last write yet.", "kind"),
 		sizes:      newSizes(),
 		batch: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -123,7 +123,7 @@ func (m *Metrics) decided(kind string, key types.NamespacedName, desired plan.De
 		switch o.Action.Verb {
 		case plan.CreatePod:
 			m.created.WithLabelValues(kind, o.Action.Why.Reason).Inc()
-		case plan.DeletePod:
+		case plan.DeletePod, plan.EvictPod:
 			m.deleted.WithLabelValues(kind, o.Action.Why.Reason).Inc()
 		default:
 			m.patched.WithLabelValues(kind, o.Action.Why.Reason).Inc()

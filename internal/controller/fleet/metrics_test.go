@@ -86,6 +86,33 @@ podmanager_stalled{kind="podmanager",name="b",namespace="ns"} 1
 	}
 }
 
+// An eviction is a deletion that a PodDisruptionBudget may refuse; no pod is
+// left to have been patched.
+func TestEvictedPodsCountAsDeleted(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m, err := NewMetrics(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var outcomes []plan.Outcome
+	for _, verb := range []plan.Verb{plan.EvictPod, plan.DeletePod, plan.UpdatePod} {
+		outcomes = append(outcomes, plan.Outcome{Result: plan.Done, Action: plan.Action{Verb: verb, Pod: "web-0", Why: plan.Why{Reason: string(verb)}}})
+	}
+	m.decided("podmanager", types.NamespacedName{Namespace: "ns", Name: "web"}, plan.Desired{}, plan.Reported{}, outcomes, nil)
+	for name, want := range map[string]float64{
+		"evicted": testutil.ToFloat64(m.deleted.WithLabelValues("podmanager", "EvictPod")),
+		"deleted": testutil.ToFloat64(m.deleted.WithLabelValues("podmanager", "DeletePod")),
+		"patched": testutil.ToFloat64(m.patched.WithLabelValues("podmanager", "UpdatePod")),
+	} {
+		if want != 1 {
+			t.Errorf("of one pod that was %s, %v is counted", name, want)
+		}
+	}
+	if n := testutil.CollectAndCount(m.patched); n != 1 {
+		t.Errorf("%d reasons of patched pods, want that of the update alone", n)
+	}
+}
+
 // TestTwoManagersOfOneProcessShareTheGauges.
 func TestTwoManagersOfOneProcessShareTheGauges(t *testing.T) {
 	registry := prometheus.NewRegistry()
