@@ -227,8 +227,8 @@ func (r *reporter) tellGroup(word, reason string, group []*Outcome) {
 		names = append(names, o.Action.Pod)
 	}
 	entry := appsv1.Decision{
-		Time: metav1.NewTime(r.now), Generation: r.desired.Generation, Action: word, Count: int32(len(group)),
-		Pods: names, Reason: reason, Message: groupMessage(group),
+		Time: metav1.NewTime(r.now), Generation: r.desired.Generation, Revision: r.decision.UpdateRevision,
+		Action: word, Count: int32(len(group)), Pods: names, Reason: reason, Message: groupMessage(group),
 	}
 	r.remember(entry)
 	r.deeds = append(r.deeds, entry)
@@ -252,12 +252,20 @@ func DeedNote(d appsv1.Decision) string {
 	return fmt.Sprintf("%s %s: %s (%s)", d.Action, count(int(d.Count), "pod"), listed, d.Message)
 }
 
-// MergeDeeds makes one entry of two that tell the same, for the same spec, at
-// about the same time:
-// a rollout of a hundred pods is two lines of history, not two hundred.
+// Alike: two entries tell of one decision: the same was done for the same
+// reason, for the same spec and on the way to the same revision, at about the
+// same time. A pin or a restart changes what is done, and no spec.
+func Alike(older, newer appsv1.Decision) bool {
+	return older.Action == newer.Action && older.Reason == newer.Reason && older.Generation == newer.Generation &&
+		older.Revision == newer.Revision && newer.Time.Sub(older.Time.Time) <= mergeWindow
+}
+
+// MergeDeeds makes one entry of two that are alike: a rollout of a hundred pods
+// is two lines of history, not two hundred. What is done to a pod for a second
+// time is a second decision, so that no pod counts twice.
 func MergeDeeds(older, newer appsv1.Decision) (merged appsv1.Decision, ok bool) {
-	if older.Action != newer.Action || older.Reason != newer.Reason || older.Generation != newer.Generation ||
-		newer.Time.Sub(older.Time.Time) > mergeWindow {
+	again := slices.ContainsFunc(newer.Pods, func(pod string) bool { return slices.Contains(older.Pods, pod) })
+	if !Alike(older, newer) || again {
 		return older, false
 	}
 	older.Count += newer.Count
@@ -353,9 +361,10 @@ func (r *reporter) tellRollback() {
 // remember puts an entry on top of the history, or into a recent one that
 // tells the same.
 func (r *reporter) remember(entry appsv1.Decision) {
-	for i := range r.status.History {
-		if merged, ok := MergeDeeds(r.status.History[i], entry); ok {
-			r.status.History[i] = merged
+	at := slices.IndexFunc(r.status.History, func(e appsv1.Decision) bool { return Alike(e, entry) })
+	if at >= 0 {
+		if merged, ok := MergeDeeds(r.status.History[at], entry); ok {
+			r.status.History[at] = merged
 			return
 		}
 	}

@@ -17,6 +17,7 @@ limitations under the License.
 package plan
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -145,7 +146,7 @@ func TestNodesListsOneHundredPodsAtMost(t *testing.T) {
 func TestHistoryAndEvents(t *testing.T) {
 	entry := func(action string, count int32, reason, message string, pods ...string) appsv1.Decision {
 		return appsv1.Decision{
-			Time: metav1.NewTime(noon()), Generation: 1, Action: action, Count: count, Pods: pods, Reason: reason, Message: message,
+			Time: metav1.NewTime(noon()), Generation: 1, Revision: newRev, Action: action, Count: count, Pods: pods, Reason: reason, Message: message,
 		}
 	}
 	for name, test := range map[string]struct {
@@ -235,6 +236,41 @@ func TestHistoryAndEvents(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.events, got.Events); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A rollout is one line, however many passes it takes; what takes it back, with
+// the same spec, is another; and no line counts a pod twice.
+func TestHistoryMergesWhatOneDecisionDid(t *testing.T) {
+	deed := func(second int, revision string, pods ...string) appsv1.Decision {
+		return appsv1.Decision{
+			Time: metav1.NewTime(noon().Add(time.Duration(second) * time.Second)), Generation: 1, Revision: revision,
+			Action: appsv1.ReasonUpdated, Reason: appsv1.WhyRolloutInPlace, Count: int32(len(pods)), Pods: pods,
+		}
+	}
+	for name, test := range map[string]struct {
+		deeds []appsv1.Decision // oldest first
+		want  []string          // newest first
+	}{
+		"the passes of one rollout":       {[]appsv1.Decision{deed(0, newRev, "a"), deed(1, newRev, "b", "c")}, []string{"web-new 3 [a b c]"}},
+		"an undo is the opposite":         {[]appsv1.Decision{deed(0, newRev, "a", "b"), deed(1, oldRev, "a"), deed(2, oldRev, "b")}, []string{"web-old 2 [a b]", "web-new 2 [a b]"}},
+		"and so is the way forth again":   {[]appsv1.Decision{deed(0, newRev, "a"), deed(1, oldRev, "a"), deed(2, newRev, "a")}, []string{"web-new 1 [a]", "web-old 1 [a]", "web-new 1 [a]"}},
+		"a pod that is touched twice":     {[]appsv1.Decision{deed(0, newRev, "a", "b"), deed(1, newRev, "a"), deed(2, newRev, "b")}, []string{"web-new 2 [a b]", "web-new 2 [a b]"}},
+		"what comes long after is not it": {[]appsv1.Decision{deed(0, newRev, "a"), deed(11, newRev, "b")}, []string{"web-new 1 [b]", "web-new 1 [a]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &reporter{}
+			for _, d := range test.deeds {
+				r.remember(d)
+			}
+			var got []string
+			for _, e := range r.status.History {
+				got = append(got, fmt.Sprint(e.Revision, " ", e.Count, " ", e.Pods))
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("history (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -487,6 +487,9 @@ type Decision struct {
 	// Generation is the generation of the spec that it was done for.
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
+	// Revision is the revision that the pods were moving to when it was done.
+	// +optional
+	Revision string `json:"revision,omitempty"`
 	// Action is what was done: Created, Deleted, Evicted, Updated, Adopted, Released, Orphaned or RolledBack.
 	Action string `json:"action"`
 	// Count is the number of pods.

@@ -244,11 +244,15 @@ func (d *draft) take(reported plan.Reported, now time.Time) {
 }
 
 func (d *draft) merge(deed appsv1.Decision) bool {
-	for i := range d.deeds {
-		if merged, ok := plan.MergeDeeds(d.deeds[i], deed); ok {
-			d.deeds[i], d.events[i].Note = merged, plan.DeedNote(merged)
-			return true
+	for i, older := range slices.Backward(d.deeds) {
+		if !plan.Alike(older, deed) {
+			continue
 		}
+		merged, ok := plan.MergeDeeds(older, deed)
+		if ok {
+			d.deeds[i], d.events[i].Note = merged, plan.DeedNote(merged)
+		}
+		return ok
 	}
 	return false
 }

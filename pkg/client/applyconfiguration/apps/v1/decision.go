@@ -31,6 +31,8 @@ type DecisionApplyConfiguration struct {
 	Time *metav1.Time `json:"time,omitempty"`
 	// Generation is the generation of the spec that it was done for.
 	Generation *int64 `json:"generation,omitempty"`
+	// Revision is the revision that the pods were moving to when it was done.
+	Revision *string `json:"revision,omitempty"`
 	// Action is what was done: Created, Deleted, Evicted, Updated, Adopted, Released, Orphaned or RolledBack.
 	Action *string `json:"action,omitempty"`
 	// Count is the number of pods.
@@ -62,6 +64,14 @@ func (b *DecisionApplyConfiguration) WithTime(value metav1.Time) *DecisionApplyC
 // If called multiple times, the Generation field is set to the value of the last call.
 func (b *DecisionApplyConfiguration) WithGeneration(value int64) *DecisionApplyConfiguration {
 	b.Generation = &value
+	return b
+}
+
+// WithRevision sets the Revision field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Revision field is set to the value of the last call.
+func (b *DecisionApplyConfiguration) WithRevision(value string) *DecisionApplyConfiguration {
+	b.Revision = &value
 	return b
 }
 
