@@ -119,7 +119,7 @@ func fleetOf(pm *appsv1.PodManager) Fleet {
 	return f
 }
 
-func podOf(p plan.Pod) Pod {
+func podOf(p plan.Pod, now time.Time) Pod {
 	pod := Pod{
 		Name: p.Name, Revision: p.Revision, Node: p.Node, Zone: p.Zone, Restarts: p.Restarts, Created: p.Created,
 		State: PodStarting, Note: p.Waiting,
@@ -131,7 +131,7 @@ func podOf(p plan.Pod) Pod {
 		pod.State, pod.Note = PodLost, "its node is "+string(p.NodeState)
 	case p.Phase == corev1.PodFailed || p.Phase == corev1.PodSucceeded:
 		pod.State, pod.Note = PodFailed, p.Reason
-	case p.Changing || p.Gate == plan.GateShut:
+	case p.InChange(now) || p.Gate == plan.GateShut:
 		pod.State = PodChanging
 	case p.Ready:
 		pod.State = PodReady
@@ -273,13 +273,14 @@ func (s *Server) showFleet(w http.ResponseWriter, r *http.Request) {
 		admitted(w, false, err, "", visitor(r.Context()))
 		return
 	}
-	decision := plan.Plan(fleet.Desired, seen.Observed, s.Clock.Now())
+	now := s.Clock.Now()
+	decision := plan.Plan(fleet.Desired, seen.Observed, now)
 	d := Detail{
 		Fleet: fleetOf(pm), Pods: make([]Pod, len(seen.Observed.Pods)), Revisions: append([]plan.Revision{}, seen.Observed.Revisions...),
 		Blocked: append([]plan.Blocked{}, decision.Blocked...), History: []Deed{}, MayReconcile: mayReconcile,
 	}
 	for i, p := range seen.Observed.Pods {
-		d.Pods[i] = podOf(p)
+		d.Pods[i] = podOf(p, now)
 	}
 	for _, entry := range pm.Status.History {
 		d.History = append(d.History, Deed{Time: entry.Time.Time, Text: view.Sentence(entry)})

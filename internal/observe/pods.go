@@ -258,7 +258,7 @@ func describeContainers(p *plan.Pod, pod *corev1.Pod) {
 			p.Containers = append(p.Containers, mark)
 			p.ReadySince = servingSince(p, status)
 			if marked && !settled(before, status, image, pod) {
-				p.Changing = true
+				change(p, settlesAt(before, status, pod))
 			}
 		}
 	}
@@ -358,6 +358,42 @@ func settled(before plan.ContainerMark, now *corev1.ContainerStatus, image strin
 		return named || now.ImageID != before.ImageID || tells && Followed(pod)
 	}
 	return before.Image == image && Followed(pod) && (tells || named) && !resizing(pod)
+}
+
+// settleTime is how long a container has to run before it counts as the one that
+// a change in place asked for, where nothing else will tell: a kubelet that had
+// not seen the new spec when it started the container ends it within this time,
+// the grace period included.
+const settleTime = time.Minute
+
+// settlesInTime: the pod was changed in place, and its kubelet does not say which
+// spec it follows.
+func settlesInTime(pod *corev1.Pod) bool {
+	_, changed := pod.Annotations[appsv1.AnnotationInPlace]
+	return changed && pod.Status.ObservedGeneration == 0
+}
+
+// settlesAt is when a container that is not settled counts as such, or never.
+// One image may have two names. A new container that runs it under the new one
+// shows the old image ID and, on some runtimes, the old name: it looks like the
+// old one after a crash, but the kubelet lets it run.
+func settlesAt(before plan.ContainerMark, now *corev1.ContainerStatus, pod *corev1.Pod) time.Time {
+	if !settlesInTime(pod) || now.ContainerID == before.ContainerID || now.State.Running == nil {
+		return time.Time{}
+	}
+	return now.State.Running.StartedAt.Add(settleTime)
+}
+
+// change notes that a container is not settled, and when it will be, if ever:
+// the last one decides.
+func change(p *plan.Pod, settles time.Time) {
+	never := settles.IsZero() || p.Changing && p.SettlesAt.IsZero()
+	switch p.Changing = true; {
+	case never:
+		p.SettlesAt = time.Time{}
+	case settles.After(p.SettlesAt):
+		p.SettlesAt = settles
+	}
 }
 
 func resizing(pod *corev1.Pod) bool {

@@ -219,6 +219,56 @@ func TestAChangeInPlaceIsDone(t *testing.T) {
 	}
 }
 
+// One image under two names: nothing that an older kubelet tells shows that the
+// change is done, so time has to. It must not be never.
+func TestTheSameImageUnderAnotherTagSettlesInTime(t *testing.T) {
+	running := func(id string, start int64) corev1.ContainerStatus {
+		return corev1.ContainerStatus{
+			Name: "app", ContainerID: id, ImageID: "sha-1", Image: "app:1",
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(start)}},
+		}
+	}
+	waiting := running("new", 0)
+	waiting.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	side := func(s corev1.ContainerStatus) corev1.ContainerStatus { s.Name = "side"; return s }
+	for name, test := range map[string]struct {
+		statuses []corev1.ContainerStatus
+		observed int64
+		changing bool
+		settles  int64 // 0 for never
+	}{
+		"a kubelet that says which spec it follows": {[]corev1.ContainerStatus{running("new", 100)}, 2, false, 0},
+		"one that has not followed yet":             {[]corev1.ContainerStatus{running("new", 100)}, 1, true, 0},
+		"one that does not say":                     {[]corev1.ContainerStatus{running("new", 100)}, 0, true, 160},
+		"the old container":                         {[]corev1.ContainerStatus{running("old", 100)}, 0, true, 0},
+		"a container that does not run":             {[]corev1.ContainerStatus{waiting}, 0, true, 0},
+		"the last of two":                           {[]corev1.ContainerStatus{running("new", 130), side(running("new", 100))}, 0, true, 190},
+		"one of two is the old one":                 {[]corev1.ContainerStatus{side(running("old", 100)), running("new", 130)}, 0, true, 0},
+		"the other of two is the old one":           {[]corev1.ContainerStatus{running("new", 130), side(running("old", 100))}, 0, true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Generation: 2, Annotations: map[string]string{
+					appsv1.AnnotationInPlace: `[{"name":"app","containerID":"old","imageID":"sha-1","image":"app:1"},` +
+						`{"name":"side","containerID":"old","imageID":"sha-1","image":"app:1"}]`,
+				}},
+				Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app:2"}, {Name: "side", Image: "app:2"}}},
+				Status: corev1.PodStatus{Phase: corev1.PodRunning, ObservedGeneration: test.observed, ContainerStatuses: test.statuses},
+			}
+			slim, err := NewSlimmer().Slim(pod.DeepCopy())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for from, pod := range map[string]*corev1.Pod{"the API": pod, "the cache": slim.(*corev1.Pod)} {
+				got := describePod(ordinals(), pod, plan.Member)
+				if got.Changing != test.changing || got.SettlesAt.IsZero() != (test.settles == 0) || test.settles > 0 && got.SettlesAt.Unix() != test.settles {
+					t.Errorf("from %s: changing: %t until %v; want %t until %d", from, got.Changing, got.SettlesAt, test.changing, test.settles)
+				}
+			}
+		})
+	}
+}
+
 // A container that crashes is told of in whichever state it is found, also from
 // the cache; one that a change in place has ended is not.
 func TestWhyAContainerDoesNotServe(t *testing.T) {

@@ -217,8 +217,9 @@ func (s *Slimmer) slimStatuses(pod *corev1.Pod, list []corev1.ContainerStatus, s
 			slim[i].State.Running, slim[i].LastTerminationState.Terminated = c.State.Running, slimEnd(end)
 		}
 		// When a container started is read where it was after the pod became
-		// ready; most started before.
-		if run := c.State.Running; run != nil && readyBefore(pod, run.StartedAt) {
+		// ready, and where that is all that tells of a change in place; most
+		// started before.
+		if run := c.State.Running; run != nil && (readyBefore(pod, run.StartedAt) || settlesInTime(pod)) {
 			slim[i].State.Running = run
 		}
 		if c.State.Waiting != nil {

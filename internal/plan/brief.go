@@ -153,7 +153,7 @@ func (s *scene) traitsOf(p *Pod) traits {
 		when(s.available(p), isAvailable) |
 		when(s.restartWanted(p), isOutdated) |
 		when(p.Resize != ResizeNone, isResizing) |
-		when(p.Changing || p.resizes(), isFollowing) |
+		when(p.InChange(s.now) || p.resizes(), isFollowing) |
 		when(p.DeleteRequested, isRequested) |
 		when(p.HoldDelete != nil || p.HoldUpdate != nil, isHeld) |
 		when(p.Wanted != "", wasTold) |

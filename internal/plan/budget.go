@@ -224,7 +224,7 @@ func (s *scene) recreate(p *stalePod, numbers map[string]int64) bool {
 func openGates(s *scene) bool {
 	for _, b := range s.staying() {
 		p := b.pod
-		if !b.is(isGated) || p.Changing || s.changing[p] || b.is(isOrphan) || p.Phase != corev1.PodRunning {
+		if !b.is(isGated) || p.InChange(s.now) || s.changing[p] || b.is(isOrphan) || p.Phase != corev1.PodRunning {
 			continue
 		}
 		s.act(Action{

@@ -236,6 +236,9 @@ func (s *scene) conclude() Decision {
 		b := &s.briefs[i]
 		if b.is(isFollowing) {
 			following++
+			if at := b.pod.SettlesAt; at.After(s.now) {
+				s.lookAfter(at.Sub(s.now))
+			}
 		}
 		if b.excess() {
 			continue
@@ -299,9 +302,14 @@ func (p *Pod) waitsFor() string {
 // resizes: the node will still carry out a resize, or say that it cannot.
 func (p *Pod) resizes() bool { return p.Resize == ResizeInProgress || p.Resize == ResizeDeferred }
 
+// InChange: a change in place is not done yet.
+func (p *Pod) InChange(now time.Time) bool {
+	return p.Changing && (p.SettlesAt.IsZero() || now.Before(p.SettlesAt))
+}
+
 // serves: ready, and not in the middle of a change in place: the kubelet may
 // not have reported yet that we took the pod out of service or changed it.
-func (s *scene) serves(p *Pod) bool { return p.Ready && !p.Changing && p.Gate != GateShut }
+func (s *scene) serves(p *Pod) bool { return p.Ready && !p.InChange(s.now) && p.Gate != GateShut }
 
 // available: it has served for long enough. Where no time is asked for none is
 // looked at: after our clock was set back, or where a node's is ahead, a pod has

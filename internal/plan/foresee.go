@@ -108,7 +108,7 @@ func (m *rehearsal) touch(p *Pod, action Action) (gone bool) {
 	case AdoptPod:
 		p.Membership = Member
 	case UpdatePod:
-		p.Revision, p.Changing = action.Revision, false
+		p.Revision, p.Changing, p.SettlesAt = action.Revision, false, time.Time{}
 		m.serve(p)
 	case ResizePod:
 		p.Resize = ResizeNone

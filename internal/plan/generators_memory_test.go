@@ -124,7 +124,8 @@ func drawHistory(t *rapid.T) (history []appsv1.Decision) {
 		pods := oneOf(t, "pods of an entry", nil, []string{"web-0"}, []string{"web-0", "web-1"})
 		history = append(history, appsv1.Decision{
 			Time: drawMoment(t, 900, "time of an entry"), Generation: rapid.Int64Range(0, 2).Draw(t, "generation of an entry"),
-			Action: oneOf(t, "action of an entry", "Created", "Deleted", "Updated"), Pods: pods, Count: int32(len(pods)),
+			Revision: oneOf(t, "revision of an entry", "", newRev, oldRev),
+			Action:   oneOf(t, "action of an entry", "Created", "Deleted", "Updated"), Pods: pods, Count: int32(len(pods)),
 			Reason:  oneOf(t, "reason of an entry", appsv1.WhyScaleUp, appsv1.WhyScaleDown, appsv1.WhyRolloutInPlace),
 			Message: oneOf(t, "message of an entry", "", "2 live pods, 3 asked for"),
 		})

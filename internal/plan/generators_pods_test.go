@@ -78,7 +78,9 @@ func drawChange(t *rapid.T, p *Pod) {
 	if oneIn(t, 4, "sidecar") {
 		p.Containers = append(p.Containers, ContainerMark{Name: "proxy", ContainerID: "c-3", ImageID: "i-3", Image: "proxy:1"})
 	}
-	p.Changing = oneIn(t, 9, "changing")
+	if p.Changing = oneIn(t, 9, "changing"); p.Changing {
+		p.SettlesAt = oneOf(t, "settles at", time.Time{}, ago(time.Minute), ago(-time.Minute))
+	}
 	p.Gate = oneOf(t, "gate", GateNone, GateNone, GateNone, GateUnset, GateOpen, GateShut)
 	if oneIn(t, 9, "resizing") {
 		p.Resize = oneOf(t, "resize", ResizeInProgress, ResizeDeferred, ResizeInfeasible)

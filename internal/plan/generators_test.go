@@ -142,7 +142,8 @@ func drawReserved(t *rapid.T, d *Desired) {
 	}
 }
 
-// drawPin pins a revision by its name or its number, stored or not.
+// drawPin pins a revision by its name or its number, stored or not, for good or
+// while the template is the one it was.
 func drawPin(t *rapid.T, f *fleet) {
 	if !oneIn(t, 6, "pinned") {
 		return
@@ -152,6 +153,7 @@ func drawPin(t *rapid.T, f *fleet) {
 		pins = append(pins, r.Name, strconv.FormatInt(r.Number, 10))
 	}
 	f.desired.Pin = oneOf(t, "pin", pins...)
+	f.desired.PinWhile = oneOf(t, "pinned while", int64(0), 1, 2, 9, 10)
 }
 
 func drawRevisions(t *rapid.T) []Revision {

@@ -94,14 +94,14 @@ func (m *model) edit(t *rapid.T, what string) bool {
 	case "scale":
 		m.desired.Replicas = rapid.IntRange(0, 10).Draw(t, "replicas")
 	case "pin":
-		m.desired.Pin = "77" // is not stored
+		m.desired.Pin, m.desired.PinWhile = "77", oneOf(t, "pinned while", int64(0), 1, 9) // is not stored
 		if n := len(m.revisions); n > 0 {
 			r := m.revisions[rapid.IntRange(0, n-1).Draw(t, "pinned revision")]
 			m.desired.Pin = oneOf(t, "pinned by", r.Name, strconv.FormatInt(r.Number, 10))
 		}
 		return true // an annotation changes no generation
 	case "unpin":
-		m.desired.Pin = ""
+		m.desired.Pin, m.desired.PinWhile = "", 0
 		return true
 	case "pause":
 		m.desired.Paused = !m.desired.Paused

@@ -408,7 +408,7 @@ func (m *model) checkRevisions(t *rapid.T) {
 	t.Helper()
 	d := Plan(m.desired, m.observed(), m.now)
 	if m.desired.Paused || m.taken(m.desired.Replicas+m.desired.Update.MaxSurge) > 0 || m.desired.Update.Strategy == appsv1.UpdateOnDelete ||
-		slices.ContainsFunc(d.Blocked, func(b Blocked) bool { return b.By == appsv1.BlockedByDeadline || b.By == appsv1.BlockedByPin }) {
+		slices.ContainsFunc(d.Blocked, func(b Blocked) bool { return b.By == appsv1.BlockedByDeadline || b.By == appsv1.BlockedByMissingPin }) {
 		return
 	}
 	if behind := d.Counts.Live - d.Counts.Updated; behind > m.desired.Update.Partition {

@@ -310,6 +310,22 @@ func TestARestartInTheFutureIsLookedForward(t *testing.T) {
 	}
 }
 
+// settling: a change in place that counts as done after some time.
+func settling(b podBuilder, in time.Duration) podBuilder {
+	b.p.Changing, b.p.SettlesAt = true, noon().Add(in)
+	return b
+}
+
+// Nothing else tells when the time has come.
+func TestAChangeThatSettlesIsLookedForward(t *testing.T) {
+	if d := aFleet(1, settling(ordinal(0), 7*time.Second)).rollingOut().plan(); d.NextLook != 7*time.Second || d.CurrentRevision != oldRev {
+		t.Errorf("next look after %s on %s, want 7s on the old revision", d.NextLook, d.CurrentRevision)
+	}
+	if d := aFleet(1, settling(ordinal(0), 0)).rollingOut().plan(); d.NextLook != 0 || d.CurrentRevision != newRev {
+		t.Errorf("next look after %s on %s, want none and the new revision", d.NextLook, d.CurrentRevision)
+	}
+}
+
 // A rollout is told until the nodes have followed it, also where every pod is
 // available meanwhile.
 func TestARolloutIsToldUntilTheNodesFollowed(t *testing.T) {
@@ -325,7 +341,12 @@ func TestARolloutIsToldUntilTheNodesFollowed(t *testing.T) {
 			given: aFleet(1, ordinal(0).resizing(ResizeDeferred, time.Second)).rollingOut(),
 			want:  "1 of 1 pods are on revision web-new, the nodes of 1 still follow; web-0: node node-a has no room for its new size now",
 		},
-		"nothing any more": {given: aFleet(1, ordinal(0)).rollingOut()},
+		"a container of which only time will tell": {
+			given: aFleet(1, settling(ordinal(0), time.Second)).rollingOut(),
+			want:  "1 of 1 pods are on revision web-new, the nodes of 1 still follow",
+		},
+		"nothing any more":            {given: aFleet(1, ordinal(0)).rollingOut()},
+		"nothing after all this time": {given: aFleet(1, settling(ordinal(0), 0)).rollingOut()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.given.desired.Update.ResizeDeadline = time.Minute

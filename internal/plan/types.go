@@ -195,7 +195,9 @@ type Pod struct {
 	Waiting string `json:"waiting,omitempty"`
 
 	// Changing: a container does not yet run what the pod's spec says.
-	Changing bool `json:"changing,omitempty"`
+	// SettlesAt is when it counts as done where nothing else will tell.
+	Changing  bool      `json:"changing,omitempty"`
+	SettlesAt time.Time `json:"settlesAt,omitzero"`
 	// Gate is the state of our readiness gate.
 	Gate Gate `json:"gate,omitempty"`
 	// Resize is what the node says of a resize, and ResizeSince since when.

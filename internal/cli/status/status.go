@@ -249,30 +249,30 @@ func printPods(w io.Writer, paint kube.Paint, title string, pods []plan.Pod, now
 		if i == len(pods)-1 {
 			branch = "└─"
 		}
-		fmt.Fprintf(w, "  %s %s\t%s\t%s\trestarts %d\tnode %s\n", branch, p.Name, podColour(paint, p), kube.Age(p.Created, now), p.Restarts, orDash(p.Node))
+		fmt.Fprintf(w, "  %s %s\t%s\t%s\trestarts %d\tnode %s\n", branch, p.Name, podColour(paint, p, now), kube.Age(p.Created, now), p.Restarts, orDash(p.Node))
 	}
 }
 
-func podColour(paint kube.Paint, p plan.Pod) string {
-	text := podState(p)
+func podColour(paint kube.Paint, p plan.Pod, now time.Time) string {
+	text := podState(p, now)
 	switch {
 	case p.Terminating:
 		return paint.Soft(text)
 	case p.Waiting != "" || p.Phase == corev1.PodFailed:
 		return paint.Bad(text)
-	case p.Changing || !p.Ready:
+	case p.InChange(now) || !p.Ready:
 		return paint.Busy(text)
 	}
 	return paint.Good(text)
 }
 
-func podState(p plan.Pod) string {
+func podState(p plan.Pod, now time.Time) string {
 	switch {
 	case p.Terminating:
 		return "terminating"
 	case p.Waiting != "":
 		return p.Waiting
-	case p.Changing:
+	case p.InChange(now):
 		return "changing in place"
 	case p.Ready:
 		return "ready"
@@ -332,7 +332,7 @@ type pod struct {
 func detailOf(pm *appsv1.PodManager, seen observe.Seen, decision plan.Decision, now time.Time) detail {
 	d := detail{summary: summarize(pm), Revisions: seen.Observed.Revisions, Pods: []pod{}, Held: []view.Hold{}}
 	for _, p := range seen.Observed.Pods {
-		d.Pods = append(d.Pods, pod{Name: p.Name, Revision: p.Revision, State: podState(p), Node: p.Node, Restarts: p.Restarts, Created: p.Created})
+		d.Pods = append(d.Pods, pod{Name: p.Name, Revision: p.Revision, State: podState(p, now), Node: p.Node, Restarts: p.Restarts, Created: p.Created})
 	}
 	for _, b := range decision.Blocked {
 		d.Held = append(d.Held, view.NewHold(b, pm.Name, now))
