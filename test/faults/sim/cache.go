@@ -121,6 +121,8 @@ type cursor struct {
 	at      int
 	objects map[objectKey]client.Object
 	slimmer *observe.Slimmer
+	// sharded: only what carries the label of the shard is shown.
+	sharded bool
 }
 
 // kinds are what the operator's caches hold.
@@ -128,6 +130,9 @@ var kinds = []string{"PodManager", "Pod", "ControllerRevision", "Node", "Persist
 
 // trim does to an object what the operator's cache does before it stores it.
 func (c *cursor) trim(obj client.Object) client.Object {
+	if c.sharded && c.kind != "Node" && obj.GetLabels()[appsv1.LabelShard] != "0" {
+		return nil
+	}
 	switch obj := obj.(type) {
 	case *corev1.Pod:
 		slim, err := c.slimmer.Slim(obj.DeepCopy())

@@ -29,11 +29,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// node is the one that all pods run on.
-const node = "node-1"
-
-// kubelet is a node and the scheduler: it binds pods, runs them, follows
-// changes of their spec and ends them.
+// kubelet is the nodes and the scheduler: it binds pods to a node that exists,
+// runs them, follows changes of their spec and ends them. What a node had that
+// is gone stays as it was.
 type kubelet struct {
 	server *Server
 	client client.Client
@@ -42,13 +40,15 @@ type kubelet struct {
 // busy tells whether a pod needs the kubelet, and for what.
 func (k *kubelet) busy(pod *corev1.Pod) string {
 	switch {
+	case pod.Spec.NodeName != "" && k.server.objects[objectKey{kind: "Node", name: pod.Spec.NodeName}] == nil:
 	case pod.DeletionTimestamp != nil:
 		if pod.Spec.NodeName != "" && ptr.Deref(pod.DeletionGracePeriodSeconds, 0) > 0 {
 			return "ends"
 		}
-	case pod.Spec.NodeName == "" && k.hasClaims(pod):
-		return "binds"
 	case pod.Spec.NodeName == "":
+		if len(k.server.objectsOf("Node")) > 0 && k.hasClaims(pod) {
+			return "binds"
+		}
 	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
 	case pod.Status.ObservedGeneration != pod.Generation:
 		return "runs"
@@ -85,6 +85,7 @@ func (k *kubelet) step(pod *corev1.Pod) error {
 	case "ends":
 		return k.client.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})
 	case "binds":
+		node := k.server.objectsOf("Node")[0].GetName()
 		return k.client.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node}})
 	case "runs":
 		k.run(pod)

@@ -18,8 +18,13 @@ package sim
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
 // lags are how many versions an API server may be behind.
@@ -41,6 +46,9 @@ func (w *World) mischief() []Option {
 	}
 	if len(w.processes) < maxProcesses {
 		options = append(options, w.starts()...)
+	}
+	if len(w.processes) > 0 && !w.rollingOut() {
+		options = append(options, Option{"the operator is away for hours", Fault, w.leave})
 	}
 	return options
 }
@@ -112,6 +120,27 @@ func (w *World) badWatches(p *process) []Option {
 		}
 	}
 	return options
+}
+
+// awayTime is longer than every deadline of a fleet.
+const awayTime = 3 * time.Hour
+
+// rollingOut: a rollout is under way. Whether its deadline may pass while the
+// operator is away is for a rule of its own (F).
+func (w *World) rollingOut() bool {
+	return slices.ContainsFunc(w.server.objectsOf("PodManager"), func(obj client.Object) bool {
+		pm := obj.(*appsv1.PodManager)
+		return pm.Status.Rollout != nil || pm.Status.ObservedGeneration != pm.Generation
+	})
+}
+
+// leave ends all operators, and time passes before the next one starts.
+func (w *World) leave() {
+	for _, p := range slices.Clone(w.processes) {
+		w.end(p)
+	}
+	w.clock.SetTime(w.clock.Now().Add(awayTime))
+	w.lastWrite, w.lastFault = w.clock.Now(), w.clock.Now()
 }
 
 // starts begin an operator: a second one beside the first, or a new one that

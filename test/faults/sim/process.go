@@ -106,7 +106,7 @@ func (w *World) start(name string, at int) *process {
 	atOnce := &reader{source: p.cache, server: w.server, transport: direct{}, indexes: w.indexes}
 	p.ears = p.reconciler.Ears(atOnce, p.ledger, fleet.Watched{GVK: podmanager.GVK, NameLabel: appsv1.LabelName})
 	for _, kind := range kinds {
-		p.cache.cursors[kind] = &cursor{kind: kind, objects: map[objectKey]client.Object{}, slimmer: w.slimmer}
+		p.cache.cursors[kind] = &cursor{kind: kind, objects: map[objectKey]client.Object{}, slimmer: w.slimmer, sharded: w.run.Sharded}
 	}
 	for _, kind := range kinds {
 		c := p.cache.cursors[kind]
@@ -150,6 +150,8 @@ func (p *process) hear(kind string, before, after client.Object) {
 		h, passes = p.ears.Owners, p.world.weakness.ownerChanged(p.ears.OwnerChanged)
 	case "Pod":
 		h, passes = p.ears.Pods, p.ears.PodChanged
+	case "Node":
+		h, passes = p.ears.Nodes, p.ears.NodeLost
 	default:
 		return
 	}

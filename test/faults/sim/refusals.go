@@ -25,7 +25,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/test/faults/oracle"
 )
 
@@ -169,6 +171,23 @@ func sorted(set map[string]bool) []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// label puts an owner, and a pod that it may adopt, in the shard, as our webhook
+// and the keeper of the labels do. Others' pods have no such label.
+func label(obj client.Object) {
+	if _, pod := obj.(*corev1.Pod); pod && obj.GetLabels()[appsv1.LabelName] == "" {
+		return
+	}
+	switch obj.(type) {
+	case *corev1.Pod, *appsv1.PodManager:
+		labels := obj.GetLabels()
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[appsv1.LabelShard] = "0"
+		obj.SetLabels(labels)
+	}
 }
 
 // meddle is a webhook that changes pods: it adds a container, a label, an

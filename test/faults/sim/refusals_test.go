@@ -30,7 +30,7 @@ func drawRefusals(rng *rand.Rand) []Refusal {
 	var list []Refusal
 	for range max(0, rng.IntN(5)-2) {
 		r := Refusal{Verb: "create", Kind: "Pod", How: pick(rng, ByPolicy, ByValidation, ByQuota, ByWebhook, ByError)}
-		switch rng.IntN(8) {
+		switch rng.IntN(10) {
 		case 0, 1, 2:
 		case 3, 4:
 			r.Verb, r.How = "delete", pick(rng, ByPolicy, ByValidation, ByWebhook, ByError, ByConflict)
@@ -41,6 +41,11 @@ func drawRefusals(rng *rand.Rand) []Refusal {
 			r.Verb = pick(rng, "create", "patch", "delete")
 		case 7:
 			r.Kind, r.Verb = "PodManager", "patch"
+		case 8:
+			r.Kind = "PersistentVolumeClaim"
+			r.Name = pick(rng, "", fmt.Sprintf("data-%s-%d", scenario.Name, rng.IntN(3)))
+		case 9:
+			r.Verb, r.How = "evict", pick(rng, ByBudget, ByPolicy, ByWebhook)
 		}
 		if r.Kind == "Pod" && rng.IntN(3) > 0 {
 			r.Name = fmt.Sprintf("%s-%d", scenario.Name, rng.IntN(3))

@@ -29,10 +29,10 @@ import (
 
 // How much is tried. make faults tries more.
 var (
-	schedules = flag.Int("schedules", 2000/raceFactor, "how many random schedules are played")
+	schedules = flag.Int("schedules", 1400/raceFactor, "how many random schedules are played")
 	seedFlag  = flag.Uint64("seed", 0, "the first seed; 0 takes one from the clock")
 	depth     = flag.Int("deviations", 1, "how many deviations the exhaustive search combines")
-	stride    = flag.Int("stride", 25*raceFactor, "of so many schedules the exhaustive search plays one; 1 plays all")
+	stride    = flag.Int("stride", 45*raceFactor, "of so many schedules the exhaustive search plays one; 1 plays all")
 )
 
 // tally counts over shards.

@@ -45,6 +45,7 @@ type Case struct {
 	// that changes its pods.
 	Refusals []Refusal `json:"refusals,omitempty"`
 	Meddles  bool      `json:"meddles,omitempty"`
+	Sharded  bool      `json:"sharded,omitempty"`
 	// Deviations are pairs: at this decision, that option.
 	Deviations [][2]int `json:"deviations"`
 	// Broke is what the case broke when it was found.
@@ -61,7 +62,7 @@ type laboratory struct {
 func newLaboratory(t *testing.T) *laboratory {
 	t.Helper()
 	l := &laboratory{Lab: newLab(t), scenarios: map[string]scenario.Scenario{}, fair: map[string]*Result{}}
-	for _, s := range scenario.Simulated() {
+	for _, s := range everything() {
 		l.scenarios[s.Name] = s
 		l.fair[s.Name] = play(t, l.Lab, Run{Scenario: s})
 	}
@@ -82,7 +83,7 @@ func (l *laboratory) play(t *testing.T, c Case, schedule Schedule) *Result {
 	}
 	result := play(t, l.Lab, Run{
 		Scenario: s, Weakness: c.Weakness, Hasty: c.Hasty, SlowReads: c.SlowReads, Faults: c.Faults, Schedule: schedule,
-		Refusals: c.Refusals, Meddles: c.Meddles,
+		Refusals: c.Refusals, Meddles: c.Meddles, Sharded: c.Sharded,
 	})
 	s.Uncounted = s.Uncounted || len(c.Refusals) > 0
 	if result.Lifted {
@@ -142,7 +143,7 @@ func (l *laboratory) draw(seed uint64) (*Case, Schedule) {
 	c := &Case{
 		Scenario: names[rng.IntN(len(names))], Hasty: rng.IntN(3) == 0, SlowReads: rng.IntN(4) == 0, Faults: rng.IntN(7),
 	}
-	c.Refusals, c.Meddles = drawRefusals(rng), rng.IntN(6) == 0
+	c.Refusals, c.Meddles, c.Sharded = drawRefusals(rng), rng.IntN(6) == 0, rng.IntN(6) == 0
 	likely := []float64{0.03, 0.1, 0.3, 0.6}[rng.IntN(4)]
 	weights := map[Class]int{Fair: 6, Time: 1, User: 3, Fault: 5}
 	return c, func(decision int, options []Option) int {
@@ -220,8 +221,8 @@ func (l *laboratory) condemn(t *testing.T, c Case, name string) {
 
 func tell(c Case, result *Result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "scenario %q hasty=%t slowReads=%t faults=%d refusals=%+v meddles=%t deviations=%v\n",
-		c.Scenario, c.Hasty, c.SlowReads, c.Faults, c.Refusals, c.Meddles, c.Deviations)
+	fmt.Fprintf(&b, "scenario %q hasty=%t slowReads=%t faults=%d refusals=%+v meddles=%t sharded=%t deviations=%v\n",
+		c.Scenario, c.Hasty, c.SlowReads, c.Faults, c.Refusals, c.Meddles, c.Sharded, c.Deviations)
 	for _, v := range result.Violations {
 		fmt.Fprintln(&b, v)
 	}

@@ -67,6 +67,8 @@ type Server struct {
 	requests []oracle.Request
 	// meddles: a webhook changes the pods that are created.
 	meddles bool
+	// sharded: owners and their pods get the label of shard 0.
+	sharded bool
 }
 
 // NewServer makes an empty server.
@@ -149,6 +151,9 @@ func (s *Server) create(by request, obj client.Object) (client.Object, error) {
 	}
 	if pm, ok := obj.(*appsv1.PodManager); ok {
 		pm.Status = appsv1.PodManagerStatus{ObservedGeneration: -1}
+	}
+	if s.sharded {
+		label(obj)
 	}
 	s.uids++
 	obj.SetUID(types.UID(fmt.Sprintf("uid-%d", s.uids)))

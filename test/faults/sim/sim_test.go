@@ -17,6 +17,7 @@ limitations under the License.
 package sim
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -40,6 +41,9 @@ func newLab(t *testing.T) *Lab {
 	return &Lab{Scheme: scheme, Metrics: metrics}
 }
 
+// everything is all scenarios, of the smaller world and the larger.
+func everything() []scenario.Scenario { return slices.Concat(scenario.Simulated(), scenario.Wider()) }
+
 // play runs in a bubble of its own.
 func play(t *testing.T, lab *Lab, run Run) (result *Result) {
 	t.Helper()
@@ -50,7 +54,7 @@ func play(t *testing.T, lab *Lab, run Run) (result *Result) {
 // TestWithoutFaults: every scenario comes to rest and breaks no rule.
 func TestWithoutFaults(t *testing.T) {
 	lab := newLab(t)
-	for _, s := range scenario.Simulated() {
+	for _, s := range everything() {
 		t.Run(s.Name, func(t *testing.T) {
 			result := play(t, lab, Run{Scenario: s})
 			for _, v := range result.Violations {

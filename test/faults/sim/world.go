@@ -91,6 +91,9 @@ type Run struct {
 	Refusals []Refusal
 	// Meddles: a webhook changes the pods that are created.
 	Meddles bool
+	// Sharded: the operator's caches show only what carries the label of its
+	// shard.
+	Sharded bool
 	// Jump is by how much the operator's and everybody's clock jumps, ahead or
 	// back, when the run has made JumpAt steps.
 	Jump   time.Duration
@@ -227,13 +230,13 @@ func newWorld(lab *Lab, run Run) *World {
 		slimmer:   observe.NewSlimmer(),
 		slowReads: run.SlowReads, steps: run.Scenario.Steps, faults: run.Faults, lastWrite: clock.Now(), lastFault: clock.Now(),
 	}
-	server.meddles = run.Meddles
+	server.meddles, server.sharded = run.Meddles, run.Sharded
 	for _, r := range run.Refusals {
 		server.rules = append(server.rules, &standing{Refusal: r})
 	}
 	w.kubelet = &kubelet{server: server, client: server.Client("kubelet")}
 	w.collector = &collector{server: server, client: server.Client("gc")}
-	err := server.Client("user").Create(context.Background(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}})
+	err := server.Client("user").Create(context.Background(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: scenario.FirstNode}})
 	if err != nil {
 		panic(err)
 	}
