@@ -60,6 +60,9 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if testing.Short() {
+		*plays, *schedules, *points = 2, 1, 6
+	}
 	code, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "crash:", err)
