@@ -102,6 +102,7 @@ test-all: test test-rest ## Run all tests there are: make test, then make test-r
 .PHONY: test-rest
 test-rest: build chromium $(HELM) $(HUGO) ## Run what make test leaves out: browser, helm, hugo, many clusters, fuzzing, and the race detector.
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
+	$(if $(RACE),@echo "compiling for the race detector" && GOGC=400 go build $(RACE) ./internal/... ./pkg/...)
 	@$(GO_TEST) $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(rest)
 	cd tools/bundle && go test ./...
 	@$(call fuzz,$(FUZZ_LIGHT),2s)
@@ -360,7 +361,7 @@ define tool
 $(BIN)/$(1): $(2)/go.mod $(2)/go.sum
 	@mkdir -p $(BIN)
 	@echo "building bin/$(1) (once; the first time may take minutes)"
-	@cd $(2) && go build -o $(CURDIR)/$$@ $(3)
+	@cd $(2) && GOGC=400 go build -o $(CURDIR)/$$@ $(3)
 	@touch $$@
 endef
 
