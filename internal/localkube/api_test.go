@@ -368,6 +368,9 @@ func TestTakenPortIsTriedAgain(t *testing.T) {
 
 // TestDirIsContinued stops a cluster and starts another in the same folder.
 func TestDirIsContinued(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts two more clusters: make test-rest runs it")
+	}
 	opts := localkube.Options{Components: localkube.APIOnly(), Dir: t.TempDir()}
 	first, err := localkube.Start(t.Context(), opts)
 	if err != nil {

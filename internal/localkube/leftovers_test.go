@@ -45,6 +45,9 @@ type traces struct {
 }
 
 func TestNothingIsLeftWhenTheCallerEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts clusters and kills them: make test-rest runs it")
+	}
 	for name, tc := range map[string]struct {
 		how    string
 		signal os.Signal

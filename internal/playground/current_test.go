@@ -33,6 +33,9 @@ import (
 // TestUpOnCurrentCluster runs the operator on a cluster that the playground did
 // not start.
 func TestUpOnCurrentCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts one more cluster: make test-rest runs it")
+	}
 	cluster := kubetest.Start(t, localkube.Options{})
 	p := newProject(t).withOperator()
 	command := p.command("up", "--cluster=current")

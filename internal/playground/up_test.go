@@ -160,6 +160,9 @@ func testBusyPort(t *testing.T, p *project) {
 }
 
 func TestForegroundEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts three more clusters: make test-rest runs it")
+	}
 	for name, tc := range map[string]struct {
 		end      func(t *testing.T, up *os.Process, processes []process)
 		wantCode int
