@@ -42,6 +42,7 @@ func newNodes(cache, live client.Reader) *nodes {
 type whereabouts struct {
 	zone  string
 	state plan.NodeState
+	down  bool
 }
 
 // describe fills in the zone and whether the node can be trusted.
@@ -57,7 +58,7 @@ func (n *nodes) describe(ctx context.Context, p *plan.Pod) error {
 		}
 		n.known[p.Node] = w
 	}
-	p.Zone, p.NodeState = w.zone, w.state
+	p.Zone, p.NodeState, p.NodeDown = w.zone, w.state, w.down
 	return nil
 }
 
@@ -76,7 +77,7 @@ func (n *nodes) find(ctx context.Context, name string) (whereabouts, error) {
 	if err != nil {
 		return whereabouts{}, err
 	}
-	w := whereabouts{zone: node.Labels[corev1.LabelTopologyZone]}
+	w := whereabouts{zone: node.Labels[corev1.LabelTopologyZone], down: down(&node)}
 	if OutOfService(&node) {
 		w.state = plan.NodeOutOfService
 	}
@@ -87,6 +88,17 @@ func (n *nodes) find(ctx context.Context, name string) (whereabouts, error) {
 func OutOfService(node *corev1.Node) bool {
 	for _, taint := range node.Spec.Taints {
 		if taint.Key == corev1.TaintNodeOutOfService {
+			return true
+		}
+	}
+	return false
+}
+
+// down tells whether Kubernetes says that the node does not answer. It says so
+// with a taint, which unlike the node's conditions is kept in the cache.
+func down(node *corev1.Node) bool {
+	for _, taint := range node.Spec.Taints {
+		if taint.Key == corev1.TaintNodeNotReady || taint.Key == corev1.TaintNodeUnreachable {
 			return true
 		}
 	}

@@ -305,13 +305,14 @@ func TestNodes(t *testing.T) {
 		cached, live []client.Object
 		want         plan.NodeState
 		zone         string
+		down         bool
 	}{
 		"a pod without node":                    {},
 		"a node that is there":                  {bound: "n", cached: []client.Object{node("n", nil)}, zone: "a"},
 		"a new node that the cache lacks":       {bound: "n", live: []client.Object{node("n", nil)}, zone: "a"},
 		"a node that nobody has":                {bound: "n", want: plan.NodeGone},
 		"a node out of service":                 {bound: "n", cached: []client.Object{node("n", tainted)}, want: plan.NodeOutOfService, zone: "a"},
-		"a node that does not answer any more":  {bound: "n", cached: []client.Object{node("n", unreachable)}, zone: "a"},
+		"a node that does not answer any more":  {bound: "n", cached: []client.Object{node("n", unreachable)}, zone: "a", down: true},
 		"a node that the cache has still by it": {bound: "n", cached: []client.Object{node("n", nil)}, zone: "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -320,8 +321,8 @@ func TestNodes(t *testing.T) {
 			if err := n.describe(t.Context(), &p); err != nil {
 				t.Fatal(err)
 			}
-			if p.NodeState != test.want || p.Zone != test.zone {
-				t.Errorf("state %q, zone %q", p.NodeState, p.Zone)
+			if p.NodeState != test.want || p.Zone != test.zone || p.NodeDown != test.down {
+				t.Errorf("state %q, zone %q, down %t", p.NodeState, p.Zone, p.NodeDown)
 			}
 		})
 	}

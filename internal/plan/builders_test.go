@@ -110,6 +110,9 @@ func (b podBuilder) nodeGone() podBuilder { b.p.NodeState = NodeGone; return b }
 
 func (b podBuilder) outOfService() podBuilder { b.p.NodeState = NodeOutOfService; return b }
 
+// nodeDown: the node is there and does not answer.
+func (b podBuilder) nodeDown() podBuilder { b.p.NodeDown = true; return b }
+
 func (b podBuilder) revision(name string) podBuilder { b.p.Revision = name; return b }
 
 func (b podBuilder) orphan() podBuilder { b.p.Membership = Orphan; return b }

@@ -70,6 +70,8 @@ type scene struct {
 	halted string
 	// stale are the live pods that have to move, in the order to move them.
 	stale []*stalePod
+	// kept counts those of them that would be deleted anyway, were they not held.
+	kept int
 	// wanted are the held pods that we want something of in this pass.
 	wanted map[*Pod]bool
 	// changing are the pods with a gate that this pass changes in place, or is
@@ -86,8 +88,8 @@ type scene struct {
 
 func newScene(desired Desired, observed Observed, now time.Time) *scene {
 	s := &scene{desired: desired, observed: observed, now: now}
-	s.decision.Failures = observed.Status.Failures
-	s.decision.CurrentFailures = observed.Status.CurrentFailures
+	s.decision.Failures = s.onOurClock(observed.Status.Failures)
+	s.decision.CurrentFailures = s.onOurClock(observed.Status.CurrentFailures)
 	s.decision.Rollout = observed.Status.Rollout
 	s.decision.Rollback = observed.Status.Rollback
 	s.aimAt(observed.Status.UpdateRevision)
@@ -244,7 +246,7 @@ func (s *scene) conclude() Decision {
 			continue
 		}
 		d.Live = append(d.Live, LivePod{
-			Name: b.pod.Name, Ready: b.is(isReady), Updated: s.onGoal(*b), Available: b.is(isAvailable),
+			Name: b.pod.Name, Ready: b.is(isReady), Updated: s.onGoal(*b), Available: b.is(isAvailable), Extra: !b.is(inFleet),
 		})
 		if b.is(isServing) && !b.is(isAvailable) {
 			s.lookAfter(b.pod.ReadySince.Add(s.desired.MinReady).Sub(s.now))
@@ -257,7 +259,7 @@ func (s *scene) conclude() Decision {
 	d.Counts.Terminating = len(s.terminating)
 	d.Counts.Failed = len(s.failed)
 	d.Counts.Lost = len(s.lost)
-	d.Counts.Stale = len(s.stale)
+	d.Counts.Stale = len(s.stale) + s.kept
 	d.Counts.Following = following
 
 	if s.atRest() {
@@ -329,6 +331,9 @@ func countLive(pods []LivePod) Counts {
 		}
 		if p.Updated {
 			c.Updated++
+		}
+		if p.Extra {
+			c.Extra++
 		}
 	}
 	return c

@@ -417,7 +417,7 @@ func TestNoSuccessorComesBeforeItsBackoff(t *testing.T) {
 	partition := func(f fleet) fleet { f.desired.Update.Partition = f.desired.Replicas; return f }
 	halted := func(f fleet) fleet {
 		f.desired.Update.ProgressDeadline = time.Minute
-		return f.progress(0, time.Hour)
+		return f.progress(0, time.Hour).stuck(time.Hour, 0)
 	}
 	pinned := func(f fleet) fleet { f.desired.Pin = "web-gone"; return f }
 	for name, test := range map[string]struct {

@@ -69,7 +69,13 @@ func drawRollout(t *rapid.T) *appsv1.RolloutRecord {
 	if !oneIn(t, 3, "was rolling out") {
 		return nil
 	}
+	var counted *metav1.Time
+	if rapid.Bool().Draw(t, "was stuck") {
+		at := drawMoment(t, 90, "counted up to")
+		counted = &at
+	}
 	return &appsv1.RolloutRecord{
+		StuckSeconds: rapid.Int32Range(0, 700).Draw(t, "stuck for"), StuckTime: counted,
 		Revision: oneOf(t, "revision that was rolled out", newRev, newRev, oldRev), Done: rapid.Int32Range(0, 10).Draw(t, "done"),
 		ProgressTime: drawMoment(t, 900, "last progress"), Waits: oneIn(t, 4, "waited"),
 		ResizeRefused: oneOf(t, "resize refused", "", "", "the QoS class would change"),

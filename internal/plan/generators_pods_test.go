@@ -38,6 +38,7 @@ func podGenerator() *rapid.Generator[Pod] {
 		p.Surge = oneIn(t, 7, "surge")
 		p.Node = oneOf(t, "node", "", "node-a", "node-b", "node-c")
 		p.Zone = oneOf(t, "zone", "", "zone-a", "zone-b")
+		p.NodeDown = oneIn(t, 9, "node down")
 		p.Restarts = rapid.IntRange(0, 2).Draw(t, "restarts")
 		p.DeletionCost = rapid.IntRange(-1, 1).Draw(t, "cost")
 		p.Created = ago(drawSeconds(t, 900, "created"))

@@ -17,7 +17,6 @@ limitations under the License.
 package plan
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -27,9 +26,10 @@ import (
 )
 
 // watchProgress keeps the memory of a rollout: how many pods of the goal were
-// available at most, and when that last grew. Past the deadline the rollout
-// stops, or the last revision that was fully available becomes the goal again.
-// That happens once: the record of it stands until the template changes.
+// available at most, when that last grew, and for how long pods of it were stuck
+// since. At the deadline the rollout stops, or the last revision that was fully
+// available becomes the goal again. That happens once: the record of it stands
+// until the template changes.
 //
 // The first pods of a new fleet are a rollout too, with nothing to go back to.
 func watchProgress(s *scene) bool {
@@ -78,34 +78,47 @@ func (s *scene) restartWanted(p *Pod) bool {
 	return p.Created.Before(s.desired.Restart) && !s.desired.Restart.After(s.now)
 }
 
-// recordProgress notes how far the rollout is. Its clock starts again with
-// every pod more, after a wait on purpose, and when the user changes his mind:
-// what a scale-down or a restart takes away is not lost progress. Pods beyond
-// replicas are none either.
+// recordProgress notes how far the rollout is. Every pod more begins a new time
+// of the deadline, and so does an edit: what a scale-down or a restart takes
+// away is not lost progress. Pods beyond replicas are none either. Pods that are
+// gone are no longer done, so that their successors are progress; one that is
+// there and comes back is none.
 func (s *scene) recordProgress(update string) {
 	most := int32(s.desired.Replicas)
-	now := appsv1.RolloutRecord{Revision: update, ProgressTime: s.moment(), Waits: s.waitsOnPurpose()}
-	for _, b := range s.staying() {
-		if now.Done < most && s.moved(b) && b.is(isAvailable) {
-			now.Done++
-		}
-	}
+	done, there := s.countMoved()
+	record := appsv1.RolloutRecord{Revision: update, Done: min(done, most), ProgressTime: s.moment()}
 	before := s.decision.Rollout
 	switch {
 	case before == nil || before.Revision != update:
-	case now.Done > before.Done || before.Done > most || s.edited(before):
-		now.ResizeRefused = before.ResizeRefused
-	case before.Waits != now.Waits:
-		changed := *before
-		if before.Waits {
-			changed.ProgressTime = now.ProgressTime
-		}
-		changed.Waits = now.Waits
-		now = changed
+	case record.Done > before.Done || before.Done > most || s.edited(before):
+		record.ResizeRefused = before.ResizeRefused
 	default:
-		return
+		record = *before
+		record.Done = min(before.Done, there)
 	}
-	s.decision.Rollout = &now
+	record.Waits = s.waitsOnPurpose()
+	s.runClock(&record)
+	s.decision.Rollout = &record
+}
+
+// countMoved counts the pods on the goal that are available, and those that are
+// there: also the ones that ended by themselves.
+func (s *scene) countMoved() (available, there int32) {
+	for _, b := range s.staying() {
+		if !s.moved(b) {
+			continue
+		}
+		there++
+		if b.is(isAvailable) {
+			available++
+		}
+	}
+	for _, p := range s.failed {
+		if s.failedItself(p) {
+			there++
+		}
+	}
+	return available, there
 }
 
 // moment is now as a status can tell it: in whole seconds. So what is decided
@@ -116,45 +129,6 @@ func (s *scene) moment() metav1.Time { return metav1.NewTime(s.now.Truncate(time
 func (s *scene) edited(record *appsv1.RolloutRecord) bool {
 	return s.observed.Status.ObservedGeneration != s.desired.Generation ||
 		record.ProgressTime.Time.Before(s.desired.Restart) && !s.desired.Restart.After(s.now)
-}
-
-// checkDeadline stops a rollout that got nowhere for too long. What waits on
-// purpose, behind a partition or for somebody else, has no deadline.
-func (s *scene) checkDeadline() {
-	if s.desired.Update.ProgressDeadline <= 0 || s.decision.Rollout.Waits {
-		return
-	}
-	late := s.now.Sub(s.decision.Rollout.ProgressTime.Time) - s.desired.Update.ProgressDeadline
-	if late < 0 {
-		s.lookAfter(-late)
-		return
-	}
-	message := fmt.Sprintf("revision %s made no progress for %s: %d of %d pods are available on it",
-		s.decision.UpdateRevision, s.desired.Update.ProgressDeadline, s.decision.Rollout.Done, s.desired.Replicas)
-	if s.rollBack(message) {
-		return
-	}
-	s.halted = appsv1.BlockedByDeadline
-	s.block(Blocked{Verb: UpdatePod, Slot: NoSlot, By: appsv1.BlockedByDeadline, Message: message})
-}
-
-// rollBack makes the last fully available revision the goal, if the user wants
-// that, there is one, and this is not itself a way back.
-func (s *scene) rollBack(message string) bool {
-	to := s.decision.CurrentRevision
-	if len(s.observed.HeldNames) > 0 {
-		return false // it is not the revision that keeps the pods from being there
-	}
-	if s.desired.Update.OnFailure != appsv1.FailureRollback || s.decision.Rollback != nil || s.decision.Pinned != nil ||
-		to == "" || to == s.decision.UpdateRevision || s.findRevision(to) == nil {
-		return false
-	}
-	s.decision.Rollback = &appsv1.RollbackRecord{
-		From: s.decision.UpdateRevision, To: to, Time: s.moment(), Message: message,
-	}
-	s.aimAt(to)
-	s.recordProgress(to)
-	return true
 }
 
 // waitsOnPurpose: the user stopped the rollout, or everything that may move has

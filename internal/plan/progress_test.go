@@ -37,6 +37,15 @@ func rolloutRecord(done int32, last time.Duration) *appsv1.RolloutRecord {
 	return &appsv1.RolloutRecord{Revision: newRev, Done: done, ProgressTime: metav1.NewTime(ago(last))}
 }
 
+// stuck: for so long since the last progress a pod of the newest revision did
+// not become available, counted up to a time ago.
+func (f fleet) stuck(d, counted time.Duration) fleet {
+	record, at := *f.observed.Status.Rollout, metav1.NewTime(ago(counted))
+	record.StuckSeconds, record.StuckTime = int32(d/time.Second), &at
+	f.observed.Status.Rollout = &record
+	return f
+}
+
 func (f fleet) orRollBack() fleet { f.desired.Update.OnFailure = appsv1.FailureRollback; return f }
 
 func TestProgressOfARollout(t *testing.T) {
@@ -93,7 +102,7 @@ func TestProgressOfARollout(t *testing.T) {
 }
 
 func TestTheProgressDeadline(t *testing.T) {
-	late := func(f fleet) fleet { return f.rollingOut().progress(0, 10*time.Minute) }
+	late := func(f fleet) fleet { return f.rollingOut().progress(0, time.Hour).stuck(10*time.Minute, 0) }
 	old := func(slot int) podBuilder { return ordinal(slot).revision(oldRev) }
 	for name, test := range map[string]struct {
 		given   fleet
@@ -102,7 +111,7 @@ func TestTheProgressDeadline(t *testing.T) {
 		blocked []string
 	}{
 		"a moment before it the rollout goes on": {
-			given:   aFleet(2, old(0), ordinal(1).unready()).rollingOut().progress(0, 10*time.Minute-time.Second),
+			given:   aFleet(2, old(0), ordinal(1).unready()).rollingOut().progress(0, time.Hour).stuck(10*time.Minute-time.Second, 0),
 			update:  newRev,
 			blocked: []string{"UpdatePod web-0 Budget"},
 		},
@@ -169,14 +178,14 @@ func TestTheProgressDeadline(t *testing.T) {
 
 // A way back is taken once: the record of it stands until the template changes.
 func TestARollbackIsTakenOnce(t *testing.T) {
-	f := aFleet(1, ordinal(0).unready()).rollingOut().progress(0, time.Hour).orRollBack()
+	f := aFleet(1, ordinal(0).unready()).rollingOut().progress(0, time.Hour).stuck(time.Hour, 0).orRollBack()
 	d := f.plan()
 	if d.Rollback == nil || d.Rollback.From != newRev || d.Rollback.To != oldRev {
 		t.Fatalf("rollback %+v, want from %s to %s", d.Rollback, newRev, oldRev)
 	}
 	f.observed.Status = f.done(d).Status
 	f.observed.Pods[0].Revision = oldRev
-	f.observed.Status.Rollout = &appsv1.RolloutRecord{Revision: oldRev, ProgressTime: metav1.NewTime(ago(time.Hour))}
+	f.observed.Status.Rollout = &appsv1.RolloutRecord{Revision: oldRev, ProgressTime: metav1.NewTime(ago(time.Hour)), StuckSeconds: 3600}
 	if again := f.plan(); again.UpdateRevision != oldRev || again.Rollback.From != newRev {
 		t.Errorf("the goal is %s, rollback %+v; want to stay on %s", again.UpdateRevision, again.Rollback, oldRev)
 	}
@@ -187,46 +196,73 @@ func TestARollbackIsTakenOnce(t *testing.T) {
 	}
 }
 
-// The deadline counts the time in which the rollout could have moved and did
-// not: what waits on purpose does not run out of time, neither then nor the
-// moment it goes on.
+// The deadline counts the time in which pods of the revision were stuck: what
+// waits on purpose does not run out of time, neither then nor the moment it goes
+// on.
 func TestTheClockOfARollout(t *testing.T) {
 	old := func(slot int) podBuilder { return ordinal(slot).revision(oldRev) }
+	since, now := metav1.NewTime(ago(time.Hour)), metav1.NewTime(noon())
+	stands := func(f fleet) fleet { return f.rollingOut().progress(1, time.Hour) }
 	waited := func(f fleet) fleet {
-		f = f.rollingOut().progress(1, time.Hour)
+		f = stands(f)
 		f.observed.Status.Rollout.Waits = true
 		return f
 	}
-	halfway := aFleet(2, old(0), ordinal(1))
+	runs := func(f fleet) fleet { return stands(f).stuck(5*time.Minute, 20*time.Second) }
+	halfway, broken := aFleet(2, old(0), ordinal(1)), aFleet(2, old(0), ordinal(1).unready())
 	for name, test := range map[string]struct {
 		given fleet
 		want  appsv1.RolloutRecord
 		late  bool
 	}{
-		"it runs": {
-			given: halfway.rollingOut().progress(1, time.Hour),
-			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: metav1.NewTime(ago(time.Hour))},
+		"it stands while no pod is stuck": {
+			given: stands(halfway),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: since},
+		},
+		"it runs from the moment that one is": {
+			given: stands(broken),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: since, StuckTime: &now},
+		},
+		"it counts what has passed since the last look": {
+			given: runs(broken),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: since, StuckSeconds: 320, StuckTime: &now},
+		},
+		"and keeps what it counted when the pod comes back": {
+			given: runs(halfway),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: since, StuckSeconds: 300},
+		},
+		"of an absence it counts a minute": {
+			given: stands(broken).stuck(5*time.Minute, time.Hour),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: since, StuckSeconds: 360, StuckTime: &now},
+		},
+		"and of a clock that was set back nothing": {
+			given: stands(broken).stuck(5*time.Minute, -time.Hour),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: since, StuckSeconds: 300, StuckTime: &now},
+		},
+		"it stops when the time is up": {
+			given: stands(broken).stuck(10*time.Minute, 20*time.Second),
+			want:  *stands(broken).stuck(10*time.Minute, 20*time.Second).observed.Status.Rollout,
 			late:  true,
 		},
 		"a pause stops it": {
-			given: halfway.rollingOut().progress(1, time.Hour).paused(),
-			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: metav1.NewTime(ago(time.Hour)), Waits: true},
+			given: runs(broken).paused(),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: since, Waits: true},
 		},
 		"the end of the pause starts it again": {
-			given: waited(halfway),
-			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: metav1.NewTime(noon())},
+			given: waited(broken),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: since, StuckTime: &now},
 		},
 		"behind the partition it stands": {
 			given: waited(halfway).partition(1),
-			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: metav1.NewTime(ago(time.Hour)), Waits: true},
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: since, Waits: true},
 		},
 		"until a pod before it breaks": {
-			given: waited(aFleet(2, old(0), ordinal(1).unready())).partition(1),
-			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: metav1.NewTime(noon())},
+			given: waited(broken).partition(1),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: since, StuckTime: &now},
 		},
 		"an edit of the spec starts it again": {
-			given: halfway.rollingOut().progress(1, time.Hour).generation(2),
-			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: metav1.NewTime(noon())},
+			given: runs(broken).generation(2),
+			want:  appsv1.RolloutRecord{ProgressTime: now, StuckTime: &now},
 		},
 		"and so does a restart, whose pods are not done": {
 			given: func() fleet {
@@ -234,7 +270,11 @@ func TestTheClockOfARollout(t *testing.T) {
 				f.desired.Restart = ago(30 * time.Minute)
 				return f
 			}(),
-			want: appsv1.RolloutRecord{Done: 1, ProgressTime: metav1.NewTime(noon())},
+			want: appsv1.RolloutRecord{Done: 1, ProgressTime: now},
+		},
+		"a pod that is gone is no longer done": {
+			given: stands(aFleet(2, old(0), ordinal(1).nodeGone())),
+			want:  appsv1.RolloutRecord{ProgressTime: since},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -269,7 +309,7 @@ func TestOthersStopTheClock(t *testing.T) {
 		}
 	}
 	f.desired.Update.UseEviction = false
-	want.ProgressTime, want.Waits = metav1.NewTime(noon()), false
+	want.Waits = false
 	if diff := cmp.Diff(want, f.done(f.plan()).Status.Rollout); diff != "" {
 		t.Errorf("record when it goes on (-want +got):\n%s", diff)
 	}

@@ -153,11 +153,17 @@ func (r *reporter) settle(pods []Pod) (Counts, []string) {
 		}
 		switch o.Action.Verb {
 		case CreatePod:
-			live = append(live, LivePod{Name: o.Action.Pod, Updated: o.Action.Revision == r.decision.UpdateRevision})
+			live = append(live, LivePod{
+				Name: o.Action.Pod, Updated: o.Action.Revision == r.decision.UpdateRevision, Extra: o.Action.Surge,
+			})
 		case UpdatePod:
 			if i, ok := places[o.Action.Pod]; ok {
 				live[i].Updated = o.Action.Revision == r.decision.UpdateRevision
 				live[i].Available = live[i].Available && len(o.Action.Replaced) == 0
+			}
+		case ShutGate:
+			if i, ok := places[o.Action.Pod]; ok {
+				live[i].Available = false
 			}
 		case DeletePod, EvictPod:
 			left[o.Action.Pod] = true
@@ -296,8 +302,8 @@ func groupMessage(group []*Outcome) string {
 }
 
 // rollout is the memory of the rollout, with what its outcomes add: a resize
-// that the API server refuses for one pod it refuses for all, and whoever keeps
-// a rollout whose pods are all well from going on stops its clock.
+// that the API server refuses for one pod it refuses for all, and a rollout whose
+// pods are all well waits for those who keep it from going on.
 func (r *reporter) rollout() *appsv1.RolloutRecord {
 	record := r.decision.Rollout
 	if record == nil {
@@ -309,12 +315,7 @@ func (r *reporter) rollout() *appsv1.RolloutRecord {
 			told.ResizeRefused = o.Message
 		}
 	}
-	if before := r.previous.Rollout; r.waitsForOthers() {
-		told.Waits = true
-		if before != nil && before.Waits && before.Revision == told.Revision && before.Done == told.Done {
-			told.ProgressTime = before.ProgressTime
-		}
-	}
+	told.Waits = told.Waits || r.waitsForOthers()
 	return &told
 }
 

@@ -64,7 +64,12 @@ func (p *stalePod) want() string {
 // A pod that the scale-down takes, or would take were it not held, is not worth
 // the change any more.
 func rollOut(s *scene) bool {
-	s.stale = slices.DeleteFunc(s.stale, func(p *stalePod) bool { return s.gone[p.pod] || s.wanted[p.pod] })
+	s.stale = slices.DeleteFunc(s.stale, func(p *stalePod) bool {
+		if s.wanted[p.pod] {
+			s.kept++
+		}
+		return s.gone[p.pod] || s.wanted[p.pod]
+	})
 	moving, kept := s.inScope()
 	if len(kept) > 0 {
 		s.blockPods(appsv1.BlockedByPartition, fmt.Sprintf("partition %d keeps them on their revision", s.partition()), kept)

@@ -220,10 +220,13 @@ type Pod struct {
 	// KeptBy is the finalizer that keeps a terminating pod.
 	KeptBy string `json:"keptBy,omitempty"`
 
-	Node         string    `json:"node,omitempty"`
-	Zone         string    `json:"zone,omitempty"`
-	NodeState    NodeState `json:"nodeState,omitempty"`
-	DeletionCost int       `json:"deletionCost,omitempty"`
+	Node      string    `json:"node,omitempty"`
+	Zone      string    `json:"zone,omitempty"`
+	NodeState NodeState `json:"nodeState,omitempty"`
+	// NodeDown: the node is there and does not answer, so its pods cannot become
+	// available.
+	NodeDown     bool `json:"nodeDown,omitempty"`
+	DeletionCost int  `json:"deletionCost,omitempty"`
 	// DeleteRequested: the user put the delete label on the pod.
 	DeleteRequested bool `json:"deleteRequested,omitempty"`
 }
@@ -411,8 +414,10 @@ type Counts struct {
 	Available   int `json:"available"`
 	Updated     int `json:"updated"`
 	Terminating int `json:"terminating"`
-	Failed      int `json:"failed"`
-	Lost        int `json:"lost"`
+	// Extra counts the live pods that are none of those that the fleet keeps.
+	Extra  int `json:"extra,omitempty"`
+	Failed int `json:"failed"`
+	Lost   int `json:"lost"`
 	// Stale counts the pods that still have to move to the update revision.
 	Stale int `json:"stale"`
 	// Following counts the pods whose node still carries out a change in
@@ -426,6 +431,9 @@ type LivePod struct {
 	Ready     bool   `json:"ready,omitempty"`
 	Available bool   `json:"available,omitempty"`
 	Updated   bool   `json:"updated,omitempty"`
+	// Extra: it is none of those that the fleet keeps, but stands in for one
+	// or is to go.
+	Extra bool `json:"extra,omitempty"`
 }
 
 // Decision is what Plan decided.

@@ -154,6 +154,18 @@ func TestValidation(t *testing.T) {
 			spec: `{image: nginx, minReadySeconds: -1}`,
 			want: "spec.minReadySeconds in body should be greater than or equal to 0",
 		},
+		"minReadySeconds that no pod can keep in time": {
+			spec: `{image: nginx, minReadySeconds: 600}`,
+			want: "update.progressDeadlineSeconds must be greater than minReadySeconds, or no pod can become available in time",
+		},
+		"minReadySeconds just below the deadline": {
+			name: "web-in-time",
+			spec: `{image: nginx, replicas: 0, minReadySeconds: 599}`,
+		},
+		"a deadline that minReadySeconds do not leave": {
+			spec: `{image: nginx, minReadySeconds: 10, update: {progressDeadlineSeconds: 5}}`,
+			want: "update.progressDeadlineSeconds must be greater than minReadySeconds, or no pod can become available in time",
+		},
 		"a negative history": {
 			spec: `{image: nginx, revisionHistoryLimit: -1}`,
 			want: "spec.revisionHistoryLimit in body should be greater than or equal to 0",

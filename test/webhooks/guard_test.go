@@ -96,6 +96,10 @@ func TestACopyIsHeldToV1sRules(t *testing.T) {
 			kept: `{"spec":{"minReadySeconds":-5}}`,
 			want: `spec.minReadySeconds: Invalid value: -5: spec.minReadySeconds in body should be greater than or equal to 0`,
 		},
+		"minReadySeconds that no pod can keep in time": {
+			kept: `{"spec":{"minReadySeconds":700}}`,
+			want: `update.progressDeadlineSeconds must be greater than minReadySeconds, or no pod can become available in time`,
+		},
 		"a value of the wrong type": {
 			kept: `{"spec":{"template":"nginx"}}`,
 			want: `spec.template: Invalid value: "string": spec.template in body must be of type object: "string"`,

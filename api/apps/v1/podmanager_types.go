@@ -53,6 +53,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.image) || !has(self.template) || !has(self.template.spec) || size(self.template.spec.containers) == 0 || self.template.spec.containers.exists(c, c.name == 'app')",message="image is the image of the container named app, but the template has no container of that name: name one app, or leave image out"
 // +kubebuilder:validation:XValidation:rule="!has(self.volumeClaimTemplates) || size(self.volumeClaimTemplates) == 0 || self.identity == 'Ordinal'",message="volumeClaimTemplates need identity Ordinal, so that a pod finds its claims again"
 // +kubebuilder:validation:XValidation:rule="!has(self.reserveOrdinals) || size(self.reserveOrdinals) == 0 || self.identity == 'Ordinal'",message="reserveOrdinals need identity Ordinal"
+// +kubebuilder:validation:XValidation:rule="!has(self.minReadySeconds) || !has(self.update) || !has(self.update.progressDeadlineSeconds) || self.minReadySeconds < self.update.progressDeadlineSeconds || (oldSelf.hasValue() && oldSelf.value().?minReadySeconds == self.?minReadySeconds && oldSelf.value().?update.?progressDeadlineSeconds == self.?update.?progressDeadlineSeconds)",optionalOldSelf=true,message="update.progressDeadlineSeconds must be greater than minReadySeconds, or no pod can become available in time"
 type PodManagerSpec struct {
 	// Replicas is the number of pods to keep.
 	// +kubebuilder:default=3
@@ -81,7 +82,7 @@ type PodManagerSpec struct {
 	// +optional
 	Identity Identity `json:"identity,omitempty"`
 
-	// MinReadySeconds is how long a pod has to be ready before it counts as available.
+	// MinReadySeconds is how long a pod has to be ready before it counts as available. It has to be less than update.progressDeadlineSeconds.
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=86400
@@ -197,7 +198,7 @@ type Update struct {
 	// +optional
 	Partition *intstr.IntOrString `json:"partition,omitempty"`
 
-	// ProgressDeadlineSeconds is how long a rollout may go without a pod becoming available before it counts as failed.
+	// ProgressDeadlineSeconds is for how long pods of a new revision may be there, be able to run and not become available before the rollout counts as failed. Every pod that becomes available begins it anew. What is not the revision's fault does not count: a predecessor that still terminates, a node, a quota, a hold, minReadySeconds, an operator that was away. It has to be greater than minReadySeconds.
 	// +kubebuilder:default=600
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=604800
@@ -414,7 +415,7 @@ type PodManagerStatus struct {
 	// +optional
 	Held []HeldPod `json:"held,omitempty"`
 
-	// Conditions are Ready (always), Reconciling, Stalled, Paused and Pinned (only while they are true).
+	// Conditions are Ready (always: what this generation asks for is rolled out and available), Available (always: enough pods serve), Reconciling, Stalled, Paused and Pinned (only while they are true).
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -442,10 +443,16 @@ type FailureRecord struct {
 type RolloutRecord struct {
 	// Revision is the revision the pods move to.
 	Revision string `json:"revision"`
-	// Done is how many pods of it were available at most.
+	// Done is how many pods of it were available at most, of those that are still there.
 	Done int32 `json:"done"`
-	// ProgressTime is when that number last grew, or the wait ended.
+	// ProgressTime is when that number last grew, or the spec was edited.
 	ProgressTime metav1.Time `json:"progressTime"`
+	// StuckSeconds is for how long since progressTime a pod of the revision was there, could run and was not available. At progressDeadlineSeconds the rollout has failed. Time in which the operator was away does not count.
+	// +optional
+	StuckSeconds int32 `json:"stuckSeconds,omitempty"`
+	// StuckTime is up to when stuckSeconds is counted. It is absent while no such pod is there.
+	// +optional
+	StuckTime *metav1.Time `json:"stuckTime,omitempty"`
 	// Waits is true while the rollout stands still on purpose: it is paused, behind a partition, or others hold its pods. The deadline does not run then.
 	// +optional
 	Waits bool `json:"waits,omitempty"`

@@ -98,9 +98,13 @@ func ReservedLabels() []string {
 
 // Condition types of a PodManager.
 const (
-	// ConditionReady is always present: True when every pod that should be
-	// there is available.
+	// ConditionReady is always present: True when what this generation asks
+	// for is there: every pod that should be is available and on the revision
+	// that it should be on.
 	ConditionReady = "Ready"
+	// ConditionAvailable is always present: True while at least replicas less
+	// maxUnavailable pods are available, whatever their revision.
+	ConditionAvailable = "Available"
 	// ConditionReconciling is present, and True, only while a change or a
 	// repair is under way.
 	ConditionReconciling = "Reconciling"
@@ -116,8 +120,14 @@ const (
 
 // Reasons of conditions.
 const (
-	// ReasonAvailable: every pod is available.
+	// ReasonAvailable: every pod is available and on its revision.
 	ReasonAvailable = "Available"
+	// ReasonMinimumAvailable: enough pods are available.
+	ReasonMinimumAvailable = "MinimumReplicasAvailable"
+	// ReasonMinimumUnavailable: fewer pods are available than have to be.
+	ReasonMinimumUnavailable = "MinimumReplicasUnavailable"
+	// ReasonOnDelete: pods of an old revision follow when they are deleted.
+	ReasonOnDelete = "OnDelete"
 	// ReasonScalingUp: pods are missing and are being created.
 	ReasonScalingUp = "ScalingUp"
 	// ReasonScalingDown: there are more pods than asked for, and they are

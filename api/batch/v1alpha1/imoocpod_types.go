@@ -94,7 +94,7 @@ type ImoocPodStatus struct {
 	// +optional
 	Held []appsv1.HeldPod `json:"held,omitempty"`
 
-	// Conditions are Ready (always), Reconciling and Stalled (only while they are true).
+	// Conditions are Ready and Available (always), Reconciling and Stalled (only while they are true).
 	// +listType=map
 	// +listMapKey=type
 	// +optional

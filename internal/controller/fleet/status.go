@@ -139,6 +139,10 @@ func (w *statusWriter) writeStatus(ctx context.Context, owner client.Object, d *
 	if equality.Semantic.DeepEqual(before, status) {
 		return 0, nil
 	}
+	if onlyClock(before, status) {
+		d.status = &status // for the next look; nothing waits to be written
+		return 0, nil
+	}
 	progress := onlyProgress(before, status)
 	if isNew(before, status) {
 		progress = true
@@ -316,11 +320,33 @@ func withoutProgress(s appsv1.PodManagerStatus) appsv1.PodManagerStatus {
 	c.UpdatedReplicas, c.TerminatingReplicas, c.Nodes, c.History = 0, 0, nil, nil
 	if c.Rollout != nil {
 		c.Rollout.Done, c.Rollout.ProgressTime = 0, metav1.Time{}
+		c.Rollout.StuckSeconds, c.Rollout.StuckTime = 0, nil
 	}
 	for i := range c.Conditions {
 		c.Conditions[i].Message = ""
+		if c.Conditions[i].Type == appsv1.ConditionAvailable { // how far things are in one word
+			c.Conditions[i] = metav1.Condition{Type: appsv1.ConditionAvailable}
+		}
 	}
 	return c
+}
+
+// onlyClock tells whether two statuses differ in nothing but how long pods have
+// been stuck, and by no more than a process that ends may forget: a minute, or a
+// quarter of what is written.
+func onlyClock(a, b appsv1.PodManagerStatus) bool {
+	was, is := a.Rollout, b.Rollout
+	if was == nil || is == nil || was.StuckTime == nil || is.StuckTime == nil {
+		return false
+	}
+	grown := is.StuckSeconds - was.StuckSeconds
+	if grown < 0 || grown > max(60, was.StuckSeconds/4) {
+		return false
+	}
+	same := *is
+	same.StuckSeconds, same.StuckTime = was.StuckSeconds, was.StuckTime
+	b.Rollout = &same
+	return equality.Semantic.DeepEqual(a, b)
 }
 
 func atGoal(s appsv1.PodManagerStatus) bool {

@@ -435,3 +435,37 @@ func TestTheEventsOfALongWayAreFew(t *testing.T) {
 		t.Errorf("after the goal events wait %s, %v", wait, err)
 	}
 }
+
+// TestTheClockOfAStuckRolloutIsKeptInMemory: the time that pods are stuck grows
+// with every look, and is written so seldom that a stuck rollout costs a handful
+// of writes. What was counted since is remembered all the same.
+func TestTheClockOfAStuckRolloutIsKeptInMemory(t *testing.T) {
+	s := newScribe(t)
+	stuck := func(at time.Duration) appsv1.PodManagerStatus {
+		status, now := moving(50), metav1.NewTime(time.Unix(1000, 0).Add(at))
+		status.Rollout = &appsv1.RolloutRecord{Revision: "web-1", Done: 50, StuckSeconds: int32(at / time.Second), StuckTime: &now}
+		return status
+	}
+	if _, err := s.tell(t, 0, stuck(0)); err != nil {
+		t.Fatal(err)
+	}
+	for at := 30 * time.Second; at <= 10*time.Minute; at += 30 * time.Second {
+		if _, err := s.tell(t, at, stuck(at)); err != nil {
+			t.Fatal(err)
+		}
+		owner := &appsv1.PodManager{}
+		if err := s.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "web"}, owner); err != nil {
+			t.Fatal(err)
+		}
+		remembered, written := s.memory(owner).Rollout.StuckSeconds, int32(0)
+		if owner.Status.Rollout != nil {
+			written = owner.Status.Rollout.StuckSeconds
+		}
+		if want := int32(at / time.Second); remembered != want || written < want-max(60, want/4)-30 {
+			t.Errorf("after %s %d seconds are remembered and %d written", at, remembered, written)
+		}
+	}
+	if n := len(s.patches); n > 8 {
+		t.Errorf("%d status writes of a rollout that is stuck for ten minutes, want at most 8", n)
+	}
+}

@@ -29,10 +29,14 @@ import (
 type RolloutRecordApplyConfiguration struct {
 	// Revision is the revision the pods move to.
 	Revision *string `json:"revision,omitempty"`
-	// Done is how many pods of it were available at most.
+	// Done is how many pods of it were available at most, of those that are still there.
 	Done *int32 `json:"done,omitempty"`
-	// ProgressTime is when that number last grew, or the wait ended.
+	// ProgressTime is when that number last grew, or the spec was edited.
 	ProgressTime *metav1.Time `json:"progressTime,omitempty"`
+	// StuckSeconds is for how long since progressTime a pod of the revision was there, could run and was not available. At progressDeadlineSeconds the rollout has failed. Time in which the operator was away does not count.
+	StuckSeconds *int32 `json:"stuckSeconds,omitempty"`
+	// StuckTime is up to when stuckSeconds is counted. It is absent while no such pod is there.
+	StuckTime *metav1.Time `json:"stuckTime,omitempty"`
 	// Waits is true while the rollout stands still on purpose: it is paused, behind a partition, or others hold its pods. The deadline does not run then.
 	Waits *bool `json:"waits,omitempty"`
 	// ResizeRefused is what the API server said when it refused to resize pods in place for this revision, which then recreates them.
@@ -66,6 +70,22 @@ func (b *RolloutRecordApplyConfiguration) WithDone(value int32) *RolloutRecordAp
 // If called multiple times, the ProgressTime field is set to the value of the last call.
 func (b *RolloutRecordApplyConfiguration) WithProgressTime(value metav1.Time) *RolloutRecordApplyConfiguration {
 	b.ProgressTime = &value
+	return b
+}
+
+// WithStuckSeconds sets the StuckSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the StuckSeconds field is set to the value of the last call.
+func (b *RolloutRecordApplyConfiguration) WithStuckSeconds(value int32) *RolloutRecordApplyConfiguration {
+	b.StuckSeconds = &value
+	return b
+}
+
+// WithStuckTime sets the StuckTime field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the StuckTime field is set to the value of the last call.
+func (b *RolloutRecordApplyConfiguration) WithStuckTime(value metav1.Time) *RolloutRecordApplyConfiguration {
+	b.StuckTime = &value
 	return b
 }
 

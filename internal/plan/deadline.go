@@ -1,0 +1,133 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// The deadline is a clock that runs only against the revision: it counts the
+// time in which a pod of it was there, could run and did not become available.
+// Not its fault, and not counted, is the wait for a predecessor that terminates,
+// for a node, a quota, a hold or minReadySeconds, and the time in which the
+// operator did not look.
+
+// runClock counts the time since the last look, if pods of the goal were stuck
+// then and are now. A rollout that waits on purpose begins anew afterwards, and
+// the record of one that has failed stands.
+func (s *scene) runClock(record *appsv1.RolloutRecord) {
+	switch {
+	case record.Waits:
+		record.StuckSeconds, record.StuckTime = 0, nil
+		return
+	case s.timeLeft(record) <= 0:
+		return
+	case !s.stuck():
+		record.StuckTime = nil
+		return
+	}
+	now := s.moment()
+	if record.StuckTime != nil {
+		gap := now.Sub(record.StuckTime.Time)
+		record.StuckSeconds += int32(max(0, min(gap, s.longestGap())) / time.Second)
+	}
+	record.StuckTime = &now
+}
+
+// timeLeft is how much longer pods may be stuck. Without a deadline they may be
+// so for ever.
+func (s *scene) timeLeft(record *appsv1.RolloutRecord) time.Duration {
+	if s.desired.Update.ProgressDeadline <= 0 {
+		return time.Hour
+	}
+	return s.desired.Update.ProgressDeadline - time.Duration(record.StuckSeconds)*time.Second
+}
+
+// longestGap is how far apart two looks may be for the time between them to
+// count: when they are further apart, the operator was away.
+func (s *scene) longestGap() time.Duration {
+	const most = 2 * safetyLook
+	return max(time.Second, min(most, (s.desired.Update.ProgressDeadline/4).Truncate(time.Second)))
+}
+
+// stuck: a pod of the goal does not become available, and it is the pod's own
+// doing. One that is ready and waits for minReadySeconds is not stuck.
+func (s *scene) stuck() bool {
+	for _, b := range s.staying() {
+		if s.moved(b) && !b.is(isOrphan) && b.pod.couldRun() && (!b.is(isServing) || b.pod.Resize == ResizeInProgress) {
+			return true
+		}
+	}
+	missing := len(s.staying()) < s.desired.Replicas
+	return missing && slices.ContainsFunc(s.failed, s.failedItself)
+}
+
+// couldRun: the pod has a node, and the node works.
+func (p *Pod) couldRun() bool { return p.Node != "" && !p.NodeDown }
+
+// failedItself: a pod of the goal ended, and its node is not to blame.
+func (s *scene) failedItself(p *Pod) bool {
+	return p.Phase == corev1.PodFailed && s.updated(p) && p.couldRun() && !s.gone[p] && !slices.Contains(nodeReasons, p.Reason)
+}
+
+// nodeReasons are what kubelets write into the status of a pod that they ended
+// for reasons of the node: eviction, shutdown and preemption by a pod that is
+// critical.
+var nodeReasons = []string{reasonEvicted, "Terminated", "NodeShutdown", "Preempting"}
+
+// checkDeadline stops a rollout whose pods were stuck for too long.
+func (s *scene) checkDeadline() {
+	record := s.decision.Rollout
+	if s.desired.Update.ProgressDeadline <= 0 || record.Waits {
+		return
+	}
+	if left := s.timeLeft(record); left > 0 {
+		if record.StuckTime != nil {
+			s.lookAfter(min(left, s.longestGap()))
+		}
+		return
+	}
+	message := fmt.Sprintf("revision %s made no progress for %s: %d of %d pods are available on it",
+		s.decision.UpdateRevision, s.desired.Update.ProgressDeadline, s.decision.Rollout.Done, s.desired.Replicas)
+	if s.rollBack(message) {
+		return
+	}
+	s.halted = appsv1.BlockedByDeadline
+	s.block(Blocked{Verb: UpdatePod, Slot: NoSlot, By: appsv1.BlockedByDeadline, Message: message})
+}
+
+// rollBack makes the last fully available revision the goal, if the user wants
+// that, there is one, and this is not itself a way back.
+func (s *scene) rollBack(message string) bool {
+	to := s.decision.CurrentRevision
+	if s.desired.Update.OnFailure != appsv1.FailureRollback || s.decision.Rollback != nil || s.decision.Pinned != nil ||
+		to == "" || to == s.decision.UpdateRevision || s.findRevision(to) == nil {
+		return false
+	}
+	s.decision.Rollback = &appsv1.RollbackRecord{
+		From: s.decision.UpdateRevision, To: to, Time: s.moment(), Message: message,
+	}
+	s.aimAt(to)
+	s.recordProgress(to)
+	return true
+}
