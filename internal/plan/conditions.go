@@ -37,6 +37,9 @@ type state struct{ reason, message string }
 // setConditions writes the conditions in the way that kstatus reads: Ready is
 // always there; Reconciling and Stalled are there only while they are true,
 // and never both, because a fleet that waits for help does not progress.
+//
+// Ready says that what this generation asks for is there, so that whoever waits
+// for it need not look further; Available says whether enough pods serve.
 func (r *reporter) setConditions() {
 	stalled, reconciling := r.stalled(), (*state)(nil)
 	if stalled == nil {
@@ -55,15 +58,28 @@ func (r *reporter) setConditions() {
 		Type: appsv1.ConditionReady, Status: metav1.ConditionTrue, Reason: appsv1.ReasonAvailable,
 		Message: fmt.Sprintf("%d of %d pods are available", r.counts.Available, r.desired.Replicas),
 	}
-	switch {
-	case stalled != nil:
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, stalled.reason, stalled.message
-	case reconciling != nil && (r.desired.Deletion != DeletionNone || r.counts.Available < r.desired.Replicas):
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, reconciling.reason, reconciling.message
-	case r.decision.Pinned.Overrides():
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, appsv1.ReasonPinned, r.decision.Pinned.String()
+	for _, missing := range []*state{stalled, r.underWay(), r.leftBehind(), r.overridden()} {
+		if missing != nil {
+			ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, missing.reason, missing.message
+			break
+		}
 	}
 	r.put(ready)
+	r.setAvailable()
+}
+
+// setAvailable says whether as many pods are available as a rollout has to
+// leave, whatever their revision.
+func (r *reporter) setAvailable() {
+	needed := max(0, r.desired.Replicas-r.desired.Update.MaxUnavailable)
+	available := metav1.Condition{
+		Type: appsv1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: appsv1.ReasonMinimumAvailable,
+		Message: fmt.Sprintf("%d of %d pods are available, %d have to be", r.counts.Available, r.desired.Replicas, needed),
+	}
+	if r.counts.Available < needed {
+		available.Status, available.Reason = metav1.ConditionFalse, appsv1.ReasonMinimumUnavailable
+	}
+	r.put(available)
 }
 
 // pinned tells of a pin in force, and how to end it.
@@ -72,6 +88,14 @@ func (r *reporter) pinned() *state {
 		return nil
 	}
 	return &state{appsv1.ReasonPinned, r.decision.Pinned.String() + ". To end the pin now: kubectl podmanager rollout undo " + r.desired.Name + " --clear"}
+}
+
+// overridden says that a pin keeps the pods from the template.
+func (r *reporter) overridden() *state {
+	if !r.decision.Pinned.Overrides() {
+		return nil
+	}
+	return &state{appsv1.ReasonPinned, r.decision.Pinned.String()}
 }
 
 // set makes a condition True, or takes it away.
@@ -195,14 +219,16 @@ func failuresIn(record *appsv1.FailureRecord) int32 {
 // goalReached: every pod that should be there is available and none has to
 // move any more.
 func (r *reporter) goalReached() bool {
-	return r.counts.Live == r.desired.Replicas && r.counts.Available >= r.desired.Replicas && !r.moving()
+	return r.counts.Live == r.desired.Replicas && r.counts.Extra == 0 && r.counts.Available >= r.desired.Replicas && !r.moving()
 }
 
 // moving: pods have to move to the goal and nothing stops them on purpose.
 func (r *reporter) moving() bool {
-	if r.decision.Counts.Stale == 0 {
-		return false
-	}
+	return r.decision.Counts.Stale > r.standing()
+}
+
+// standing counts the pods that stay on an old revision on purpose.
+func (r *reporter) standing() int {
 	standing := 0
 	for _, b := range r.decision.Blocked {
 		switch b.By {
@@ -210,7 +236,7 @@ func (r *reporter) moving() bool {
 			standing += b.Count
 		}
 	}
-	return standing < r.decision.Counts.Stale
+	return standing
 }
 
 // waiting adds why a container does not run, where one says so.
@@ -221,9 +247,22 @@ func (r *reporter) waiting() string {
 	return "; " + r.decision.Waiting
 }
 
-// reconciling says what is under way, or nil when the goal is reached.
+// reconciling says what is under way, or nil when the goal is reached and
+// nothing is left of the way to it.
 func (r *reporter) reconciling() *state {
+	if s := r.underWay(); s != nil {
+		return s
+	}
+	if n := r.counts.Terminating; n > 0 {
+		return &state{appsv1.ReasonScalingDown, count(n, "pod") + " still terminating"}
+	}
+	return nil
+}
+
+// underWay says what is missing of what was asked for and will come.
+func (r *reporter) underWay() *state {
 	c, want := r.counts, r.desired.Replicas
+	base := c.Live - c.Extra
 	switch {
 	case r.desired.Deletion != DeletionNone:
 		return &state{appsv1.ReasonTerminating, r.terminatingMessage()}
@@ -232,24 +271,49 @@ func (r *reporter) reconciling() *state {
 			c.Updated, want, r.decision.UpdateRevision, c.Available, r.heldBack()) + r.waiting()}
 	case c.Live > want:
 		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", count(c.Live, "live pod"), want)}
-	case c.Live < want && r.blockedBy(appsv1.BlockedByTermination):
+	case base < want && r.blockedBy(appsv1.BlockedByTermination):
 		return &state{
 			appsv1.ReasonWaitingForTermination,
-			fmt.Sprintf("%d of %d pods live; successors wait for %s to be gone", c.Live, want, count(c.Terminating, "terminating pod")),
+			fmt.Sprintf("%d of %d pods live; successors wait for %s to be gone", base, want, count(c.Terminating, "terminating pod")),
 		}
-	case c.Live < want && (c.Failed > 0 || c.Lost > 0 || r.wasComplete()):
-		return &state{appsv1.ReasonReplacing, fmt.Sprintf("%d of %d pods live; the others are being replaced", c.Live, want)}
-	case c.Live < want:
-		return &state{appsv1.ReasonScalingUp, fmt.Sprintf("%d of %d pods live", c.Live, want)}
+	case base < want && (c.Failed > 0 || c.Lost > 0 || r.wasComplete()):
+		return &state{appsv1.ReasonReplacing, fmt.Sprintf("%d of %d pods live; the others are being replaced", base, want)}
+	case base < want:
+		return &state{appsv1.ReasonScalingUp, fmt.Sprintf("%d of %d pods live", base, want)}
 	case c.Following > 0 && r.decision.Rollout != nil:
 		return &state{appsv1.ReasonRollingOut, fmt.Sprintf("%d of %d pods are on revision %s, the nodes of %d still follow",
 			c.Updated, want, r.decision.UpdateRevision, c.Following) + r.waiting()}
 	case c.Available < want:
 		return &state{r.waitReason(), fmt.Sprintf("%d of %d pods are available", c.Available, want) + r.waiting()}
-	case c.Terminating > 0:
-		return &state{appsv1.ReasonScalingDown, count(c.Terminating, "pod") + " still terminating"}
+	case c.Updated < want-r.standing():
+		return &state{appsv1.ReasonRollingOut, fmt.Sprintf("%d of %d pods are on revision %s", c.Updated, want, r.decision.UpdateRevision)}
 	}
 	return nil
+}
+
+// leftBehind says that pods are on an old revision because the user keeps them
+// there, by a pause or by the strategy. Those behind a partition are where they
+// should be.
+func (r *reporter) leftBehind() *state {
+	for _, b := range r.decision.Blocked {
+		if b.Verb != UpdatePod || b.Count == 0 {
+			continue
+		}
+		switch b.By {
+		case appsv1.BlockedByPause:
+			return &state{appsv1.ReasonPaused, fmt.Sprintf("%s to follow revision %s: %s", have(b.Count, "pod"), r.decision.UpdateRevision, b.Message)}
+		case appsv1.BlockedByOnDelete:
+			return &state{appsv1.ReasonOnDelete, fmt.Sprintf("%s to follow revision %s: %s", have(b.Count, "pod"), r.decision.UpdateRevision, b.Message)}
+		}
+	}
+	return nil
+}
+
+func have(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " has"
+	}
+	return count(n, noun) + " have"
 }
 
 // heldBack names what the rollout waits for besides its own pods.
@@ -285,7 +349,11 @@ func (r *reporter) waitReason() string {
 // missing now is a repair.
 func (r *reporter) wasComplete() bool {
 	ready := meta.FindStatusCondition(r.previous.Conditions, appsv1.ConditionReady)
-	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == r.desired.Generation
+	if ready == nil || ready.ObservedGeneration != r.desired.Generation {
+		return false
+	}
+	return ready.Status == metav1.ConditionTrue || ready.Reason == appsv1.ReasonPaused || ready.Reason == appsv1.ReasonOnDelete ||
+		ready.Reason == appsv1.ReasonPinned
 }
 
 func (r *reporter) blockedBy(by string) bool {

@@ -43,11 +43,16 @@ func conditionsOf(s appsv1.PodManagerStatus) map[string]string {
 
 type told struct {
 	Ready, Reconciling, Stalled, Paused string
+	// Unavailable: the condition Available is False.
+	Unavailable bool
 }
 
 func toldOf(s appsv1.PodManagerStatus) told {
 	c := conditionsOf(s)
-	return told{c[appsv1.ConditionReady], c[appsv1.ConditionReconciling], c[appsv1.ConditionStalled], c[appsv1.ConditionPaused]}
+	return told{
+		c[appsv1.ConditionReady], c[appsv1.ConditionReconciling], c[appsv1.ConditionStalled], c[appsv1.ConditionPaused],
+		c[appsv1.ConditionAvailable] != "True "+appsv1.ReasonMinimumAvailable,
+	}
 }
 
 // kstatusOf asks what Flux and Helm ask.
@@ -104,7 +109,7 @@ func TestConditions(t *testing.T) {
 		},
 		"a new one scales up": {
 			given:   aFleet(2).generation(2),
-			want:    told{Ready: "False ScalingUp", Reconciling: "True ScalingUp"},
+			want:    told{Ready: "False ScalingUp", Reconciling: "True ScalingUp", Unavailable: true},
 			kstatus: status.InProgressStatus,
 		},
 		"and goes on with it until its pods are available": {
@@ -147,12 +152,52 @@ func TestConditions(t *testing.T) {
 		"too many pods are scaled down": {
 			given:    aFleet(1, ordinal(0), ordinal(1)),
 			outcomes: func(d Decision) []Outcome { return outcomesOf(d, Failed) },
-			want:     told{Ready: "True Available", Reconciling: "True ScalingDown"},
+			want:     told{Ready: "False ScalingDown", Reconciling: "True ScalingDown"},
 			kstatus:  status.InProgressStatus,
 		},
 		"until the last one is gone": {
 			given:   aFleet(1, ordinal(0), ordinal(1).terminating()),
 			want:    told{Ready: "True Available", Reconciling: "True ScalingDown"},
+			kstatus: status.InProgressStatus,
+		},
+		"a rollout is not ready, however many pods are available": {
+			given:   wasReady(aFleet(2, ordinal(0).revision(oldRev), ordinal(1).revision(oldRev), ordinal(2).surge())).rollingOut().budget(0, 1),
+			want:    told{Ready: "False RollingOut", Reconciling: "True RollingOut"},
+			kstatus: status.InProgressStatus,
+		},
+		"nor is one whose last surge pod is still there": {
+			given:    aFleet(2, ordinal(0), ordinal(1), ordinal(2).surge()).rollingOut().budget(0, 1),
+			outcomes: func(d Decision) []Outcome { return outcomesOf(d, Failed) },
+			want:     told{Ready: "False ScalingDown", Reconciling: "True ScalingDown"},
+			kstatus:  status.InProgressStatus,
+		},
+		"nor one that a pause keeps on the old revision": {
+			given:   aFleet(2, ordinal(0).revision(oldRev), ordinal(1).revision(oldRev)).rollingOut().paused(),
+			want:    told{Ready: "False Paused", Paused: "True Paused"},
+			kstatus: status.InProgressStatus,
+		},
+		"nor one that waits for its user to delete the old pods": {
+			given: func() fleet {
+				f := aFleet(2, ordinal(0).revision(oldRev), ordinal(1)).rollingOut()
+				f.desired.Update.Strategy = appsv1.UpdateOnDelete
+				return f
+			}(),
+			want:    told{Ready: "False OnDelete"},
+			kstatus: status.InProgressStatus,
+		},
+		"a pod behind the partition is where it should be": {
+			given:   aFleet(2, ordinal(0).revision(oldRev), ordinal(1)).rollingOut().partition(1),
+			want:    told{Ready: "True Available"},
+			kstatus: status.CurrentStatus,
+		},
+		"too few pods are unavailable to matter": {
+			given:   aFleet(2, ordinal(0), ordinal(1).unready()).budget(1, 0),
+			want:    told{Ready: "False WaitingForPods", Reconciling: "True WaitingForPods"},
+			kstatus: status.InProgressStatus,
+		},
+		"too many are": {
+			given:   aFleet(2, ordinal(0), ordinal(1).unready()).budget(0, 1),
+			want:    told{Ready: "False WaitingForPods", Reconciling: "True WaitingForPods", Unavailable: true},
 			kstatus: status.InProgressStatus,
 		},
 		"paused is told besides": {
@@ -216,7 +261,7 @@ func TestConditions(t *testing.T) {
 		},
 		"so does a quota": {
 			given: aFleet(3, ordinal(0)), outcomes: refusal(appsv1.ReasonQuotaExceeded),
-			want:    told{Ready: "False QuotaExceeded", Stalled: "True QuotaExceeded"},
+			want:    told{Ready: "False QuotaExceeded", Stalled: "True QuotaExceeded", Unavailable: true},
 			kstatus: status.FailedStatus,
 		},
 		"what stalled goes on when it can": {
@@ -345,7 +390,7 @@ func checkConditions(t *rapid.T, d Desired, s appsv1.PodManagerStatus) {
 		t.Errorf("both Reconciling and Stalled: %v", conditionsOf(s))
 	}
 	for _, c := range s.Conditions {
-		if c.Type != appsv1.ConditionReady && c.Status != metav1.ConditionTrue {
+		if c.Type != appsv1.ConditionReady && c.Type != appsv1.ConditionAvailable && c.Status != metav1.ConditionTrue {
 			t.Errorf("%s is there and not True", c.Type)
 		}
 		if c.ObservedGeneration != d.Generation || c.LastTransitionTime.IsZero() || c.Message == "" || c.Reason == "" ||
@@ -360,11 +405,20 @@ func checkConditions(t *rapid.T, d Desired, s appsv1.PodManagerStatus) {
 	if n.Available < 0 || n.Terminating < 0 || n.Available > n.Ready || n.Ready > n.Live || n.Updated > n.Live {
 		t.Errorf("counts %+v contradict each other", n)
 	}
-	done := int(n.Live) == d.Replicas && int(n.Available) == d.Replicas && n.Terminating == 0
-	if (ready.Status == metav1.ConditionTrue) && int(n.Available) < d.Replicas {
-		t.Errorf("ready with %d of %d available", n.Available, d.Replicas)
+	behind := 0
+	if s.CurrentRevision != "" && s.CurrentRevision != s.UpdateRevision {
+		behind = min(d.Update.Partition, d.Replicas)
 	}
-	if k := kstatusOf(t, d, s); k == status.CurrentStatus && !done {
-		t.Errorf("kstatus says %s with %+v of %d", k, n, d.Replicas)
+	rolledOut := int(n.Live) == d.Replicas && int(n.Available) == d.Replicas && int(n.Updated) >= d.Replicas-behind
+	isReady := ready.Status == metav1.ConditionTrue
+	if isReady && !rolledOut {
+		t.Errorf("ready with %+v of %d, of which %d may stay behind", n, d.Replicas, behind)
+	}
+	if k := kstatusOf(t, d, s); (k == status.CurrentStatus) != (isReady && reconciling == nil && d.Deletion == DeletionNone) || k == status.CurrentStatus && n.Terminating > 0 {
+		t.Errorf("kstatus says %s with %v and %+v of %d", k, conditionsOf(s), n, d.Replicas)
+	}
+	available := find(appsv1.ConditionAvailable)
+	if available == nil || (available.Status == metav1.ConditionTrue) != (int(n.Available) >= d.Replicas-d.Update.MaxUnavailable) {
+		t.Errorf("available: %+v with %d of %d, %d may be missing", available, n.Available, d.Replicas, d.Update.MaxUnavailable)
 	}
 }

@@ -24,6 +24,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
 )
@@ -161,6 +163,10 @@ func Bar(done, total, width int) string {
 	return strings.Repeat("#", full) + strings.Repeat("-", width-full)
 }
 
+// NotReady is the state of a PodManager of which nothing is under way and that
+// is not what was asked for, because its user stopped it.
+const NotReady = "Not ready"
+
 // State is the condition that says most of a PodManager: what stalls it, what
 // is under way, the pin that keeps it from its template, or whether it is ready.
 // An object that nobody has looked at yet is new.
@@ -171,6 +177,8 @@ func State(pm *appsv1.PodManager) (state, reason, message string) {
 			case c.Type != kind:
 			case kind == appsv1.ConditionReady && c.Reason == appsv1.ReasonPinned:
 				return appsv1.ConditionPinned, c.Reason, c.Message
+			case c.Type == appsv1.ConditionReady && c.Status != metav1.ConditionTrue:
+				return NotReady, c.Reason, c.Message
 			default:
 				return c.Type, c.Reason, c.Message
 			}

@@ -97,11 +97,16 @@ func TestTheStateIsTheConditionThatSaysMost(t *testing.T) {
 			if !given {
 				reason = kind + "Reason"
 			}
-			pm.Status.Conditions = append(pm.Status.Conditions, metav1.Condition{Type: kind, Reason: reason})
+			pm.Status.Conditions = append(pm.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: reason})
 		}
 		if got, _, _ := State(pm); got != want {
 			t.Errorf("with %v it is %s, want %s", kinds, got, want)
 		}
+	}
+	stopped := &appsv1.PodManager{}
+	stopped.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: appsv1.ReasonPaused}}
+	if got, reason, _ := State(stopped); got != NotReady || reason != appsv1.ReasonPaused {
+		t.Errorf("a rollout that is paused is %s: %s", got, reason)
 	}
 }
 

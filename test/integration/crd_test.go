@@ -263,6 +263,38 @@ func TestScaleSubresource(t *testing.T) {
 	}
 }
 
+// TestKubectlWaitsForTheRollout: right after a change of the image, with default
+// budgets, kubectl wait returns when every pod runs it, and not before. Meanwhile
+// the fleet is available.
+func TestKubectlWaitsForTheRollout(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	create(t, testkit.MakePodManager(ns, "web").Replicas(3).Image("nginx:1.27").Obj())
+	expectReady(t, ns, "web", 3)
+	for _, change := range []string{
+		`{"spec":{"image":"nginx:1.28"}}`, // in place
+		`{"spec":{"template":{"spec":{"containers":[{"name":"app","command":["nginx"]}]}}}}`, // recreates
+	} {
+		suite.Kubectl(t, "-n", ns, "patch", "pm", "web", "--type=merge", "-p", change)
+		suite.Kubectl(t, "-n", ns, "wait", "--for=condition=Ready", "pm/web", "--timeout=60s")
+		pm := get(t, ns, "web")
+		for _, pod := range podsOf(t, ns, "web") {
+			if got := pod.Labels[appsv1.LabelRevision]; got != pm.Status.UpdateRevision {
+				t.Errorf("after %s kubectl wait has returned, and %s is on %s, not on %s", change, pod.Name, got, pm.Status.UpdateRevision)
+			}
+		}
+		if pm.Status.UpdatedReplicas != 3 || pm.Status.CurrentRevision != pm.Status.UpdateRevision {
+			t.Errorf("after %s kubectl wait has returned with status %+v", change, pm.Status)
+		}
+	}
+	edit(t, ns, "web", func(pm *appsv1.PodManager) { pm.Spec.Paused, pm.Spec.Image = true, "nginx:1.29" })
+	expectCondition(t, ns, "web", appsv1.ConditionPaused, appsv1.ReasonPaused)
+	if out, err := suite.TryKubectl(t, "-n", ns, "wait", "--for=condition=Ready", "pm/web", "--timeout=1s"); err == nil {
+		t.Errorf("kubectl wait takes a paused rollout for done: %s", out)
+	}
+	suite.Kubectl(t, "-n", ns, "wait", "--for=condition=Available", "pm/web", "--timeout=10s")
+}
+
 // TestKubectlWaitsForTheRightThing: conditions for people with kubectl.
 func TestKubectlWaitsForTheRightThing(t *testing.T) {
 	t.Parallel()

@@ -164,9 +164,15 @@ func judge(pm *appsv1.PodManager, got status.Status) error {
 	case stalled != nil:
 		return errors.Join(mustBe(got, status.FailedStatus), checkConditions(s, reconciling, stalled, metav1.ConditionFalse))
 	case reconciling != nil:
-		return errors.Join(mustBe(got, status.InProgressStatus), checkConditions(s, reconciling, stalled, ""))
+		ready := metav1.ConditionFalse
+		if complete := s.AvailableReplicas == want && s.CurrentReplicas == want; complete && s.TerminatingReplicas > 0 {
+			ready = "" // all is there, and what went is not gone yet
+		}
+		return errors.Join(mustBe(got, status.InProgressStatus), checkConditions(s, reconciling, stalled, ready))
 	case !complete:
 		return fmt.Errorf("nothing is under way, but %d of %d pods are available", s.AvailableReplicas, want)
+	case s.UpdatedReplicas < want && (pm.Spec.Paused || pm.Spec.Update.Strategy == appsv1.UpdateOnDelete):
+		return errors.Join(mustBe(got, status.InProgressStatus), checkConditions(s, reconciling, stalled, metav1.ConditionFalse))
 	}
 	return errors.Join(mustBe(got, status.CurrentStatus), checkConditions(s, reconciling, stalled, metav1.ConditionTrue))
 }
@@ -192,7 +198,7 @@ func checkConditions(s *appsv1.PodManagerStatus, reconciling, stalled *metav1.Co
 		if strings.Contains(c.Type, "/") {
 			continue // somebody else's
 		}
-		if c.Type != appsv1.ConditionReady && c.Status != metav1.ConditionTrue {
+		if c.Type != appsv1.ConditionReady && c.Type != appsv1.ConditionAvailable && c.Status != metav1.ConditionTrue {
 			errs = append(errs, fmt.Errorf("%s is %s, not absent", c.Type, c.Status))
 		}
 		if c.ObservedGeneration != s.ObservedGeneration {

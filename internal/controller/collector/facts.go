@@ -139,8 +139,11 @@ func daemonSetGoal(d *kappsv1.DaemonSet) (int, bool) {
 
 func podManagerGoal(pm *appsv1.PodManager) (int, bool) {
 	s := &pm.Status
-	return int(ptr.Deref(pm.Spec.Replicas, 3)), s.ObservedGeneration >= pm.Generation &&
-		meta.IsStatusConditionTrue(s.Conditions, appsv1.ConditionReady) &&
+	ready := meta.FindStatusCondition(s.Conditions, appsv1.ConditionReady)
+	// A pause, a pin or the strategy OnDelete may keep pods on the old revision for ever.
+	stays := []string{appsv1.ReasonPaused, appsv1.ReasonPinned, appsv1.ReasonOnDelete}
+	settled := ready != nil && (ready.Status == metav1.ConditionTrue || slices.Contains(stays, ready.Reason))
+	return int(ptr.Deref(pm.Spec.Replicas, 3)), settled && s.ObservedGeneration >= pm.Generation &&
 		!meta.IsStatusConditionTrue(s.Conditions, appsv1.ConditionReconciling)
 }
 
