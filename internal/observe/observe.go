@@ -34,6 +34,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -57,6 +58,9 @@ type Fleet struct {
 	Template *corev1.PodTemplateSpec
 	// Status is the owner's last status.
 	Status appsv1.PodManagerStatus
+	// Now is our time: times that others wrote are not ahead of it. Zero takes
+	// them as they are.
+	Now time.Time
 	// Dress finishes a rendered pod, and Claim renders a volume claim; nil
 	// where the kind has none of it.
 	Dress func(pod *corev1.Pod)
@@ -81,6 +85,7 @@ type Seen struct {
 type Observer struct {
 	cache, live client.Reader
 	ledger      *Ledger
+	clocks      clocks
 	// index is nil where pods are listed through the cache.
 	index *PodIndex
 }
@@ -122,6 +127,7 @@ func (o *Observer) Observe(ctx context.Context, f Fleet) (Seen, error) {
 	if err != nil {
 		return Seen{}, err
 	}
+	o.clocks.correct(f.Ref.UID, pods, f.Now)
 	seen := Seen{Revisions: revisions}
 	seen.Observed.Pods = pods
 	if seen.Observed.HeldNames, err = o.heldNames(ctx, f, pods); err != nil {

@@ -135,7 +135,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	fleet := r.kind.Fleet(owner)
-	fleet.Status = r.status.memory(owner)
+	fleet.Status, fleet.Now = r.status.memory(owner), now
 
 	arrived := r.pace.arrivals(req.NamespacedName)
 	seen, err := r.observer.Observe(ctx, fleet)
