@@ -207,7 +207,7 @@ func TestAPinAwayFromARollbackIsNotARollback(t *testing.T) {
 func TestAfterAPinARollbackIsPossible(t *testing.T) {
 	f := aFleet(1, ordinal(0).unready()).rollingOut().pinned("web-old while 1")
 	f.desired.Update.OnFailure = appsv1.FailureRollback
-	f.observed.Status.Rollout = &appsv1.RolloutRecord{Revision: newRev, ProgressTime: metav1.NewTime(ago(time.Hour))}
+	f.observed.Status.Rollout = &appsv1.RolloutRecord{Revision: newRev, ProgressTime: metav1.NewTime(ago(time.Hour)), StuckSeconds: 3600}
 	if got := f.plan(); got.Rollback == nil || got.UpdateRevision != oldRev {
 		t.Errorf("the goal is %s, rollback %v; want a rollback to %s", got.UpdateRevision, got.Rollback, oldRev)
 	}

@@ -41,7 +41,9 @@ const seedsEach = 1000
 //   - no slot gets a second pod;
 //   - no pod is recreated that could be changed in place, and none surged over;
 //   - nothing moves while paused, with OnDelete, or behind the partition;
-//   - a failed revision is taken back once.
+//   - a failed revision is taken back once;
+//   - F: a rollout is halted or taken back only for its own fault;
+//   - T: what the status tells agrees with what the pods are.
 //
 // And when the edits stop, the fleet comes to rest where the spec wants it.
 func TestRolloutsKeepTheirPromises(t *testing.T) {
@@ -165,13 +167,15 @@ func (w *world) settleDown(strategy appsv1.UpdateStrategy) {
 	})
 	for _, b := range w.pods {
 		b.sick, b.HoldDelete, b.HoldUpdate = 0, nil, nil
+		b.down, b.unscheduled, b.lingers = 0, 0, 0
 	}
 }
 
 // judge checks what happens in a world.
 type judge struct {
-	t    *testing.T
-	seed string
+	t     *testing.T
+	seed  string
+	blame blame
 }
 
 func (j *judge) errorf(format string, args ...any) {
@@ -190,7 +194,11 @@ func (j *judge) step(w *world) {
 		w.guarded = w.rng.IntN(w.desired.Replicas + 1)
 	}
 	w.kubelets(40)
+	j.absence(w)
+	j.blame.look(w)
 	w.pass()
+	j.checkBlame(w)
+	j.checkTold(w)
 	for revision, times := range w.rollback {
 		if times > 1 {
 			j.errorf("revision %s was taken back %d times", revision, times)

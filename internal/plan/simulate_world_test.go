@@ -71,6 +71,8 @@ type body struct {
 	runs recipe // what really runs
 	well bool   // the container is ready
 	sick int    // for so many steps it is not
+	// For so many steps its node is down, no node has room, it terminates.
+	down, unscheduled, lingers int
 }
 
 // world is the simulated cluster with one fleet on it.
@@ -95,6 +97,7 @@ type world struct {
 
 	last     Decision
 	outcomes []Outcome
+	told     bool // the last pass lived to report
 	// watch sees every action before it is carried out.
 	watch func(w *world, d *Decision, a Action)
 }
@@ -148,10 +151,20 @@ func (w *world) kubelet(b *body) {
 	switch {
 	case b.NodeState != NodePresent:
 		return
+	case b.NodeDown:
+		b.down--
+		b.NodeDown = b.down > 0
+		return
+	case b.Terminating && b.lingers > 0:
+		b.lingers--
+		return
 	case b.Terminating:
 		delete(w.pods, b.Name)
 		return
 	case b.dead():
+		return
+	case b.Node == "" && b.unscheduled > 0:
+		b.unscheduled--
 		return
 	case b.Node == "":
 		b.Node, b.Zone = "node-"+strconv.Itoa(b.Slot%4), "zone-"+strconv.Itoa(b.Slot%2)
@@ -188,7 +201,7 @@ func (w *world) resize(b *body) {
 		b.Resize = ResizeNone
 	case b.spec.size >= 9:
 		w.say(b, ResizeInfeasible)
-	case b.Resize == ResizeNone && w.chance(30):
+	case b.Resize == ResizeInProgress && w.chance(30):
 		w.say(b, ResizeDeferred)
 	case b.Resize != ResizeDeferred || w.chance(20):
 		b.runs.size, b.Resize = b.spec.size, ResizeNone
@@ -219,7 +232,15 @@ func (w *world) mishap() {
 	if b.Terminating || b.dead() {
 		return
 	}
-	switch w.rng.IntN(10) {
+	switch w.rng.IntN(13) {
+	case 10:
+		b.NodeDown, b.down, b.Ready = true, 1+w.rng.IntN(20), false // the node controller says so
+	case 11:
+		b.lingers = w.rng.IntN(20)
+	case 12:
+		if b.Node == "" {
+			b.unscheduled = w.rng.IntN(20)
+		}
 	case 0:
 		b.sick, b.well = 1+w.rng.IntN(4), false
 		w.tellReady(b)
@@ -291,7 +312,7 @@ func (w *world) pass() Decision {
 		}
 		outcomes = append(outcomes, o)
 	}
-	if crash {
+	if w.told = !crash; crash {
 		w.status = *w.written.DeepCopy()
 		return decision
 	}
@@ -390,7 +411,9 @@ func (w *world) touch(b *body, a Action) {
 		b.Gate = GateOpen
 	case ResizePod:
 		b.spec.size = w.stored[a.Revision].size
-		b.Resize = ResizeNone
+		if b.Resize = ResizeNone; b.spec.size != b.runs.size {
+			b.Resize = ResizeInProgress // the kubelet has not answered yet
+		}
 	case UpdatePod:
 		size := b.spec.size
 		b.spec, b.Revision = w.stored[a.Revision], a.Revision

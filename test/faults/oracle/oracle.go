@@ -36,12 +36,17 @@ limitations under the License.
 //     what shares its budget, and is told.
 //   - H: where nothing outside changes, writes end; and in no minute are more
 //     than RefusedPerMinute of them refused.
+//   - F: a rollout is halted or rolled back only for its own fault: pods of its
+//     revision were there, could run and were not ready for the deadline.
+//   - T: what the status says agrees with what the pods are: where Ready is True,
+//     every pod is on the wanted revision and ready.
 package oracle
 
 import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"time"
 
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -71,6 +76,11 @@ type Revision struct {
 	// Floor is the oldest version of the owner that the writer may have acted
 	// on; 0 means any.
 	Floor int64
+	// Seen is the version up to which the writer had at least seen the pods; 0
+	// means that nobody knows, and T is not judged.
+	Seen int64
+	// Time is when it happened; without it F is not judged.
+	Time time.Time
 }
 
 // Violation is a rule that was broken, and when.
@@ -96,6 +106,12 @@ type Rules struct {
 	// FinalizerStripped: a user took the finalizer off, so the owner cannot
 	// wait for its pods.
 	FinalizerStripped bool
+	// Split: two operators led at once, and one may not know what the other did.
+	Split bool
+	// Away are the times in which no operator ran, and Lapses how many times one
+	// took over from another.
+	Away   []Span
+	Lapses int
 }
 
 // Check judges a history, which must be in the order of its versions.
@@ -104,6 +120,9 @@ func Check(history []Revision, rules Rules) []Violation {
 	c := &checker{
 		rules: rules, pods: map[types.UID]*corev1.Pod{}, owners: map[types.UID][]ownerVersion{},
 		names: map[types.UID]string{}, claims: newClaimChecker(),
+		traces: map[types.UID]*trace{},
+		fleets: map[types.UID]*fleetTrace{}, nodes: map[string]bool{}, deadlines: map[types.UID]time.Duration{},
+		rollbacks: map[types.UID]metav1.Time{},
 	}
 	for i := range history {
 		c.see(&history[i])
@@ -125,6 +144,14 @@ type checker struct {
 	names  map[types.UID]string
 	claims *claimChecker
 	found  []Violation
+
+	// What T and F remember.
+	now       time.Time
+	traces    map[types.UID]*trace
+	fleets    map[types.UID]*fleetTrace
+	nodes     map[string]bool
+	deadlines map[types.UID]time.Duration
+	rollbacks map[types.UID]metav1.Time
 }
 
 func (c *checker) report(r *Revision, rule, format string, args ...any) {
@@ -132,7 +159,10 @@ func (c *checker) report(r *Revision, rule, format string, args ...any) {
 }
 
 func (c *checker) see(r *Revision) {
+	c.passTime(r)
 	switch obj := r.Object.(type) {
+	case *corev1.Node:
+		c.nodes[obj.Name] = !r.Gone
 	case *appsv1.PodManager:
 		c.seeOwner(r, obj)
 	case *kappsv1.ReplicaSet:
@@ -154,6 +184,8 @@ func (c *checker) seeOwner(r *Revision, pm *appsv1.PodManager) {
 		c.checkFarewell(r, pm)
 		return
 	}
+	c.checkTold(r, pm)
+	c.checkBlame(r, pm)
 	want := desired.PodManager(pm).Desired
 	c.owners[pm.UID] = append(c.owners[pm.UID], ownerVersion{
 		version: r.Version, bound: want.Replicas + want.Update.MaxSurge, random: want.Identity == appsv1.IdentityRandom,
@@ -180,6 +212,10 @@ func (c *checker) checkFarewell(r *Revision, pm *appsv1.PodManager) {
 func (c *checker) seePod(r *Revision, pod *corev1.Pod) {
 	before := c.pods[pod.UID]
 	c.checkOwnership(r, before, pod)
+	c.trace(r, pod)
+	if t := c.traces[pod.UID]; t != nil {
+		c.progress(t.owner)
+	}
 	if r.Gone {
 		delete(c.pods, pod.UID)
 		return

@@ -102,6 +102,13 @@ func Failing(n int) Scenario {
 	return s
 }
 
+// Patient is a rollout whose pods are available only when they were ready for
+// some seconds.
+func Patient(seconds int32) Scenario {
+	wait := func(pm *appsv1.PodManager) { pm.Spec.MinReadySeconds = seconds }
+	return Scenario{Name: "patient", Steps: []Step{create(fleet(2, recreate, surge(0), wait)), image(New)}}
+}
+
 // Many is a fleet of n pods.
 func Many(n int32) Scenario { return Scenario{Name: "many", Steps: []Step{create(fleet(n))}} }
 

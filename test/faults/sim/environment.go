@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,6 +36,8 @@ import (
 type kubelet struct {
 	server *Server
 	client client.Client
+	// ahead is by how much the node's clock is ahead of everybody else's.
+	ahead time.Duration
 }
 
 // busy tells whether a pod needs the kubelet, and for what.
@@ -118,7 +121,7 @@ func (k *kubelet) run(pod *corev1.Pod) {
 		}
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, status)
 	}
-	since := k.server.now()
+	since := metav1.NewTime(k.server.now().Add(k.ahead))
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady && c.Status == ready {
 			since = c.LastTransitionTime

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/test/faults/oracle"
 )
 
 // lags are how many versions an API server may be behind.
@@ -50,7 +51,35 @@ func (w *World) mischief() []Option {
 	if len(w.processes) > 0 && !w.rollingOut() {
 		options = append(options, Option{"the operator is away for hours", Fault, w.leave})
 	}
+	return append(options, w.hardships()...)
+}
+
+// absence is for how long an operator is away at a time, and slowness how long
+// everything takes once.
+const (
+	absence  = 3 * time.Hour
+	slowness = 30 * time.Minute
+)
+
+// hardships are what takes long without being the revision's fault: no operator
+// runs for hours, also in the middle of a rollout, or everything is slow.
+func (w *World) hardships() []Option {
+	options := []Option{{"everything takes half an hour", Fault, func() { w.loseTime(slowness) }}}
+	for _, p := range w.processes {
+		options = append(options, Option{p.name + ": crashes, and no other starts for hours", Fault, func() {
+			w.end(p)
+			from := w.server.elapsed()
+			w.loseTime(absence)
+			w.away = append(w.away, oracle.Span{From: from, To: w.server.elapsed()})
+		}})
+	}
 	return options
+}
+
+// loseTime lets time pass in which nothing happens. It is no rest.
+func (w *World) loseTime(d time.Duration) {
+	w.clock.SetTime(w.clock.Now().Add(d))
+	w.lastWrite, w.lastFault = w.clock.Now(), w.clock.Now()
 }
 
 // badAnswers are answers that are not true, or true answers that get lost.

@@ -283,3 +283,29 @@ func TestSlowStart(t *testing.T) {
 		t.Errorf("%d requests in the first second with the slow start, %d without: want at least 20 times as many", slow, fast)
 	}
 }
+
+// TestANodeWhoseClockIsAhead by an hour delays nothing: pods that failed are
+// replaced, and ready ones are available, as early as where all clocks agree.
+func TestANodeWhoseClockIsAhead(t *testing.T) {
+	lab := newLab(t)
+	for name, s := range map[string]scenario.Scenario{
+		"pods that fail": scenario.Failing(5), "minReadySeconds": scenario.Patient(10),
+	} {
+		t.Run(name, func(t *testing.T) {
+			took := func(ahead time.Duration) time.Duration {
+				result := play(t, lab, Run{Scenario: s, Ahead: ahead})
+				for _, v := range result.Violations {
+					// A new operator, which did not see when the pod became ready, waits once more.
+					if ahead == 0 || v.Rule != "L2" {
+						t.Error(v)
+					}
+				}
+				return result.Took
+			}
+			right, ahead := took(0), took(time.Hour)
+			if more := ahead - right; more > time.Second || more < -time.Second {
+				t.Errorf("it takes %s where the node's clock is an hour ahead, and %s where it is right", ahead, right)
+			}
+		})
+	}
+}

@@ -77,6 +77,7 @@ type process struct {
 type task struct {
 	req   reconcile.Request
 	floor int64
+	seen  int64
 
 	done   bool
 	result ctrl.Result
@@ -224,7 +225,9 @@ func (p *process) work() {
 	p.queue.ready = p.queue.ready[1:]
 	p.credit--
 	p.world.weakness.beforeReconcile(p, req)
-	t := &task{req: req, floor: p.cache.cursors["PodManager"].version(p.world.server)}
+	t := &task{
+		req: req, floor: p.cache.cursors["PodManager"].version(p.world.server), seen: p.cache.cursors["Pod"].version(p.world.server),
+	}
 	p.task = t
 	ctx := log.IntoContext(context.Background(), logr.Discard())
 	go func() {
@@ -307,7 +310,7 @@ func (r remote) do(c call) error {
 func (r remote) request() request {
 	by := request{actor: oracle.Operator}
 	if r.task != nil {
-		by.floor = r.task.floor
+		by.floor, by.seen = r.task.floor, r.task.seen
 	}
 	if r.dead {
 		by.actor = oracle.Late

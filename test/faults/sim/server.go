@@ -69,7 +69,12 @@ type Server struct {
 	meddles bool
 	// sharded: owners and their pods get the label of shard 0.
 	sharded bool
+	// jumped is by how much the clock was set.
+	jumped time.Duration
 }
+
+// elapsed is the time by a clock that is never set.
+func (s *Server) elapsed() time.Time { return s.clock.Now().Add(-s.jumped) }
 
 // NewServer makes an empty server.
 func NewServer(scheme *runtime.Scheme, clock clock.PassiveClock) *Server {
@@ -80,6 +85,8 @@ func NewServer(scheme *runtime.Scheme, clock clock.PassiveClock) *Server {
 type request struct {
 	actor string
 	floor int64
+	// seen is the version up to which the pods had been seen.
+	seen int64
 }
 
 func (s *Server) kindOf(obj runtime.Object) string {
@@ -111,7 +118,7 @@ func (s *Server) write(by request, before, after client.Object, gone bool) {
 		s.objects[key] = after
 	}
 	s.log = append(s.log, entry{
-		Revision: oracle.Revision{Version: s.version, Object: after, Gone: gone, Actor: by.actor, Floor: by.floor},
+		Revision: oracle.Revision{Version: s.version, Object: after, Gone: gone, Actor: by.actor, Floor: by.floor, Seen: by.seen, Time: s.elapsed()},
 		kind:     key.kind, before: before,
 	})
 }

@@ -98,6 +98,8 @@ type Run struct {
 	// back, when the run has made JumpAt steps.
 	Jump   time.Duration
 	JumpAt int
+	// Ahead is by how much the clock of the node is ahead.
+	Ahead time.Duration
 }
 
 // Schedule chooses one of n options at a decision, counted from 0. The first
@@ -142,6 +144,8 @@ type Result struct {
 	// Recovery is how long the cluster took to come to rest after the last
 	// step of the user or the last fault.
 	Recovery time.Duration
+	// Took is how long it was from the beginning to the last write.
+	Took time.Duration
 }
 
 // World is one run.
@@ -166,6 +170,7 @@ type World struct {
 	faults    int
 	decisions int
 	calm      bool
+	began     time.Time
 	lastWrite time.Time
 	lastFault time.Time
 	// changed is the version of the last step of the user or the last fault.
@@ -178,6 +183,8 @@ type World struct {
 	stuck error
 	// split: two operators led at once.
 	split bool
+	// away are the times in which no operator ran for long.
+	away []oracle.Span
 }
 
 // Play runs to the end. It has to be called in a synctest bubble.
@@ -190,6 +197,7 @@ func Play(lab *Lab, run Run) *Result {
 			Rule: "L1", Version: w.server.version, Message: w.stuck.Error(),
 		})
 	}
+	result.Took = w.lastWrite.Sub(w.began)
 	result.Recovery = max(0, w.lastWrite.Sub(w.lastFault))
 	result.Split, result.History = w.split, w.server.history()
 	result.Tally, result.Creates = oracle.Tally(w.server.history()), w.creates
@@ -209,7 +217,9 @@ func Play(lab *Lab, run Run) *Result {
 // judge asks the oracles. Where something is still refused, what waits for it is
 // no leftover: P says what it may be.
 func (w *World) judge() []oracle.Violation {
-	rules := oracle.Rules{FinalizerStripped: w.run.Scenario.Stripped, Undeletable: map[string]bool{}}
+	rules := oracle.Rules{
+		FinalizerStripped: w.run.Scenario.Stripped, Undeletable: map[string]bool{}, Split: w.split, Away: w.away, Lapses: w.born - 1,
+	}
 	for _, r := range w.server.requests {
 		if r.Refused && r.Kind == "Pod" && r.Verb != "create" {
 			rules.Undeletable[r.Name] = true
@@ -229,12 +239,13 @@ func newWorld(lab *Lab, run Run) *World {
 		run: run, weakness: run.Weakness, server: server, clock: clock, metrics: lab.Metrics, indexes: newIndexes(),
 		slimmer:   observe.NewSlimmer(),
 		slowReads: run.SlowReads, steps: run.Scenario.Steps, faults: run.Faults, lastWrite: clock.Now(), lastFault: clock.Now(),
+		began: clock.Now(),
 	}
 	server.meddles, server.sharded = run.Meddles, run.Sharded
 	for _, r := range run.Refusals {
 		server.rules = append(server.rules, &standing{Refusal: r})
 	}
-	w.kubelet = &kubelet{server: server, client: server.Client("kubelet")}
+	w.kubelet = &kubelet{server: server, client: server.Client("kubelet"), ahead: run.Ahead}
 	w.collector = &collector{server: server, client: server.Client("gc")}
 	err := server.Client("user").Create(context.Background(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: scenario.FirstNode}})
 	if err != nil {
@@ -383,6 +394,7 @@ func (w *World) passTime(text string, d time.Duration) Option {
 func (w *World) jump(by time.Duration) {
 	w.trace = append(w.trace, fmt.Sprintf("the clock jumps by %s", by))
 	w.clock.SetTime(w.clock.Now().Add(by))
+	w.server.jumped += by
 	w.lastWrite, w.lastFault = w.lastWrite.Add(by), w.lastFault.Add(by)
 	for _, p := range w.processes {
 		for request, at := range p.queue.timers {
@@ -398,7 +410,7 @@ func (w *World) user() []Option {
 	step := w.steps[0]
 	return []Option{{"the user: " + step.Name, User, func() {
 		err := step.Do(context.Background(), scenario.World{
-			Client: w.server.Client("user"), Namespace: namespace, Now: w.clock.Now(),
+			Client: w.server.Client("user"), Namespace: namespace, Now: w.clock.Now().Add(w.run.Ahead),
 		})
 		switch {
 		case err == nil:
