@@ -34,6 +34,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	kappsv1 "k8s.io/api/apps/v1"
@@ -155,6 +156,8 @@ func (o *Observer) checkFresh(ctx context.Context, f Fleet, pods []*corev1.Pod, 
 	if !errors.As(err, &stale) {
 		return err
 	}
+	// In a fixed order, so that a simulated run is the same every time.
+	slices.SortFunc(stale.overdue, func(a, b overdue) int { return strings.Compare(a.obj.GetName(), b.obj.GetName()) })
 	for _, late := range stale.overdue {
 		err := o.live.Get(ctx, client.ObjectKeyFromObject(late.obj), late.obj)
 		if client.IgnoreNotFound(err) != nil {
