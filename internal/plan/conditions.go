@@ -269,6 +269,8 @@ func (r *reporter) underWay() *state {
 	case r.moving():
 		return &state{appsv1.ReasonRollingOut, fmt.Sprintf("%d of %d pods are on revision %s, %d available%s",
 			c.Updated, want, r.decision.UpdateRevision, c.Available, r.heldBack()) + r.waiting()}
+	case c.Live+r.excess > want && base >= want:
+		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", count(c.Live+r.excess, "live pod"), want)}
 	case c.Live > want:
 		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", count(c.Live, "live pod"), want)}
 	case base < want && r.blockedBy(appsv1.BlockedByTermination):

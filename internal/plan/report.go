@@ -121,6 +121,8 @@ type reporter struct {
 	outcomes []Outcome
 	now      time.Time
 	counts   Counts
+	// excess counts pods that were adopted and are beyond those asked for.
+	excess   int
 	previous *appsv1.PodManagerStatus
 
 	status appsv1.PodManagerStatus
@@ -160,6 +162,10 @@ func (r *reporter) settle(pods []Pod) (Counts, []string) {
 			if i, ok := places[o.Action.Pod]; ok {
 				live[i].Updated = o.Action.Revision == r.decision.UpdateRevision
 				live[i].Available = live[i].Available && len(o.Action.Replaced) == 0
+			}
+		case AdoptPod:
+			if _, ok := places[o.Action.Pod]; !ok && r.desired.Deletion == DeletionNone {
+				r.excess++ // taken in only to be deleted
 			}
 		case ShutGate:
 			if i, ok := places[o.Action.Pod]; ok {
