@@ -256,6 +256,7 @@ func TestHistoryMergesWhatOneDecisionDid(t *testing.T) {
 	}{
 		"the passes of one rollout":       {[]appsv1.Decision{deed(0, newRev, "a"), deed(1, newRev, "b", "c")}, []string{"web-new 3 [a b c]"}},
 		"an undo is the opposite":         {[]appsv1.Decision{deed(0, newRev, "a", "b"), deed(1, oldRev, "a"), deed(2, oldRev, "b")}, []string{"web-old 2 [a b]", "web-new 2 [a b]"}},
+		"of other pods, too":              {[]appsv1.Decision{deed(0, newRev, "a"), deed(1, oldRev, "b")}, []string{"web-old 1 [b]", "web-new 1 [a]"}},
 		"and so is the way forth again":   {[]appsv1.Decision{deed(0, newRev, "a"), deed(1, oldRev, "a"), deed(2, newRev, "a")}, []string{"web-new 1 [a]", "web-old 1 [a]", "web-new 1 [a]"}},
 		"a pod that is touched twice":     {[]appsv1.Decision{deed(0, newRev, "a", "b"), deed(1, newRev, "a"), deed(2, newRev, "b")}, []string{"web-new 2 [a b]", "web-new 2 [a b]"}},
 		"what comes long after is not it": {[]appsv1.Decision{deed(0, newRev, "a"), deed(11, newRev, "b")}, []string{"web-new 1 [b]", "web-new 1 [a]"}},

@@ -362,3 +362,17 @@ func TestARolloutIsToldUntilTheNodesFollowed(t *testing.T) {
 		})
 	}
 }
+
+// Pods that are to be restarted and may not, because the rollout is paused, are
+// not what was asked for, though they are on the revision of the template.
+func TestARestartThatAPauseHoldsBackIsNotDone(t *testing.T) {
+	f := aFleet(2, ordinal(0), ordinal(1)).paused()
+	f.desired.Restart = ago(time.Minute)
+	if got, want := toldOf(f.done(f.plan()).Status), "False "+appsv1.ReasonPaused; got.Ready != want {
+		t.Errorf("Ready is %q, want %q", got.Ready, want)
+	}
+	f.desired.Restart = ago(3 * time.Hour) // before they were made
+	if got, want := toldOf(f.done(f.plan()).Status), "True "+appsv1.ReasonAvailable; got.Ready != want {
+		t.Errorf("without a restart to do Ready is %q, want %q", got.Ready, want)
+	}
+}
