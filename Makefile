@@ -30,6 +30,7 @@ CONTROLLER_GEN := $(BIN)/controller-gen
 KUSTOMIZE := $(BIN)/kustomize
 GOLANGCI_LINT := $(BIN)/golangci-lint
 DLV := $(BIN)/dlv
+GREMLINS := $(BIN)/gremlins
 KUBEBUILDER := $(BIN)/kubebuilder
 HELM := $(BIN)/helm
 OPM := $(BIN)/opm
@@ -114,12 +115,14 @@ RANDOM_SCHEDULES ?= 300
 SOAK ?= 10m
 FUZZTIME ?= 10m
 DEVIATIONS ?= 1
+MUTANTS ?=
 
 .PHONY: faults
-faults: control-plane binaries ## Try all faults: simulator schedules, every crash point, the real binary. Takes an hour or so.
+faults: control-plane binaries ## Try all faults: small worlds whole, simulator schedules, every crash point, the real binary. Takes an hour or so.
 	@rm -rf test-output/faults
 	@failed=(); trap "exit 130" INT TERM; \
 	tier() { echo "go test $$*"; go test -v -count 1 "$$@" | $(faults-progress) || failed+=("$$1"); }; \
+	tier ./test/faults/small -timeout 1h -whole; \
 	tier ./test/faults/sim -timeout 2h -schedules $(SCHEDULES) -deviations $(DEVIATIONS) -stride 1; \
 	tier ./test/faults/conformance -timeout 30m -operations 5000; \
 	tier ./test/faults/crash -timeout 3h -parallel 8 -scenarios 0 -points 0 -schedules $(RANDOM_SCHEDULES); \
@@ -135,6 +138,10 @@ soak: control-plane ## Create, scale, edit and delete 200 PodManagers at random 
 .PHONY: fuzz
 fuzz: ## Fuzz the planner, defaults, conversion, admission and the plugin's parsers, FUZZTIME each.
 	@$(call fuzz,$(FUZZ_LIGHT) $(FUZZ_HEAVY),$(FUZZTIME))
+
+.PHONY: mutants
+mutants: $(GREMLINS) ## Change the code on purpose and count which changes the tests notice. MUTANTS='-only internal/desired -write' narrows it and writes the docs.
+	@go run ./hack/mutants $(MUTANTS)
 
 .PHONY: e2e
 e2e: control-plane $(HELM) ## Run the operator in a pod on real kubelets and containers: docs/e2e.md. Needs Linux and root; says so and skips elsewhere.
@@ -380,4 +387,5 @@ $(eval $(call tool,opm,tools/opm,github.com/operator-framework/operator-registry
 $(BIN)/hugo: export CGO_ENABLED = 0
 $(eval $(call tool,hugo,tools/docs,github.com/gohugoio/hugo))
 $(eval $(call tool,crd-ref-docs,tools/docs,github.com/elastic/crd-ref-docs))
+$(eval $(call tool,gremlins,tools/mutants,github.com/go-gremlins/gremlins/cmd/gremlins))
 $(eval $(call tool,golangci-lint,tools/lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint))

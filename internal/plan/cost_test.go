@@ -31,6 +31,9 @@ import (
 // Plan takes time and memory in proportion to the pods. Time is left to the
 // benchmark; memory is the same on every machine.
 func TestTheCostOfAPodDoesNotGrowWithTheFleet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("what it measures is slow")
+	}
 	for name, fleetOf := range benchmarks() {
 		t.Run(name, func(t *testing.T) {
 			small, large := costPerPod(fleetOf(2_000), 2_000), costPerPod(fleetOf(16_000), 16_000)

@@ -48,6 +48,9 @@ const seedsEach = 1000
 // And when the edits stop, the fleet comes to rest where the spec wants it.
 func TestRolloutsKeepTheirPromises(t *testing.T) {
 	seeds, from := envOr("SIMULATE_SEEDS", seedsEach), envOr("SIMULATE_FROM", 1)
+	if testing.Short() {
+		seeds = min(seeds, 50)
+	}
 	for _, strategy := range strategies {
 		for _, identity := range []appsv1.Identity{appsv1.IdentityOrdinal, appsv1.IdentityRandom} {
 			t.Run(fmt.Sprintf("%s/%s", strategy, identity), func(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/mycompany/pod-operator/internal/testkit"
+	"github.com/mycompany/pod-operator/internal/testkit/project"
 )
 
 // Line is one row of the table.
@@ -42,7 +42,7 @@ type Line struct {
 
 // Write stores a line under a name of its own; a later run replaces it.
 func Write(name string, l Line) error {
-	dir := filepath.Join(testkit.Root(), "test-output", "faults")
+	dir := filepath.Join(project.Root(), "test-output", "faults")
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
 	}

@@ -1,0 +1,187 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package small
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
+)
+
+// The rules are those of test/faults/oracle, said of a state instead of a history
+// of objects. They come from docs/reliability.md and from the comments of the API,
+// not from the planner.
+
+// known are the rules, by how they begin, that are broken and not mended yet. What
+// follows a step that breaks one of them is not explored.
+var known = []string{"F:", "T: Ready"}
+
+// unknown leaves out what is known.
+func unknown(broken []string) []string {
+	return slices.DeleteFunc(slices.Clone(broken), func(b string) bool {
+		return slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(b, k) })
+	})
+}
+
+// judgeWrite looks at a write before it is carried out: S1, S2, the budget, B and D.
+func (w *world) judgeWrite(s *state, a plan.Action) []string {
+	switch a.Verb {
+	case plan.CreatePod:
+		return s.judgeCreate(a)
+	case plan.DeletePod, plan.EvictPod, plan.ShutGate, plan.UpdatePod:
+		return s.judgeBudget(a)
+	case plan.DeleteClaim:
+		if !slices.Contains(s.Condemned, a.Slot) {
+			return []string{"D: " + a.Claim + " is deleted, and the operator never scaled its pod away"}
+		}
+	}
+	return nil
+}
+
+func (s *state) judgeCreate(a plan.Action) (broken []string) {
+	if s.count(func(p *plan.Pod) bool { return live(p) && p.Slot == a.Slot }) > 0 {
+		broken = append(broken, fmt.Sprintf("S2: slot %d has a pod and gets %s", a.Slot, a.Pod))
+	}
+	if s.pod(a.Pod) != nil || slices.Contains(s.Foreign, a.Pod) {
+		broken = append(broken, "S2: the name of "+a.Pod+" is taken")
+	}
+	if s.Desired.Identity != appsv1.IdentityOrdinal {
+		return broken
+	}
+	for _, d := range s.Dead {
+		if d.Slot == a.Slot && d.Revision == a.Revision && now.Before(d.Until) {
+			broken = append(broken, fmt.Sprintf("B: %s follows a pod that failed, %s before its backoff ends", a.Pod, d.Until.Sub(now)))
+		}
+	}
+	return broken
+}
+
+// backoff is the wait that the API's documentation promises: none for the first
+// failure, initial for the second, and twice as long each time.
+func (s *state) backoff(count int) time.Duration {
+	if count < 2 {
+		return 0
+	}
+	wait := s.Desired.FailedPods.Initial << (count - 2)
+	return min(wait, s.Desired.FailedPods.Max)
+}
+
+// judgeBudget: a rollout leaves replicas less maxUnavailable available.
+func (s *state) judgeBudget(a plan.Action) []string {
+	p := s.pod(a.Pod)
+	inPlace := a.Verb == plan.UpdatePod || a.Verb == plan.ShutGate
+	if a.Why.Rule != "rollout" || p == nil || !s.available(p) || a.Verb == plan.UpdatePod && len(a.Replaced) == 0 {
+		return nil
+	}
+	unavailable := s.Desired.Update.MaxUnavailable
+	if unavailable == 0 && (s.Desired.Update.MaxSurge == 0 || inPlace) {
+		unavailable = 1
+	}
+	left := s.count(func(p *plan.Pod) bool { return p.Name != a.Pod && s.available(p) })
+	if floor := s.Desired.Replicas - unavailable; left < floor {
+		return []string{fmt.Sprintf("budget: %s of %s leaves %d available, and %d have to be", a.Verb, a.Pod, left, floor)}
+	}
+	return nil
+}
+
+// judgePass looks at what a pass decided and wrote into the status: S1, F and T.
+func (w *world) judgePass(before, after *state, d *plan.Decision) (broken []string) {
+	most := max(before.count(live), after.Desired.Replicas+after.Desired.Update.MaxSurge)
+	if n := after.count(live); n > most {
+		broken = append(broken, fmt.Sprintf("S1: %d pods live, and no more than %d may", n, most))
+	}
+	if !after.Blame && !slices.Contains(after.Broken, after.Template) {
+		if slices.ContainsFunc(d.Blocked, func(b plan.Blocked) bool { return b.By == appsv1.BlockedByDeadline && b.Pod == "" }) {
+			broken = append(broken, "F: the rollout is halted, and its revision is not at fault")
+		}
+		if after.Status.Rollback != nil {
+			broken = append(broken, "F: the rollout is rolled back, and its revision is not at fault")
+		}
+	}
+	return append(broken, w.judgeStatus(after)...)
+}
+
+// judgeStatus is T: what the status says is what the pods are.
+func (w *world) judgeStatus(s *state) (broken []string) {
+	is := func(kind string) bool { return meta.IsStatusConditionTrue(s.Status.Conditions, kind) }
+	if is(appsv1.ConditionStalled) && is(appsv1.ConditionReconciling) {
+		broken = append(broken, "T: Stalled and Reconciling")
+	}
+	if !is(appsv1.ConditionReady) {
+		return broken
+	}
+	if n := s.count(s.available); n < s.Desired.Replicas {
+		broken = append(broken, fmt.Sprintf("T: Ready, and %d of %d pods are available", n, s.Desired.Replicas))
+	}
+	return broken
+}
+
+// judgeRest looks at a world in which nothing will move any more: L1 and P.
+func (w *world) judgeRest(s *state) string {
+	excused := func(slot int) bool {
+		name := plan.SlotName(&s.Desired, slot)
+		kept := s.pod(name)
+		return slices.Contains(s.Foreign, name) || kept != nil && kept.KeptBy != "" ||
+			slices.ContainsFunc(s.Refused, func(w write) bool { return w.Slot == slot })
+	}
+	wanted := s.wanted()
+	if slices.Contains(s.Broken, wanted) || s.Status.Rollback != nil || s.Blame {
+		return ""
+	}
+	trouble := len(s.Refused)+len(s.Foreign) > 0 || s.count(func(p *plan.Pod) bool { return p.KeptBy != "" }) > 0
+	if s.Desired.Identity != appsv1.IdentityOrdinal {
+		if n := s.count(s.available); n != s.Desired.Replicas && !trouble {
+			return fmt.Sprintf("L1: rests with %d of %d pods", n, s.Desired.Replicas)
+		}
+		return s.judgeRevisions(wanted, trouble)
+	}
+	for _, slot := range s.base() {
+		p := s.pod(plan.SlotName(&s.Desired, slot))
+		switch {
+		case excused(slot):
+		case (p == nil || !live(p)) && s.count(live) >= s.Desired.Replicas+s.Desired.Update.MaxSurge:
+			// What could not be deleted has its place.
+		case p == nil || !live(p):
+			return fmt.Sprintf("P: rests without a pod in slot %d, which nothing keeps from it", slot)
+		case !s.available(p):
+			return "L1: rests, and " + p.Name + " is not available"
+		}
+	}
+	if n := s.count(live); n > s.Desired.Replicas && !trouble {
+		return fmt.Sprintf("L1: rests with %d of %d pods", n, s.Desired.Replicas)
+	}
+	return s.judgeRevisions(wanted, trouble)
+}
+
+func (s *state) judgeRevisions(wanted string, trouble bool) string {
+	if trouble || s.Desired.Paused {
+		return ""
+	}
+	if n := s.count(func(p *plan.Pod) bool { return live(p) && p.Revision != wanted }); n > 0 {
+		return fmt.Sprintf("L1: rests with %d pods on another revision than %s", n, wanted)
+	}
+	if s.Status.ObservedGeneration != s.Desired.Generation {
+		return "L1: rests, and the status is of another generation"
+	}
+	return ""
+}
