@@ -88,7 +88,11 @@ func run(ctx context.Context, args []string) error {
 
 // compileAll finds out what there is to do and does it.
 func compileAll(ctx context.Context, version, only string) error {
-	plane, err := newControlPlane(os.Getenv)
+	getenv := os.Getenv
+	if only == "ours" { // then nothing of Kubernetes is looked for
+		getenv = func(string) string { return "" }
+	}
+	plane, err := newControlPlane(getenv)
 	if err != nil {
 		return err
 	}

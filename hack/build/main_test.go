@@ -206,6 +206,25 @@ func TestReadyMadePrograms(t *testing.T) {
 	}
 }
 
+// TestEnvtestAssetsAreNotEnough: a folder made for envtest is no reason to stop.
+func TestEnvtestAssetsAreNotEnough(t *testing.T) {
+	dir := t.TempDir()
+	get := func(set string) func(string) string {
+		return func(name string) string {
+			if name == set {
+				return dir
+			}
+			return ""
+		}
+	}
+	if got, _, err := readyMade(get("KUBEBUILDER_ASSETS"), "v1.37.1"); got != "" || err != nil {
+		t.Errorf("got %q, %v, want neither a folder nor an error", got, err)
+	}
+	if _, _, err := readyMade(get("KUBE_BIN"), "v1.37.1"); err == nil {
+		t.Error("KUBE_BIN was taken without the programs in it")
+	}
+}
+
 // TestModulesAgree: where the two modules need different versions of a module,
 // all that builds on it is compiled twice.
 func TestModulesAgree(t *testing.T) {

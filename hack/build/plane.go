@@ -54,24 +54,33 @@ func newControlPlane(getenv func(string) string) (*controlPlane, error) {
 	c := &controlPlane{title: "Kubernetes " + version, ldflags: kubeFlags(version), targets: []target{
 		{name: "kube", title: "Kubernetes " + version, path: "./" + module + "/cmd/kube"}, kwok,
 	}}
-	if dir := firstSet(getenv("KUBE_BIN"), getenv("KUBEBUILDER_ASSETS")); dir != "" {
-		found, err := inspect(dir, version)
-		if err != nil {
-			return nil, err
-		}
+	dir, found, err := readyMade(getenv, version)
+	if err != nil {
+		return nil, err
+	}
+	if dir != "" {
 		c.readyMade, c.title, c.targets = dir, "Kubernetes "+found+" from "+dir, []target{kwok}
 	}
 	c.want, err = fingerprint(module, arguments(c.targets, "", c.ldflags), c.readyMade)
 	return c, err
 }
 
-func firstSet(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
+// readyMade finds a folder with the programs of Kubernetes, and their version.
+// KUBE_BIN is meant for this command, so it has to be right; KUBEBUILDER_ASSETS
+// is often set for envtest, which has no controller manager and no scheduler.
+func readyMade(getenv func(string) string, newest string) (dir, version string, err error) {
+	if dir = getenv("KUBE_BIN"); dir != "" {
+		version, err = inspect(dir, newest)
+		return dir, version, err
 	}
-	return ""
+	if dir = getenv("KUBEBUILDER_ASSETS"); dir == "" {
+		return "", "", nil
+	}
+	if version, err = inspect(dir, newest); err != nil {
+		fmt.Fprintf(os.Stderr, "KUBEBUILDER_ASSETS is not used: %v\n", err)
+		return "", "", nil
+	}
+	return dir, version, nil
 }
 
 // oldest is the first minor version of Kubernetes 1 on which the operator works.
@@ -87,7 +96,7 @@ func inspect(dir, newest string) (string, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return "", fmt.Errorf("%s has no %s: give a folder with %s, or unset KUBE_BIN and KUBEBUILDER_ASSETS to compile them",
+		return "", fmt.Errorf("%s has no %s: give a folder with %s, or none to have them compiled",
 			dir, strings.Join(missing, ", "), strings.Join(names(), ", "))
 	}
 	out, err := exec.Command(filepath.Join(dir, "kube-apiserver"), "--version").Output()
