@@ -209,6 +209,10 @@ func TestClaimsOfAFleet(t *testing.T) {
 			given: aFleet(1).claiming(appsv1.ClaimDelete, "data").claims(0, 1).ofAnother().deleting(DeletionDelete),
 			want:  []string{"DeleteClaim data-web-0 ClaimRetention", "RemoveFinalizer  PodsGone"},
 		},
+		"and those of pods that the garbage collector let go": {
+			given: aFleet(1, ordinal(0).orphan()).claiming(appsv1.ClaimDelete, "data").claims(0, 1).deleting(DeletionDelete),
+			want:  []string{"DeleteClaim data-web-1 ClaimRetention", "RemoveFinalizer  PodsGone"},
+		},
 		"unless they are retained": {
 			given: aFleet(1).claiming(appsv1.ClaimRetain, "data").claims(0).deleting(DeletionDelete),
 			want:  []string{"RemoveFinalizer  PodsGone"},

@@ -73,12 +73,18 @@ func (s *scene) deleteAll() {
 
 // deleteClaims deletes the fleet's claims where the retention policy says so.
 // What an earlier owner of the same name left and no pod of this one used stays.
+// So does the claim of a pod that is there still: the garbage collector may have
+// let it go with --cascade=orphan, and be done before we looked.
 func (s *scene) deleteClaims() {
 	if s.desired.Claims.WhenDeleted != appsv1.ClaimDelete {
 		return
 	}
+	users := make(map[string]bool, len(s.observed.Pods))
+	for i := range s.observed.Pods {
+		users[s.observed.Pods[i].Name] = true
+	}
 	for _, c := range s.observed.Claims {
-		if !c.Terminating && c.Owner == s.desired.UID {
+		if !c.Terminating && c.Owner == s.desired.UID && !users[SlotName(&s.desired, c.Slot)] {
 			s.deleteClaim(c, "the owner is being deleted and whenDeleted is Delete")
 		}
 	}

@@ -35,7 +35,7 @@ func Claim(slot int) string { return fmt.Sprintf("data-%s-%d", Name, slot) }
 // claimed are scenarios of fleets whose pods have volumes.
 func claimed() []Scenario {
 	return []Scenario{
-		{Name: "scale with claims", Steps: []Step{create(fleet(2, volumes(appsv1.ClaimDelete))), scale(1), scale(2), scale(0)}},
+		{Name: "scale with claims", Steps: []Step{create(fleet(2, volumes(appsv1.ClaimDelete))), scale(1), scale(0), scale(2)}},
 		{Name: "scale with claims that are kept", Steps: []Step{create(fleet(2, volumes(appsv1.ClaimRetain))), scale(1), scale(2)}},
 		{Name: "claims of an earlier owner", Steps: []Step{
 			leaveClaim(0), leaveClaim(1), leaveClaim(3), create(fleet(1, volumes(appsv1.ClaimDelete))), scale(3), scale(1),

@@ -173,14 +173,14 @@ func sorted(set map[string]bool) []string {
 	return list
 }
 
-// label puts an owner, and a pod that it may adopt, in the shard, as our webhook
+// label puts an owner, and a pod or a claim that it may adopt, in the shard, as our webhook
 // and the keeper of the labels do. Others' pods have no such label.
 func label(obj client.Object) {
-	if _, pod := obj.(*corev1.Pod); pod && obj.GetLabels()[appsv1.LabelName] == "" {
+	if _, owner := obj.(*appsv1.PodManager); !owner && obj.GetLabels()[appsv1.LabelName] == "" {
 		return
 	}
 	switch obj.(type) {
-	case *corev1.Pod, *appsv1.PodManager:
+	case *corev1.Pod, *appsv1.PodManager, *corev1.PersistentVolumeClaim:
 		labels := obj.GetLabels()
 		if labels == nil {
 			labels = map[string]string{}
