@@ -33,6 +33,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -239,10 +240,16 @@ func expectSettled(t testing.TB, namespace string) {
 			return err
 		}
 		st := pm.Status
-		if st.ObservedGeneration != pm.Generation || len(st.Conditions) != 1 || st.TerminatingReplicas != 0 ||
+		if st.ObservedGeneration != pm.Generation || !atRest(st.Conditions) || st.TerminatingReplicas != 0 ||
 			st.AvailableReplicas != *pm.Spec.Replicas || st.UpdatedReplicas != *pm.Spec.Replicas || st.CurrentRevision != st.UpdateRevision {
 			return fmt.Errorf("status %+v", st)
 		}
 		return nil
 	})
+}
+
+// atRest: nothing is said but that the fleet is ready and available.
+func atRest(conditions []metav1.Condition) bool {
+	return meta.IsStatusConditionTrue(conditions, appsv1.ConditionReady) && meta.IsStatusConditionTrue(conditions, appsv1.ConditionAvailable) &&
+		len(conditions) == 2
 }
