@@ -18,6 +18,7 @@ package desired
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -46,6 +47,7 @@ func update(pm *appsv1.PodManager) plan.Update {
 	return plan.Update{
 		Strategy:         strategy,
 		MaxUnavailable:   scaled(spec.MaxUnavailable, quarter, replicas, false),
+		NoneUnavailable:  none(spec.MaxUnavailable),
 		MaxSurge:         scaled(spec.MaxSurge, quarter, replicas, true),
 		Partition:        scaled(spec.Partition, intstr.FromInt32(0), replicas, true),
 		ProgressDeadline: time.Duration(ptr.Deref(spec.ProgressDeadlineSeconds, defaultDeadline)) * time.Second,
@@ -63,6 +65,15 @@ func scaled(value *intstr.IntOrString, otherwise intstr.IntOrString, replicas in
 		return 0
 	}
 	return max(0, n)
+}
+
+// none: the user wrote 0 or 0%.
+func none(value *intstr.IntOrString) bool {
+	if value == nil {
+		return false
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(value, math.MaxInt32, true)
+	return err == nil && n <= 0
 }
 
 // restart is when the user last asked for a restart; a time that cannot be

@@ -272,6 +272,9 @@ func (o *Observer) heldNames(ctx context.Context, f Fleet, pods []plan.Pod) ([]s
 	}
 	for i := range pods {
 		taken[pods[i].Name] = true
+		if outside(&f.Desired, pods[i].Slot, end) {
+			continue
+		}
 		if !pods[i].Terminating && pods[i].NodeState == plan.NodePresent && !ended(pods[i].Phase) {
 			missing--
 		}
@@ -296,6 +299,15 @@ func (o *Observer) heldNames(ctx context.Context, f Fleet, pods []plan.Pod) ([]s
 		missing--
 	}
 	return held, nil
+}
+
+// outside: a pod there takes none of the fleet's ordinals.
+func outside(d *plan.Desired, slot, end int) bool {
+	if d.Identity != appsv1.IdentityOrdinal {
+		return false
+	}
+	_, reserved := slices.BinarySearch(d.Reserved, slot)
+	return reserved || slot < 0 || slot >= end
 }
 
 func ended(phase corev1.PodPhase) bool {

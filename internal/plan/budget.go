@@ -59,18 +59,27 @@ func (s *scene) priceOf(p *stalePod) price {
 	return price{ready: 1}
 }
 
+// uninterrupted: the user wrote that no pod may be unavailable, and that there
+// may be more pods instead. Then a change in place that restarts a container is
+// surged over, too: the pod does not serve meanwhile.
+func (s *scene) uninterrupted() bool {
+	u := &s.desired.Update
+	return u.NoneUnavailable && u.MaxUnavailable == 0 && u.MaxSurge > 0
+}
+
 // newBudget counts what serves and will go on to: an ordinal that only its
-// holder keeps from the scale-down is no reason to take another. Where nothing
-// is recreated there is no surge, and a budget of nothing at all means one pod,
-// or no rollout would ever move.
-func (s *scene) newBudget(recreate int) budget {
+// holder keeps from the scale-down is no reason to take another. A budget of
+// nothing at all means one pod, or no rollout would ever move. That is so, too,
+// where a percentage rounds down to none and no pod is surged over: a small fleet
+// that says nothing of its budget is changed in place one pod at a time.
+func (s *scene) newBudget(surged int) budget {
 	unavailable := s.desired.Update.MaxUnavailable
-	if unavailable == 0 && (s.desired.Update.MaxSurge == 0 || recreate == 0) {
+	if unavailable == 0 && (s.desired.Update.MaxSurge == 0 || surged == 0 && !s.uninterrupted()) {
 		unavailable = 1
 	}
 	available, ready := 0, 0
 	for _, b := range s.staying() {
-		if !b.is(inFleet) && !s.extras[b.pod] || b.is(isOrphan) {
+		if !b.is(inFleet) && !s.extras[b.pod] && !s.movers[b.pod] || b.is(isOrphan) {
 			continue // should the adoption fail, nothing was taken down on its word
 		}
 		if b.is(isServing) {
@@ -90,23 +99,24 @@ func (s *scene) limits(b budget) string {
 		are(b.have, "pod"), max(0, b.needed), s.desired.Replicas, s.desired.Replicas-b.needed)
 }
 
-// setSurge decides how many pods there may be beyond replicas: as many as have
-// to be recreated. With ordinals it also chooses which of those that are there
+// setSurge decides how many pods there may be beyond replicas: as many as others
+// have to stand in for. With ordinals it also chooses which of those that are there
 // stay, the available ones first: as many as that, and while a rollout is under
 // way also those of its surge that stand in for pods which are not available.
 // An extra pod of an old revision that does not serve is of no use. An extra
 // ordinal is made to be deleted in the end: none is, as long as pods may be
 // unavailable and the rollout moves without it.
-func (s *scene) setSurge(recreate int) {
-	s.surge = min(s.desired.Update.MaxSurge, recreate)
+func (s *scene) setSurge(surged int) {
+	s.surge = min(s.desired.Update.MaxSurge, surged)
 	if !s.ordinal() {
+		s.standIns = s.countStandIns()
 		return
 	}
 	if s.desired.Update.MaxUnavailable > 0 {
 		s.surge = 0
 	}
 	var extras []brief
-	needed := recreate + s.desired.Replicas
+	needed := surged + s.desired.Replicas
 	for _, b := range s.staying() {
 		switch {
 		case b.is(inFleet | isAvailable):
@@ -127,6 +137,21 @@ func (s *scene) setSurge(recreate int) {
 			mark(&s.extras, b.pod)
 		}
 	}
+}
+
+// countStandIns is how many pods beyond replicas stand in, with random names, for
+// pods that are changed in place and not available again.
+func (s *scene) countStandIns() int {
+	if !s.uninterrupted() || s.decision.Rollout == nil {
+		return 0
+	}
+	n := 0
+	for _, b := range s.staying() {
+		if s.moved(b) && !b.is(isAvailable) {
+			n++
+		}
+	}
+	return min(n, s.desired.Update.MaxSurge)
 }
 
 // move starts as many moves as the budget allows, and goes on with those that

@@ -246,3 +246,101 @@ func TestAPauseKeepsWhoStandsIn(t *testing.T) {
 		t.Errorf("actions (-want +got):\n%s", diff)
 	}
 }
+
+// A user who writes that no pod may be unavailable means it, also where a change
+// could be made in place; a percentage that rounds down to none does not say so.
+func TestNothingMayBeUnavailable(t *testing.T) {
+	old := func(slot int) podBuilder { return ordinal(slot).revision(oldRev) }
+	image := Change{From: oldRev, To: newRev, Images: []string{"app"}, Restarts: true}
+	label := Change{From: oldRev, To: newRev, Metadata: true}
+	none := func(f fleet) fleet { f.desired.Update.NoneUnavailable = true; return f }
+	for name, test := range map[string]struct {
+		given   fleet
+		change  Change
+		want    []string
+		blocked []string
+	}{
+		"the only pod waits for one that stands in": {
+			given: none(aFleet(1, old(0)).budget(0, 1)), change: image,
+			want:    []string{"CreatePod web-1 RolloutSurge"},
+			blocked: []string{"UpdatePod web-0 Budget"},
+		},
+		"until that is available": {
+			given: none(aFleet(1, old(0), ordinal(1).surge().unready()).budget(0, 1)), change: image,
+			blocked: []string{"UpdatePod web-0 Budget"},
+		},
+		"then it is changed in place": {
+			given: none(aFleet(1, old(0), ordinal(1).surge()).budget(0, 1)), change: image,
+			want: []string{"UpdatePod web-0 RolloutInPlace"},
+		},
+		"and the other stays until it is back": {
+			given: none(aFleet(1, ordinal(0).changing(), ordinal(1).surge()).budget(0, 1)), change: image,
+		},
+		"with random names, too": {
+			given: none(aFleet(1, random(0).revision(oldRev)).budget(0, 1)).random(), change: image,
+			want:    []string{"CreatePod " + randomName(1) + " RolloutSurge"},
+			blocked: []string{"UpdatePod " + randomName(0) + " Budget"},
+		},
+		"and the pod that is changed is not given up for being unready": {
+			given: none(aFleet(1, random(0).changing(), random(1)).budget(0, 1)).random(), change: image,
+		},
+		"what restarts nothing needs none": {
+			given: none(aFleet(1, old(0)).budget(0, 1)), change: label,
+			want: []string{"UpdatePod web-0 RolloutInPlace"},
+		},
+		"where nothing may be too many either, one goes all the same": {
+			given: none(aFleet(2, old(0), old(1)).budget(0, 0)), change: image,
+			want:    []string{"UpdatePod web-1 RolloutInPlace"},
+			blocked: []string{"UpdatePod web-0 Budget"},
+		},
+		"a percentage that rounds down to none: one at a time, and none is surged over": {
+			given: aFleet(2, old(0), old(1)).budget(0, 1), change: image,
+			want:    []string{"UpdatePod web-1 RolloutInPlace"},
+			blocked: []string{"UpdatePod web-0 Budget"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := test.given.rollingOut().progress(0, time.Minute)
+			f.observed.Changes = []Change{test.change}
+			got := f.plan()
+			if diff := cmp.Diff(test.want, saidOf(got)); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.blocked, heldBackOf(got)); diff != "" {
+				t.Errorf("blockers (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// changing: a container does not run yet what the spec says.
+func (b podBuilder) changing() podBuilder { b = b.unready(); b.p.Changing = true; return b }
+
+// From the first pod to the last, the model never has fewer available than asked
+// for, and in the end no more pods than that.
+func TestARolloutInPlaceWithNothingUnavailable(t *testing.T) {
+	for name, begin := range map[string]fleet{
+		"ordinal": aFleet(3, podsOf(3, ordinal)...).budget(0, 1),
+		"random":  aFleet(3, podsOf(3, random)...).random().budget(0, 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := begin.rollingOut()
+			f.desired.Update.NoneUnavailable = true
+			f.observed.Changes = []Change{{From: oldRev, To: newRev, Images: []string{"app"}, Restarts: true}}
+			for i := range f.observed.Pods {
+				f.observed.Pods[i].Revision = oldRev
+				f.observed.Pods[i].Containers = []ContainerMark{{Name: "app", ContainerID: "c"}}
+			}
+			m := newModel(f)
+			for range 20 {
+				d := m.step(time.Second)
+				if status := m.status; status.AvailableReplicas < 3 {
+					t.Errorf("%d pods are available after %v", status.AvailableReplicas, saidOf(d))
+				}
+			}
+			if got := [3]int{m.total[UpdatePod], m.total[CreatePod], m.total[DeletePod]}; got != [3]int{3, 1, 1} || m.live() != 3 {
+				t.Errorf("%d live, after %d changes in place, %d creates and %d deletes; want 3, 3, 1 and 1", m.live(), got[0], got[1], got[2])
+			}
+		})
+	}
+}

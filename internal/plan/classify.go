@@ -66,6 +66,13 @@ type scene struct {
 	// ordinals, extras are those of them that are there and stay.
 	surge  int
 	extras map[*Pod]bool
+	// standIns is how many pods beyond replicas stay, with random names, until
+	// others are back.
+	standIns int
+	// movers are the pods on reserved ordinals that stay until their successors
+	// are available, and movedAway those that this pass deletes.
+	movers    map[*Pod]bool
+	movedAway []*Pod
 	// halted says what stops the rollout, or nothing.
 	halted string
 	// stale are the live pods that have to move, in the order to move them.

@@ -250,7 +250,8 @@ func (s *scene) buryOrdinals() {
 		switch {
 		case record != nil && s.inBase(p.Slot):
 			s.blockOnBackoff(p, record)
-		case record != nil && s.mayStandIn(p.Slot) && len(s.extras)+s.surgeOnBackoff < s.surge:
+		case record != nil && s.mayStandIn(p.Slot) && s.decision.Rollout != nil:
+			// Kept even where the rollout needs no more pods now: it may soon.
 			s.surgeOnBackoff++
 			s.blockOnBackoff(p, record)
 		default:
@@ -282,11 +283,18 @@ func (s *scene) buryBeyondLimit(partitioned bool) {
 		return cmp.Or(b.endedAt().Compare(a.endedAt()), cmp.Compare(a.Name, b.Name))
 	})
 	missing := s.desired.Replicas + s.surge - len(s.live)
+	room, kept := missing, 0
+	if s.decision.Rollout != nil {
+		room = s.desired.Replicas + s.desired.Update.MaxSurge - len(s.live) // it may soon need more pods
+	}
 	for i, p := range corpses {
 		record := s.backoffOf(p, partitioned)
 		switch {
 		case record != nil && s.onBackoff < missing:
+			kept++
 			s.blockOnBackoff(p, record)
+		case record != nil && kept < room:
+			kept++
 		case p.Membership == Orphan:
 		case p.stillborn():
 			s.bury(p) // there is nothing to inspect

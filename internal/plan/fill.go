@@ -17,6 +17,7 @@ limitations under the License.
 package plan
 
 import (
+	"fmt"
 	"iter"
 	"strconv"
 
@@ -50,6 +51,10 @@ func scaleUp(s *scene) bool {
 			s.blockOnName(name, slot)
 			continue
 		}
+		if f.crowded() {
+			s.blockOnMovers(name, slot)
+			continue
+		}
 		claims, blocked := s.claimsFor(name, slot)
 		if blocked {
 			continue
@@ -75,6 +80,8 @@ type filling struct {
 	// base counts the live pods whose places the fleet keeps, and extras those
 	// beyond, with ordinals.
 	base, extras int
+	// places is how many more pods there may be while others move away.
+	places int
 	// updated and old count the pods on the goal and on other revisions.
 	updated, old int
 	// slots and names find the pod that has a place.
@@ -108,13 +115,32 @@ func (s *scene) newFilling() filling {
 	}
 	f.missing = max(0, s.desired.Replicas+s.surge-f.live-s.waitedFor()-s.onBackoff)
 	f.findGoing()
+	f.countPlaces()
 	return f
 }
 
-// findGoing: with ordinals a successor waits for its name anyway, and an
-// eviction that may be refused was not counted on.
+// countPlaces: a pod of the fleet that goes in this pass keeps its place for its
+// successor, and may yet stay if its eviction is refused.
+func (f *filling) countPlaces() {
+	if len(f.movers) == 0 && len(f.movedAway) == 0 {
+		return
+	}
+	f.places = f.desired.Replicas + f.desired.Update.MaxSurge
+	for _, b := range f.briefs {
+		if b.is(inFleet) || !f.gone[b.pod] && (f.scene.extras[b.pod] || f.movers[b.pod]) {
+			f.places--
+		}
+	}
+}
+
+// findGoing: with ordinals a successor waits for its name anyway, unless it gets
+// another one, and an eviction that may be refused was not counted on.
 func (f *filling) findGoing() {
-	if f.ordinal() || f.missing == 0 || len(f.gone) == 0 || waitsForEnd(f.desired.Terminating.Policy) {
+	if f.ordinal() {
+		f.going = f.movedAway
+		return
+	}
+	if f.missing == 0 || len(f.gone) == 0 || waitsForEnd(f.desired.Terminating.Policy) {
 		return
 	}
 	for _, bucket := range [][]*Pod{f.scene.live, f.lost} {
@@ -129,7 +155,11 @@ func (f *filling) findGoing() {
 // after is the pod that the next new one has to wait for, or empty: the first
 // fill places that were free before, the others one each that gets free.
 func (f *filling) after() string {
-	if len(f.going) == 0 || f.missing >= len(f.going) {
+	free := f.missing
+	if f.ordinal() {
+		free = f.places
+	}
+	if len(f.going) == 0 || free >= len(f.going) {
 		return ""
 	}
 	last := len(f.going) - 1
@@ -230,9 +260,13 @@ func (f *filling) surges(slot int) bool {
 	return f.extras+f.surgeOnBackoff < f.surge && f.mayStandIn(slot)
 }
 
+// crowded: pods that move away still take the places of their successors.
+func (f *filling) crowded() bool { return len(f.movers) > 0 && f.places <= 0 }
+
 func (f *filling) fill(pod *Pod, claims []Action) {
 	f.explain()
 	f.missing--
+	f.places--
 	revision, why := f.revisionFor(pod.Slot), f.why
 	switch {
 	case f.ordinal() && !f.inBase(pod.Slot):
@@ -370,6 +404,13 @@ func (s *scene) blockOnName(name string, slot int) {
 	s.block(Blocked{
 		Verb: CreatePod, Pod: name, Slot: slot, By: appsv1.BlockedByName,
 		Message: "a pod named " + name + " exists and is not this owner's: delete it, or label it so that it can be adopted",
+	})
+}
+
+func (s *scene) blockOnMovers(name string, slot int) {
+	s.block(Blocked{
+		Verb: CreatePod, Pod: name, Slot: slot, By: appsv1.BlockedByBudget,
+		Message: fmt.Sprintf("pods on other ordinals go first: %d and a surge of %d may be there", s.desired.Replicas, s.desired.Update.MaxSurge),
 	})
 }
 

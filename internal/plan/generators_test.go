@@ -107,6 +107,7 @@ func drawUpdate(t *rapid.T, d *Desired) {
 		ResizeDeadline:   oneOf(t, "resize deadline", time.Minute, 0, 10*time.Minute),
 		OnFailure:        oneOf(t, "onFailure", appsv1.FailurePause, appsv1.FailureRollback),
 	}
+	d.Update.NoneUnavailable = d.Update.MaxUnavailable == 0 && rapid.Bool().Draw(t, "none unavailable as written")
 	if oneIn(t, 4, "partitioned") {
 		d.Update.Partition = rapid.IntRange(0, 10).Draw(t, "partition")
 	}

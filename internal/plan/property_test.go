@@ -169,7 +169,7 @@ func checkBudget(t *rapid.T, f fleet, d Decision) {
 		}
 	}
 	unavailable := f.desired.Update.MaxUnavailable
-	if unavailable == 0 && (f.desired.Update.MaxSurge == 0 || inPlace) {
+	if unavailable == 0 && (f.desired.Update.MaxSurge == 0 || inPlace && !f.desired.Update.NoneUnavailable) {
 		unavailable = 1
 	}
 	if spent > 0 && left < f.desired.Replicas-unavailable {
@@ -398,6 +398,9 @@ func (m *model) taken(n int) int {
 // mostAtRest is how many pods there may be: where an ordinal's name is taken,
 // the rollout cannot end and its surge pods go on standing in.
 func (m *model) mostAtRest() int {
+	if len(m.desired.Reserved) > 0 {
+		return m.desired.Replicas // a pod on a reserved ordinal waits for its successor
+	}
 	return min(m.desired.Replicas, m.goal()+m.desired.Update.MaxSurge)
 }
 

@@ -59,7 +59,8 @@ func (p *stalePod) want() string {
 // rollOut moves old pods to the goal. Pods that do not serve go first and free
 // of budget, so a broken revision never blocks its own fix. Of the others only
 // so many are taken out of service that replicas - maxUnavailable stay
-// available. Pods that can be changed in place are, and are never surged over.
+// available. Pods that can be changed in place are, and are surged over only
+// where they restart and none may be unavailable.
 //
 // A pod that the scale-down takes, or would take were it not held, is not worth
 // the change any more.
@@ -78,18 +79,20 @@ func rollOut(s *scene) bool {
 		s.blockPods(blocker, message, moving)
 		return false
 	}
-	s.move(moving, s.newBudget(s.toRecreate(moving)))
+	s.move(moving, s.newBudget(s.toSurgeOver(moving)))
 	// What this pass takes down needs no stand-in beyond its own successor.
-	s.setSurge(s.toRecreate(moving))
+	s.setSurge(s.toSurgeOver(moving))
 	return false
 }
 
-// toRecreate counts the pods that have to be recreated and are still there.
-// Nobody has to stand in for what does not serve.
-func (s *scene) toRecreate(pods []*stalePod) int {
+// toSurgeOver counts the pods that others may have to stand in for: those that
+// serve, are still there and have to be recreated, or to be restarted in place
+// where that, too, is surged over.
+func (s *scene) toSurgeOver(pods []*stalePod) int {
+	restarts := s.uninterrupted()
 	n := 0
 	for _, p := range pods {
-		if !p.inPlace() && p.is(isServing) && !s.gone[p.pod] {
+		if p.is(isServing) && !s.gone[p.pod] && (!p.inPlace() || restarts && p.change.Restarts) {
 			n++
 		}
 	}
@@ -124,12 +127,12 @@ func findStale(s *scene) bool {
 		return cmp.Or(first(!a.is(isServing), !b.is(isServing)), first(!a.is(isAvailable), !b.is(isAvailable)),
 			rank[a.pod]-rank[b.pod], cmp.Compare(b.slot, a.slot))
 	})
-	recreate := 0
+	surged := 0
 	if blocker, _ := s.stopped(); blocker == "" {
 		moving, _ := s.inScope()
-		recreate = s.toRecreate(moving)
+		surged = s.toSurgeOver(moving)
 	}
-	s.setSurge(recreate)
+	s.setSurge(surged)
 	return false
 }
 

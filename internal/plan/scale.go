@@ -51,7 +51,7 @@ func scaleDown(s *scene) bool {
 		return false
 	}
 	members := s.stayingMembers()
-	surplus := len(members) - s.desired.Replicas - s.surge
+	surplus := len(members) - s.desired.Replicas - max(s.surge, s.standIns)
 	if surplus <= 0 {
 		return false
 	}
@@ -107,28 +107,6 @@ func (s *scene) sparing(ranked []*victim, surplus int) []*victim {
 		ranked = kept
 	}
 	return ranked[:surplus]
-}
-
-func (s *scene) condemnOrdinals() {
-	var condemned []brief
-	for _, b := range s.staying() {
-		if !b.is(inFleet) && !b.is(isOrphan) && !s.extras[b.pod] {
-			condemned = append(condemned, b)
-		}
-	}
-	if len(condemned) == 0 {
-		return
-	}
-	s.decision.Actions = slices.Grow(s.decision.Actions, min(len(condemned), maxDeletesPerPass))
-	slices.SortFunc(condemned, func(a, b brief) int { return b.slot - a.slot })
-	numbers := map[string]int64{"condemned": int64(len(condemned)), "replicas": int64(s.desired.Replicas)}
-	for _, b := range condemned {
-		if b.is(isHeld) && s.held(b.pod, wantDelete) || !s.room(DeletePod, b.pod) {
-			continue
-		}
-		reason, message := s.condemnWhy(b.pod)
-		s.remove(Action{Verb: DeletePod}, b.pod, reason, message, numbers)
-	}
 }
 
 // condemnWhy tells a scale-down from the end of a surge.

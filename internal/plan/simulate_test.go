@@ -43,7 +43,8 @@ const seedsEach = 1000
 //   - nothing moves while paused, with OnDelete, or behind the partition;
 //   - a failed revision is taken back once;
 //   - F: a rollout is halted or taken back only for its own fault;
-//   - T: what the status tells agrees with what the pods are.
+//   - T: what the status tells agrees with what the pods are;
+//   - B: no successor of a failed pod comes before its backoff.
 //
 // And when the edits stop, the fleet comes to rest where the spec wants it.
 func TestRolloutsKeepTheirPromises(t *testing.T) {
@@ -106,13 +107,16 @@ func simulate(t *testing.T, seed uint64, strategy appsv1.UpdateStrategy, identit
 // drawBudget draws what a rollout may do.
 func (w *world) drawBudget() {
 	w.desired.Update.MaxUnavailable = w.rng.IntN(3)
+	w.desired.Update.NoneUnavailable = w.desired.Update.MaxUnavailable == 0 && w.chance(50)
 	w.desired.Update.MaxSurge = w.rng.IntN(4)
 	w.desired.Update.Partition = max(0, w.rng.IntN(6)-2)
 }
 
 // changeOfMind is one edit of the spec.
 func (w *world) changeOfMind() {
-	switch w.rng.IntN(15) {
+	switch w.rng.IntN(16) {
+	case 15:
+		w.recipe.nowhere = true
 	case 0, 1:
 		w.recipe.image = "v" + strconv.Itoa(1+w.rng.IntN(3))
 	case 2, 3:
@@ -133,7 +137,7 @@ func (w *world) changeOfMind() {
 		w.desired.Restart = w.now
 	case 12:
 		if w.desired.Identity == appsv1.IdentityOrdinal {
-			w.desired.Reserved = [][]int{nil, {0}, {1, 3}}[w.rng.IntN(3)]
+			w.desired.Reserved = [][]int{nil, {0}, {1, 3}, {0, 1, 2, 3, 4, 5}}[w.rng.IntN(4)]
 		}
 	case 13:
 		w.desired.Update.Strategy = strategies[w.rng.IntN(3)]
@@ -167,6 +171,7 @@ func (w *world) settleDown(strategy appsv1.UpdateStrategy) {
 			w.recipe.image = "v4"
 		}
 		w.recipe.size %= 9
+		w.recipe.nowhere, w.curse = false, curse{}
 	})
 	for _, b := range w.pods {
 		b.sick, b.HoldDelete, b.HoldUpdate = 0, nil, nil
@@ -179,6 +184,7 @@ type judge struct {
 	t     *testing.T
 	seed  string
 	blame blame
+	backoffs
 }
 
 func (j *judge) errorf(format string, args ...any) {
@@ -199,6 +205,7 @@ func (j *judge) step(w *world) {
 	w.kubelets(40)
 	j.absence(w)
 	j.blame.look(w)
+	j.noteFailures(w)
 	w.pass()
 	j.checkBlame(w)
 	j.checkTold(w)
@@ -223,6 +230,7 @@ func (j *judge) watch(w *world, d *Decision, a Action) {
 
 func (j *judge) checkCreate(w *world, s *scene, a Action) {
 	u := &w.desired.Update
+	j.checkBackoff(w, a)
 	if b := w.pods[a.Pod]; b != nil {
 		j.errorf("%s: created while %s is there, terminating: %t", a.Pod, b.UID, b.Terminating)
 	}
@@ -231,7 +239,13 @@ func (j *judge) checkCreate(w *world, s *scene, a Action) {
 			j.errorf("slot %d has %s and gets %s", a.Slot, p.Name, a.Pod)
 		}
 	}
-	held := func(p *Pod) bool { return p.HoldDelete != nil }
+	// Nor does a pod count that is scaled away: should its deletion fail, it holds
+	// back no other slot.
+	held := func(p *Pod) bool {
+		return p.HoldDelete != nil || s.ordinal() && slices.ContainsFunc(w.last.Actions, func(d Action) bool {
+			return d.Verb == DeletePod && d.Pod == p.Name && d.Why.Reason == appsv1.WhyScaleDown
+		})
+	}
 	if live := len(slices.DeleteFunc(slices.Clone(s.live), held)); live >= w.desired.Replicas+u.MaxSurge {
 		j.errorf("%s is created beside %d live ones, with %d replicas and a surge of %d", a.Pod, live, w.desired.Replicas, u.MaxSurge)
 	}
@@ -247,11 +261,19 @@ func (j *judge) checkCreate(w *world, s *scene, a Action) {
 		}
 	}
 	needed := func(p *Pod) bool {
-		return s.restartWanted(p) || s.resizeFailed(p) || p.Revision != s.decision.UpdateRevision && !w.inPlace(s, p)
+		restarts := w.uninterrupted() && w.stored[p.Revision].image != w.stored[s.decision.UpdateRevision].image
+		return s.restartWanted(p) || s.resizeFailed(p) || p.Revision != s.decision.UpdateRevision && (restarts || !w.inPlace(s, p))
 	}
 	if a.Why.Reason == appsv1.WhyRolloutSurge && !slices.ContainsFunc(s.live, needed) {
 		j.errorf("%s surges over pods that can be changed in place", a.Pod)
 	}
+}
+
+// uninterrupted: the user wrote that no pod may be unavailable, and that more
+// may be there.
+func (w *world) uninterrupted() bool {
+	u := &w.desired.Update
+	return u.NoneUnavailable && u.MaxUnavailable == 0 && u.MaxSurge > 0
 }
 
 // inPlace: the world allows this pod to follow in place.
@@ -289,7 +311,8 @@ func (j *judge) checkMove(w *world, s *scene, d *Decision, a Action) {
 	// With ordinals an edit that takes one leaves no choice, nor does a label.
 	scaled := a.Why.Reason == appsv1.WhyScaleDown && !s.ordinal() && !p.DeleteRequested && d.Rollout != nil
 	over := a.Why.Reason == appsv1.WhySurgeOver && w.status.ObservedGeneration == w.desired.Generation
-	if slices.Contains(rolling, a.Why.Reason) || over || scaled {
+	moves := a.Why.Reason == appsv1.WhyReserved && len(s.live) <= w.desired.Replicas+u.MaxSurge
+	if slices.Contains(rolling, a.Why.Reason) || over || scaled || moves {
 		j.checkAvailable(w, s, a)
 	}
 }
@@ -310,7 +333,7 @@ func (j *judge) checkAvailable(w *world, s *scene, a Action) {
 		}
 	}
 	unavailable := u.MaxUnavailable
-	if inPlace := a.Verb == UpdatePod || a.Verb == ShutGate; unavailable == 0 && (u.MaxSurge == 0 || inPlace) {
+	if inPlace := a.Verb == UpdatePod || a.Verb == ShutGate; unavailable == 0 && (u.MaxSurge == 0 || inPlace && !w.uninterrupted()) {
 		unavailable = 1
 	}
 	floor := w.desired.Replicas - unavailable
@@ -351,7 +374,7 @@ func (j *judge) expectRest(w *world, steps int) {
 	quiet := 0
 	for range steps {
 		j.step(w)
-		if quiet++; len(w.last.Actions) > 0 || w.last.NextLook != 0 && (!j.stands(w) || w.last.NextLook != safetyLook) {
+		if quiet++; len(w.last.Actions) > 0 || waits(w.last) || w.last.NextLook != 0 && (!j.stands(w) || w.last.NextLook != safetyLook) {
 			quiet = 0
 		}
 		if quiet == 3 && !j.stands(w) || quiet == 12 {
@@ -370,9 +393,10 @@ func (j *judge) checkRest(w *world) {
 	s := w.scene()
 	s.decision = w.last
 	s.live = slices.DeleteFunc(s.live, func(p *Pod) bool {
-		return j.stands(w) && p.Surge && s.mayStandIn(p.Slot) // for a broken pod that the user keeps
+		// For a broken pod that the user keeps.
+		return j.stands(w) && (p.Surge && s.mayStandIn(p.Slot) || s.ordinal() && s.position(p.Slot) < 0)
 	})
-	if len(s.live) != w.desired.Replicas || w.available() != w.desired.Replicas && !j.stands(w) {
+	if len(s.live) != w.desired.Replicas && !j.movesWait(w) || w.available() != w.desired.Replicas && !j.stands(w) {
 		j.errorf("rests with %d pods, %d available, %d asked for", len(s.live), w.available(), w.desired.Replicas)
 	}
 	old := 0
@@ -404,6 +428,14 @@ func (j *judge) checkRest(w *world) {
 			j.errorf("rests, but is %s: %s", c.Type, c.Message)
 		}
 	}
+}
+
+// movesWait: the user keeps broken pods, and those on reserved ordinals stay
+// until enough are available without them.
+func (j *judge) movesWait(w *world) bool {
+	return j.stands(w) && slices.ContainsFunc(w.last.Blocked, func(b Blocked) bool {
+		return b.Verb == DeletePod && b.By == appsv1.BlockedByBudget
+	})
 }
 
 // stands: the user wants the rollout to stand still.

@@ -42,17 +42,23 @@ type recipe struct {
 	size  int    // resized in place; nodes cannot hold a size of 9
 	label int    // changed in place
 	shape int    // needs a new pod
+	// nowhere: it names a node that does not exist.
+	nowhere bool
 }
 
 const brokenImage = "broken"
 
 func (r recipe) revision() string {
-	return fmt.Sprintf("web-%s-%d-%d-%d", r.image, r.size, r.label, r.shape)
+	name := fmt.Sprintf("web-%s-%d-%d-%d", r.image, r.size, r.label, r.shape)
+	if r.nowhere {
+		name += "-nowhere"
+	}
+	return name
 }
 
 func changeBetween(from, to recipe) Change {
 	c := Change{From: from.revision(), To: to.revision(), Metadata: from.label != to.label}
-	if from.shape != to.shape {
+	if from.shape != to.shape || from.nowhere != to.nowhere {
 		c.Recreate = "the shape changed"
 	}
 	if from.image != to.image {
@@ -90,6 +96,8 @@ type world struct {
 	status, written appsv1.PodManagerStatus
 
 	gated    bool // new pods carry the readiness gate
+	curse    curse
+	crashes  int  // of the operator
 	guarded  int  // evictions must leave so many available
 	calm     bool // nothing goes wrong any more
 	births   int
@@ -166,6 +174,9 @@ func (w *world) kubelet(b *body) {
 	case b.Node == "" && b.unscheduled > 0:
 		b.unscheduled--
 		return
+	case w.cursed(b):
+		b.Phase, b.Ready, b.well, b.FailedAt = corev1.PodFailed, false, false, w.now
+		return
 	case b.Node == "":
 		b.Node, b.Zone = "node-"+strconv.Itoa(b.Slot%4), "zone-"+strconv.Itoa(b.Slot%2)
 	case b.sick > 0:
@@ -232,7 +243,7 @@ func (w *world) mishap() {
 	if b.Terminating || b.dead() {
 		return
 	}
-	switch w.rng.IntN(13) {
+	switch w.rng.IntN(14) {
 	case 10:
 		b.NodeDown, b.down, b.Ready = true, 1+w.rng.IntN(20), false // the node controller says so
 	case 11:
@@ -241,6 +252,8 @@ func (w *world) mishap() {
 		if b.Node == "" {
 			b.unscheduled = w.rng.IntN(20)
 		}
+	case 13:
+		w.layCurse(b)
 	case 0:
 		b.sick, b.well = 1+w.rng.IntN(4), false
 		w.tellReady(b)
@@ -313,6 +326,7 @@ func (w *world) pass() Decision {
 		outcomes = append(outcomes, o)
 	}
 	if w.told = !crash; crash {
+		w.crashes++
 		w.status = *w.written.DeepCopy()
 		return decision
 	}
@@ -348,7 +362,7 @@ func sameButProgress(a, b appsv1.PodManagerStatus) bool {
 	}
 	return a.ObservedGeneration == b.ObservedGeneration && a.CurrentRevision == b.CurrentRevision &&
 		a.UpdateRevision == b.UpdateRevision && same(a.Rollout, b.Rollout) &&
-		(a.Rollback == nil) == (b.Rollback == nil) && (a.Failures == nil) == (b.Failures == nil)
+		(a.Rollback == nil) == (b.Rollback == nil) && sameFailures(a.Failures, b.Failures) && sameFailures(a.CurrentFailures, b.CurrentFailures)
 }
 
 // carryOut does what the API server does with a write, unless it fails.
@@ -392,6 +406,9 @@ func (w *world) create(a Action) {
 	}
 	if b.runs.image == brokenImage {
 		b.Waiting = "ImagePullBackOff"
+	}
+	if b.spec.nowhere {
+		b.Node, b.NodeState = "nowhere", NodeGone
 	}
 	w.pods[a.Pod] = b
 }

@@ -77,14 +77,17 @@ type FailedPods struct {
 
 // Update is how pods follow a new revision, in numbers of pods.
 type Update struct {
-	Strategy         appsv1.UpdateStrategy `json:"strategy"`
-	MaxUnavailable   int                   `json:"maxUnavailable"`
-	MaxSurge         int                   `json:"maxSurge"`
-	Partition        int                   `json:"partition,omitempty"`
-	ProgressDeadline time.Duration         `json:"progressDeadline,omitempty"`
-	OnFailure        appsv1.FailureAction  `json:"onFailure,omitempty"`
-	UseEviction      bool                  `json:"useEviction,omitempty"`
-	ResizeDeadline   time.Duration         `json:"resizeDeadline,omitempty"`
+	Strategy       appsv1.UpdateStrategy `json:"strategy"`
+	MaxUnavailable int                   `json:"maxUnavailable"`
+	// NoneUnavailable: maxUnavailable is 0 as it is written, and not a
+	// percentage that rounds down to it.
+	NoneUnavailable  bool                 `json:"noneUnavailable,omitempty"`
+	MaxSurge         int                  `json:"maxSurge"`
+	Partition        int                  `json:"partition,omitempty"`
+	ProgressDeadline time.Duration        `json:"progressDeadline,omitempty"`
+	OnFailure        appsv1.FailureAction `json:"onFailure,omitempty"`
+	UseEviction      bool                 `json:"useEviction,omitempty"`
+	ResizeDeadline   time.Duration        `json:"resizeDeadline,omitempty"`
 }
 
 // Terminating is when a terminating pod gets its successor.

@@ -177,14 +177,14 @@ type Update struct {
 	// +optional
 	Strategy UpdateStrategy `json:"strategy,omitempty"`
 
-	// MaxUnavailable is how many pods, or which percentage of replicas rounded down, may be unavailable during a rollout.
+	// MaxUnavailable is how many pods, or which percentage of replicas rounded down, may be unavailable during a rollout, also while a change in place restarts them. With 0 or 0%, and maxSurge above 0, others are made first that stand in; a percentage that rounds down to 0 lets changes in place take one pod at a time.
 	// +kubebuilder:default="25%"
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="maxUnavailable must be a number from 0 or a percentage from 0% to 100%"
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
-	// MaxSurge is how many pods, or which percentage of replicas rounded up, may exist beyond replicas while pods are recreated. Changes in place need none.
+	// MaxSurge is how many pods, or which percentage of replicas rounded up, may exist beyond replicas while pods are recreated. Changes in place need none, unless maxUnavailable is 0 or 0%.
 	// +kubebuilder:default="25%"
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="maxSurge must be a number from 0 or a percentage from 0% to 100%"

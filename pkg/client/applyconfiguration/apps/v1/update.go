@@ -30,9 +30,9 @@ import (
 type UpdateApplyConfiguration struct {
 	// Strategy is InPlaceIfPossible (labels, annotations, images, cpu and memory are changed on the running pod, anything else recreates it), Recreate, or OnDelete (pods follow when you delete them).
 	Strategy *appsv1.UpdateStrategy `json:"strategy,omitempty"`
-	// MaxUnavailable is how many pods, or which percentage of replicas rounded down, may be unavailable during a rollout.
+	// MaxUnavailable is how many pods, or which percentage of replicas rounded down, may be unavailable during a rollout, also while a change in place restarts them. With 0 or 0%, and maxSurge above 0, others are made first that stand in; a percentage that rounds down to 0 lets changes in place take one pod at a time.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// MaxSurge is how many pods, or which percentage of replicas rounded up, may exist beyond replicas while pods are recreated. Changes in place need none.
+	// MaxSurge is how many pods, or which percentage of replicas rounded up, may exist beyond replicas while pods are recreated. Changes in place need none, unless maxUnavailable is 0 or 0%.
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 	// Partition is how many pods, or which percentage of replicas rounded up, stay on the old revision: with identity Ordinal those with the lowest ordinals.
 	Partition *intstr.IntOrString `json:"partition,omitempty"`

@@ -1,0 +1,135 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+func TestPodsMoveToOtherOrdinalsWithinTheBudget(t *testing.T) {
+	fresh := func(slot int) podBuilder { return ordinal(slot).created(time.Minute) }
+	for name, test := range map[string]struct {
+		given   fleet
+		want    []string
+		blocked []string
+	}{
+		"one may be missing: one of them moves": {
+			given:   aFleet(3, ordinal(0), ordinal(1), ordinal(2)).budget(1, 0).reserving(0, 1, 2),
+			want:    []string{"DeletePod web-2 OrdinalReserved", "CreatePod web-3 Missing"},
+			blocked: []string{"DeletePod web-1 Budget", "CreatePod web-4 Budget", "CreatePod web-5 Budget"},
+		},
+		"none may be missing and one too many: its successor comes first": {
+			given:   aFleet(3, ordinal(0), ordinal(1), ordinal(2)).budget(0, 1).reserving(0, 1, 2),
+			want:    []string{"CreatePod web-3 Missing"},
+			blocked: []string{"DeletePod web-2 Budget", "CreatePod web-4 Budget", "CreatePod web-5 Budget"},
+		},
+		"while that is not available none goes": {
+			given:   aFleet(3, ordinal(0), ordinal(1), ordinal(2), fresh(3).unready()).budget(0, 1).reserving(0, 1, 2),
+			blocked: []string{"DeletePod web-2 Budget", "CreatePod web-4 Budget", "CreatePod web-5 Budget"},
+		},
+		"then one does": {
+			given:   aFleet(3, ordinal(0), ordinal(1), ordinal(2), fresh(3)).budget(0, 1).reserving(0, 1, 2),
+			want:    []string{"DeletePod web-2 OrdinalReserved", "CreatePod web-4 Missing"},
+			blocked: []string{"DeletePod web-1 Budget", "CreatePod web-5 Budget"},
+		},
+		"none may be missing and none too many: one goes all the same": {
+			given:   aFleet(2, ordinal(0), ordinal(1)).budget(0, 0).reserving(0, 1),
+			want:    []string{"DeletePod web-1 OrdinalReserved", "CreatePod web-2 Missing"},
+			blocked: []string{"DeletePod web-0 Budget", "CreatePod web-3 Budget"},
+		},
+		"what does not serve costs nothing": {
+			given:   aFleet(2, ordinal(0).unready(), ordinal(1)).budget(0, 1).reserving(0, 1),
+			want:    []string{"DeletePod web-0 OrdinalReserved", "CreatePod web-2 Missing", "CreatePod web-3 Missing"},
+			blocked: []string{"DeletePod web-1 Budget"},
+		},
+		"a pod that is held is no reason to take another, nor keeps its successor out": {
+			given:   aFleet(1, func() podBuilder { b := ordinal(0); b.p.HoldDelete = new("backup"); return b }()).budget(0, 1).reserving(0),
+			want:    []string{"TellHolder web-0 Held", "CreatePod web-1 Missing"},
+			blocked: []string{"DeletePod web-0 Hold"},
+		},
+		"a scale-down at the same time takes what is too many at once": {
+			given: aFleet(1, ordinal(0), ordinal(1), ordinal(2)).budget(0, 1).reserving(0).generation(2),
+			want:  []string{"DeletePod web-2 ScaleDown", "DeletePod web-0 OrdinalReserved"},
+		},
+		"a scale-down does not wait for pods that have been broken for long": {
+			given: aFleet(2, ordinal(0), ordinal(1).unready(), ordinal(2), ordinal(3)).budget(0, 1).generation(2),
+			want:  []string{"DeletePod web-3 ScaleDown", "DeletePod web-2 ScaleDown"},
+		},
+		"replicas 0: all go": {
+			given: aFleet(0, ordinal(0), ordinal(1)).budget(0, 1).reserving(0).generation(2),
+			want:  []string{"DeletePod web-1 ScaleDown", "DeletePod web-0 OrdinalReserved"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := test.given
+			if f.desired.Generation > 1 {
+				f.observed.Status.ObservedGeneration = f.desired.Generation
+			}
+			got := f.plan()
+			if diff := cmp.Diff(test.want, saidOf(got)); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.blocked, heldBackOf(got)); diff != "" {
+				t.Errorf("blockers (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// All ordinals of a fleet are reserved: never are fewer pods available than the
+// budget says, nor more there, and none is made in vain.
+func TestAllOrdinalsAreReserved(t *testing.T) {
+	for name, begin := range map[string]fleet{
+		"one missing":  aFleet(5, podsOf(5, ordinal)...).budget(1, 0),
+		"one too many": aFleet(5, podsOf(5, ordinal)...).budget(0, 1),
+		"two of each":  aFleet(5, podsOf(5, ordinal)...).budget(2, 2),
+		"nothing":      aFleet(5, podsOf(5, ordinal)...).budget(0, 0),
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newModel(begin)
+			least := 5 - begin.desired.Update.MaxUnavailable
+			if name == "nothing" {
+				least = 4
+			}
+			m.desired.Reserved = []int{0, 1, 2, 3, 4}
+			m.desired.Generation++
+			for range 40 {
+				d := m.step(time.Second)
+				if got := int(m.status.AvailableReplicas); got < least || m.live() > 5+begin.desired.Update.MaxSurge {
+					t.Fatalf("%d pods are available and %d live after %v", got, m.live(), saidOf(d))
+				}
+			}
+			for _, p := range m.pods {
+				if p.Slot < 5 {
+					t.Errorf("%s is left", p.Name)
+				}
+			}
+			if m.total[CreatePod] != 5 || m.total[DeletePod] != 5 {
+				t.Errorf("%d creates and %d deletes, want 5 of each", m.total[CreatePod], m.total[DeletePod])
+			}
+			if !meta.IsStatusConditionTrue(m.status.Conditions, appsv1.ConditionReady) {
+				t.Errorf("at rest with %v", m.status.Conditions)
+			}
+		})
+	}
+}
