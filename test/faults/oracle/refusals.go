@@ -166,7 +166,10 @@ func (j *judge) slots() {
 		return
 	}
 	held := 0
-	for slot := range want.Replicas {
+	for slot := range want.Replicas + len(want.Reserved) {
+		if !inRange(&want, slot) {
+			continue
+		}
 		name := fmt.Sprintf("%s-%d", j.pm.Name, slot)
 		pod := j.pods[name]
 		if j.touched(name) || j.foreign(pod) {
@@ -177,7 +180,7 @@ func (j *judge) slots() {
 			j.report("slot %d of %s is empty, and nothing that is refused is about it", slot, j.pm.Name)
 		}
 	}
-	j.extras(want.Replicas, min(held, want.Update.MaxSurge))
+	j.extras(want.Replicas+len(want.Reserved), min(held, want.Update.MaxSurge))
 }
 
 // extras: beyond the replicas there are only pods that may not be deleted, and
