@@ -104,7 +104,7 @@ func (c *checker) seeClaim(r *Revision, claim *corev1.PersistentVolumeClaim) {
 		return
 	}
 	for _, pod := range c.pods {
-		if pod.DeletionTimestamp == nil && slices.Contains(claimNames(pod), claim.Name) {
+		if pod.DeletionTimestamp == nil && slices.Contains(claimNames(pod), claim.Name) && !c.claims.goes(pod) {
 			c.report(r, "D", "claim %s is deleted, and pod %s uses it", claim.Name, pod.Name)
 		}
 	}
@@ -115,6 +115,18 @@ func (c *checker) seeClaim(r *Revision, claim *corev1.PersistentVolumeClaim) {
 		}
 	}
 	c.report(r, "D", "claim %s is deleted, and its owner did not condemn its pod", claim.Name)
+}
+
+// goes: the pod's owner is being deleted, and pods and claims with it. Which of
+// them is deleted first makes no difference.
+func (c *claimChecker) goes(pod *corev1.Pod) bool {
+	ref := metav1.GetControllerOf(pod)
+	if ref == nil || len(c.owners[ref.UID]) == 0 {
+		return false
+	}
+	versions := c.owners[ref.UID]
+	want := &versions[len(versions)-1].want
+	return want.Deletion == plan.DeletionDelete && want.Claims.WhenDeleted == appsv1.ClaimDelete
 }
 
 // seeMade notes for whom the operator made a claim.
