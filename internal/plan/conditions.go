@@ -227,6 +227,11 @@ func (r *reporter) moving() bool {
 	return r.decision.Counts.Stale > r.standing()
 }
 
+// noRollout: the user keeps pods from moving.
+func (r *reporter) noRollout() bool {
+	return r.desired.Paused || r.desired.Update.Strategy == appsv1.UpdateOnDelete
+}
+
 // standing counts the pods that stay on an old revision on purpose.
 func (r *reporter) standing() int {
 	standing := 0
@@ -266,6 +271,10 @@ func (r *reporter) underWay() *state {
 	switch {
 	case r.desired.Deletion != DeletionNone:
 		return &state{appsv1.ReasonTerminating, r.terminatingMessage()}
+	case c.Live > want && r.noRollout() && r.decision.Counts.Stale-r.standing() <= c.Live-want:
+		// The stale pods that are not kept on purpose are those that go, once they
+		// are no longer held.
+		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", count(c.Live, "live pod"), want)}
 	case r.moving():
 		return &state{appsv1.ReasonRollingOut, fmt.Sprintf("%d of %d pods are on revision %s, %d available%s",
 			c.Updated, want, r.decision.UpdateRevision, c.Available, r.heldBack()) + r.waiting()}

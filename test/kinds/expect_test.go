@@ -95,7 +95,7 @@ func settled(obj client.Object, observed int64, conditions []metav1.Condition) e
 		return fmt.Errorf("status is for generation %d of %d", observed, obj.GetGeneration())
 	}
 	for _, c := range conditions {
-		if c.Type != "Ready" {
+		if c.Type != "Ready" && c.Type != "Available" {
 			return fmt.Errorf("%s: %s: %s", c.Type, c.Reason, c.Message)
 		}
 	}
