@@ -36,7 +36,7 @@ type PodManagerSpecApplyConfiguration struct {
 	Template *corev1.PodTemplateSpecApplyConfiguration `json:"template,omitempty"`
 	// Identity says how pods are named: Ordinal (NAME-0, NAME-1 and so on) or Random (a suffix that follows from owner and slot). It cannot be changed.
 	Identity *appsv1.Identity `json:"identity,omitempty"`
-	// MinReadySeconds is how long a pod has to be ready before it counts as available.
+	// MinReadySeconds is how long a pod has to be ready before it counts as available. It has to be less than update.progressDeadlineSeconds.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
 	// Paused stops rollouts. Scaling and repair go on.
 	Paused *bool `json:"paused,omitempty"`

@@ -59,7 +59,7 @@ type PodManagerStatusApplyConfiguration struct {
 	Rollback *RollbackRecordApplyConfiguration `json:"rollback,omitempty"`
 	// Held lists pods that an outside controller holds back from deletion or from a change in place, 100 at most.
 	Held []HeldPodApplyConfiguration `json:"held,omitempty"`
-	// Conditions are Ready (always), Reconciling, Stalled, Paused and Pinned (only while they are true).
+	// Conditions are Ready (always: what this generation asks for is rolled out and available), Available (always: enough pods serve), Reconciling, Stalled, Paused and Pinned (only while they are true).
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// History keeps the last 10 decisions that touched pods, newest first.
 	History []DecisionApplyConfiguration `json:"history,omitempty"`

@@ -36,7 +36,7 @@ type UpdateApplyConfiguration struct {
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 	// Partition is how many pods, or which percentage of replicas rounded up, stay on the old revision: with identity Ordinal those with the lowest ordinals.
 	Partition *intstr.IntOrString `json:"partition,omitempty"`
-	// ProgressDeadlineSeconds is how long a rollout may go without a pod becoming available before it counts as failed.
+	// ProgressDeadlineSeconds is for how long pods of a new revision may be there, be able to run and not become available before the rollout counts as failed. Every pod that becomes available begins it anew. What is not the revision's fault does not count: a predecessor that still terminates, a node, a quota, a hold, minReadySeconds, an operator that was away. It has to be greater than minReadySeconds.
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
 	// OnFailure is Pause (stop and wait for a person) or Rollback (go back, once, to the last revision that was fully available).
 	OnFailure *appsv1.FailureAction `json:"onFailure,omitempty"`

@@ -48,7 +48,7 @@ type ImoocPodStatusApplyConfiguration struct {
 	Failures *v1.FailureRecordApplyConfiguration `json:"failures,omitempty"`
 	// Held lists pods that an outside controller holds back from deletion, 100 at most.
 	Held []v1.HeldPodApplyConfiguration `json:"held,omitempty"`
-	// Conditions are Ready (always), Reconciling and Stalled (only while they are true).
+	// Conditions are Ready and Available (always), Reconciling and Stalled (only while they are true).
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// History keeps the last 10 decisions that touched pods, newest first.
 	History []v1.DecisionApplyConfiguration `json:"history,omitempty"`
