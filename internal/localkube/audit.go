@@ -18,6 +18,7 @@ package localkube
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -113,14 +114,41 @@ func (c *Cluster) AuditLogPath() string { return filepath.Join(c.logDir(), "audi
 
 // AuditMark is the end of the audit log as it is now.
 func (c *Cluster) AuditMark() (AuditMark, error) {
-	info, err := os.Stat(c.AuditLogPath())
+	f, err := os.Open(c.AuditLogPath())
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, fmt.Errorf("audit log: %w", err)
 	}
-	return AuditMark(info.Size()), nil
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, fmt.Errorf("audit log: %w", err)
+	}
+	end, err := lastLineEnd(f, info.Size())
+	if err != nil {
+		return 0, fmt.Errorf("audit log: %w", err)
+	}
+	return AuditMark(end), nil
+}
+
+// lastLineEnd finds where the last whole line ends. The API server may be in the
+// middle of writing one.
+func lastLineEnd(f io.ReaderAt, size int64) (int64, error) {
+	const chunk = 1 << 16
+	for size > 0 {
+		begin := max(0, size-chunk)
+		block := make([]byte, size-begin)
+		if _, err := f.ReadAt(block, begin); err != nil && !errors.Is(err, io.EOF) {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(block, '\n'); i >= 0 {
+			return begin + int64(i) + 1, nil
+		}
+		size = begin
+	}
+	return 0, nil
 }
 
 // AuditEvents are the events after the mark; the zero mark means all. The API
