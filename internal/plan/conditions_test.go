@@ -185,6 +185,15 @@ func TestConditions(t *testing.T) {
 			want:    told{Ready: "False OnDelete"},
 			kstatus: status.InProgressStatus,
 		},
+		"a kind without rollouts is ready with whatever pods it took in": {
+			given: func() fleet {
+				f := aFleet(2, ordinal(0).revision(oldRev), ordinal(1))
+				f.desired.Update.Strategy, f.desired.Update.Fixed = appsv1.UpdateOnDelete, true
+				return f
+			}(),
+			want:    told{Ready: "True Available"},
+			kstatus: status.CurrentStatus,
+		},
 		"a pod behind the partition is where it should be": {
 			given:   aFleet(2, ordinal(0).revision(oldRev), ordinal(1)).rollingOut().partition(1),
 			want:    told{Ready: "True Available"},

@@ -103,6 +103,7 @@ func drawUpdate(t *rapid.T, d *Desired) {
 		MaxUnavailable:   rapid.IntRange(0, 3).Draw(t, "maxUnavailable"),
 		MaxSurge:         rapid.IntRange(0, 3).Draw(t, "maxSurge"),
 		UseEviction:      rapid.Bool().Draw(t, "eviction"),
+		Fixed:            rapid.Bool().Draw(t, "fixed"),
 		ProgressDeadline: oneOf(t, "progress deadline", 10*time.Minute, 2*time.Minute, 2*time.Hour, 0),
 		ResizeDeadline:   oneOf(t, "resize deadline", time.Minute, 0, 10*time.Minute),
 		OnFailure:        oneOf(t, "onFailure", appsv1.FailurePause, appsv1.FailureRollback),

@@ -368,7 +368,9 @@ func (m *model) checkLive(t *rapid.T, seen Observed, before int, d Decision) {
 func (m *model) quiet() bool {
 	for _, p := range m.pods {
 		nobodys := p.Membership == Orphan && m.desired.Identity == appsv1.IdentityOrdinal && p.Slot == NoSlot
-		if p.Terminating || !p.dead() && !p.Ready && !nobodys {
+		// A pod that is to go and is held gets no claim again, so it stays Pending.
+		surplus := p.HoldDelete != nil && m.lacksClaim(&p)
+		if p.Terminating || !p.dead() && !p.Ready && !nobodys && !surplus {
 			return false
 		}
 	}

@@ -77,8 +77,11 @@ type FailedPods struct {
 
 // Update is how pods follow a new revision, in numbers of pods.
 type Update struct {
-	Strategy       appsv1.UpdateStrategy `json:"strategy"`
-	MaxUnavailable int                   `json:"maxUnavailable"`
+	Strategy appsv1.UpdateStrategy `json:"strategy"`
+	// Fixed: this kind of owner has no rollouts. With OnDelete, pods on another
+	// revision are as they should be.
+	Fixed          bool `json:"fixed,omitempty"`
+	MaxUnavailable int  `json:"maxUnavailable"`
 	// NoneUnavailable: maxUnavailable is 0 as it is written, and not a
 	// percentage that rounds down to it.
 	NoneUnavailable  bool                 `json:"noneUnavailable,omitempty"`

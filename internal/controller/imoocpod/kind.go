@@ -152,7 +152,7 @@ func desired(ip *batchv1alpha1.ImoocPod, selector string) plan.Desired {
 		Replicas:   int(ptr.Deref(ip.Spec.Replicas, defaultReplicas)),
 		// The pod is ours and changes only with the operator's version: an
 		// upgrade replaces no pods.
-		Update:               plan.Update{Strategy: appsv1.UpdateOnDelete},
+		Update:               plan.Update{Strategy: appsv1.UpdateOnDelete, Fixed: true},
 		FailedPods:           plan.FailedPods{Limit: corpses, Initial: backoffInitial, Max: backoffMax},
 		RevisionHistoryLimit: revisionHistory,
 		Finalizer:            plan.FinalizerUnused,
