@@ -140,7 +140,7 @@ func badInputs() map[string]badInput {
 		},
 		"a deadline of 0": {
 			gvk: podManager, spec: `{image: nginx, update: {progressDeadlineSeconds: 0}}`,
-			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.update.progressDeadlineSeconds: Invalid value: 0: spec.update.progressDeadlineSeconds in body should be greater than or equal to 1`,
+			want: `PodManager.apps.mycompany.com "bad" is invalid: [spec.update.progressDeadlineSeconds: Invalid value: 0: spec.update.progressDeadlineSeconds in body should be greater than or equal to 1, spec: Invalid value: update.progressDeadlineSeconds must be greater than minReadySeconds, or no pod can become available in time]`,
 		},
 
 		// Percentages out of range.
