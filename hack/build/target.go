@@ -74,8 +74,10 @@ func arguments(targets []target, output, ldflags string) []string {
 // standardLibrary names packages that between them import nearly all that we
 // need of it. It is compiled while modules are downloaded.
 func standardLibrary() []string {
-	return []string{"net/http/pprof", "net/http/httputil", "html/template", "encoding/gob", "encoding/xml", "archive/tar", "archive/zip",
-		"go/format", "log/slog", "testing", "os/user", "compress/zlib", "crypto/ed25519", "expvar", "net/rpc", "time/tzdata"}
+	return []string{
+		"net/http/pprof", "net/http/httputil", "html/template", "encoding/gob", "encoding/xml", "archive/tar", "archive/zip",
+		"go/format", "log/slog", "testing", "os/user", "compress/zlib", "crypto/ed25519", "expvar", "net/rpc", "time/tzdata",
+	}
 }
 
 // prepare downloads the modules, compiles the standard library meanwhile, and

@@ -139,7 +139,7 @@ func (t target) mutate(gremlins, exclude string) ([]mutant, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parse(raw, func(file string) ([]byte, error) { return os.ReadFile(file) })
+	return parse(raw, os.ReadFile)
 }
 
 // parse reads gremlins' report, and the lines that it is about.
@@ -210,7 +210,7 @@ func (s *score) score() float64 {
 }
 
 func (s *score) row(commit string) string {
-	return fmt.Sprintf("| %s | %d | %d | %d | %d | %.1f %% | `%s` |",
+	return fmt.Sprintf("| %s | %d | %d | %d | %d | %.1f %% | %#q |",
 		s.folder, s.killed+s.excused+len(s.survivors), s.killed, s.excused, len(s.survivors), s.score(), commit)
 }
 

@@ -108,7 +108,8 @@ func TestARefusalHoldsBackOnlyWhatDependsOnIt(t *testing.T) {
 			[]plan.Action{
 				{Verb: plan.CreateRevision, Revision: "web-1"},
 				{Verb: plan.DeletePod, Pod: "web-9", UID: "uid-web-9", Slot: 9, Goal: "web-1"},
-				{Verb: plan.CreatePod, Slot: 3, Pod: "web-3", Revision: "web-0"}, create(4, "web-4"),
+				{Verb: plan.CreatePod, Slot: 3, Pod: "web-3", Revision: "web-0"},
+				create(4, "web-4"),
 			},
 			[]plan.Result{plan.Refused, plan.Skipped, plan.Done, plan.Skipped},
 		},

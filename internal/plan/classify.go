@@ -311,7 +311,7 @@ func (p *Pod) waitsFor() string {
 // resizes: the node will still carry out a resize, or say that it cannot.
 func (p *Pod) resizes() bool { return p.Resize == ResizeInProgress || p.Resize == ResizeDeferred }
 
-// InChange: a change in place is not done yet.
+// InChange reports whether a change in place is not done yet.
 func (p *Pod) InChange(now time.Time) bool {
 	return p.Changing && (p.SettlesAt.IsZero() || now.Before(p.SettlesAt))
 }

@@ -61,7 +61,8 @@ type Pinned struct {
 	Stays bool `json:"stays,omitempty"`
 }
 
-// Overrides: the pods are kept on another revision than the template's.
+// Overrides reports whether the pods are kept on another revision than the
+// template's.
 func (p *Pinned) Overrides() bool { return p != nil && p.Revision != p.Template }
 
 // String says what the pin does and how it ends.

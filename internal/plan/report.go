@@ -130,6 +130,18 @@ type reporter struct {
 	deeds  []appsv1.Decision
 }
 
+// ends is by how many pods a deletion changes the number of those that
+// terminate.
+func ends(a *Action, ending map[types.UID]bool) int {
+	switch {
+	case !a.Force:
+		return 1
+	case ending[a.UID]:
+		return -1
+	}
+	return 0
+}
+
 // settle moves the observed fleet by what was done. An orphan that was not
 // adopted is not ours after all.
 func (r *reporter) settle(pods []Pod) (Counts, []string) {
@@ -173,12 +185,7 @@ func (r *reporter) settle(pods []Pod) (Counts, []string) {
 			}
 		case DeletePod, EvictPod:
 			left[o.Action.Pod] = true
-			switch {
-			case !o.Action.Force:
-				terminating++
-			case ending[o.Action.UID]:
-				terminating--
-			}
+			terminating += ends(&o.Action, ending)
 		case OrphanPod, ReleasePod:
 			left[o.Action.Pod] = true
 		}
@@ -264,7 +271,7 @@ func DeedNote(d appsv1.Decision) string {
 	return fmt.Sprintf("%s %s: %s (%s)", d.Action, count(int(d.Count), "pod"), listed, d.Message)
 }
 
-// Alike: two entries tell of one decision: the same was done for the same
+// Alike reports whether two entries are of one decision: the same was done for the same
 // reason, for the same spec and on the way to the same revision, at about the
 // same time. A pin or a restart changes what is done, and no spec.
 func Alike(older, newer appsv1.Decision) bool {

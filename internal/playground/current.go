@@ -28,7 +28,7 @@ import (
 	"syscall"
 	"time"
 
-	appsapi "k8s.io/api/apps/v1"
+	kappsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -105,7 +105,7 @@ func (v *visitor) refuseSecond(ctx context.Context) error {
 		return fmt.Errorf("connect to the cluster of context %s: %w", v.context, err)
 	}
 	key := client.ObjectKey{Namespace: operatorNamespace, Name: operatorDeployment}
-	switch err := c.Get(ctx, key, &appsapi.Deployment{}); {
+	switch err := c.Get(ctx, key, &kappsv1.Deployment{}); {
 	case apierrors.IsNotFound(err):
 		return nil
 	case err != nil:

@@ -22,13 +22,14 @@ package drawn
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -56,19 +57,21 @@ func New(leaves ...any) *Values {
 // Enums reads the constants of a package's string types: a field of such a type
 // has to be drawn with each of them.
 func (v *Values) Enums(folder string) error {
-	packages, err := parser.ParseDir(token.NewFileSet(), folder, func(f fs.FileInfo) bool {
-		return !strings.HasSuffix(f.Name(), "_test.go")
-	}, 0)
-	if err != nil {
-		return fmt.Errorf("read the constants of %s: %w", folder, err)
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("read the constants of %s: %w", folder, errors.Join(err, os.ErrNotExist))
 	}
-	if len(packages) == 0 {
-		return fmt.Errorf("read the constants of %s: %w", folder, os.ErrNotExist)
-	}
-	for name, pkg := range packages {
-		ast.Inspect(pkg, func(n ast.Node) bool {
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			return fmt.Errorf("read the constants of %s: %w", folder, err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
 			if spec, ok := n.(*ast.ValueSpec); ok {
-				v.enum(name, spec)
+				v.enum(parsed.Name.Name, spec)
 			}
 			return true
 		})

@@ -5,7 +5,7 @@ Licensed under the Apache License, Version 2.0 (the "License");
 you may not use this file except in compliance with the License.
 You may obtain a copy of the License at
 
-	http://www.apache.org/licenses/LICENSE-2.0
+    http://www.apache.org/licenses/LICENSE-2.0
 
 Unless required by applicable law or agreed to in writing, software
 distributed under the License is distributed on an "AS IS" BASIS,
@@ -13,6 +13,7 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
+
 package scenario
 
 import (
@@ -37,14 +38,14 @@ const (
 // go, finalizers on pods, foreign pods on names, claims, evictions.
 func Wider() []Scenario {
 	return []Scenario{
-		{Name: "a node goes", Steps: []Step{create(fleet(2)), addNode(secondNode), removeNode(FirstNode)}},
+		{Name: "a node goes", Steps: []Step{create(fleet(2)), addNode(), removeNode()}},
 		{
 			Name: "a node goes and the pods have random names", Anonymous: true,
-			Steps: []Step{create(fleet(2, random)), addNode(secondNode), removeNode(FirstNode)},
+			Steps: []Step{create(fleet(2, random)), addNode(), removeNode()},
 		},
-		{Name: "the only node goes and another comes", Steps: []Step{create(fleet(2)), unready(removeNode(FirstNode)), addNode(secondNode)}},
+		{Name: "the only node goes and another comes", Steps: []Step{create(fleet(2)), unready(removeNode()), addNode()}},
 		{Name: "a node goes in the middle of a rollout", Uncounted: true, Steps: []Step{
-			create(fleet(2, recreate)), addNode(secondNode), unready(image(Broken)), unready(removeNode(FirstNode)), image(New),
+			create(fleet(2, recreate)), addNode(), unready(image(Broken)), unready(removeNode()), image(New),
 		}},
 		{Name: "a finalizer keeps a pod that is scaled away", Steps: []Step{
 			create(fleet(2)), finalizePod(Name + "-1"), unready(scale(1)), unfinalizePod(Name + "-1"),
@@ -65,15 +66,15 @@ func Wider() []Scenario {
 
 func evictions(pm *appsv1.PodManager) { pm.Spec.Update.UseEviction = true }
 
-func addNode(name string) Step {
-	return Step{Name: "add node " + name, Do: func(ctx context.Context, w World) error {
-		return w.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
+func addNode() Step {
+	return Step{Name: "add node " + secondNode, Do: func(ctx context.Context, w World) error {
+		return w.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: secondNode}})
 	}}
 }
 
-func removeNode(name string) Step {
-	return Step{Name: "remove node " + name, Do: func(ctx context.Context, w World) error {
-		return w.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
+func removeNode() Step {
+	return Step{Name: "remove node " + FirstNode, Do: func(ctx context.Context, w World) error {
+		return w.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: FirstNode}})
 	}}
 }
 

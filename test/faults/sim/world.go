@@ -536,7 +536,7 @@ func (w *World) checkRest() []oracle.Violation {
 		found = append(found, oracle.Violation{Rule: "L2", Version: before, Message: "a new operator does not come to rest"})
 	}
 	for i := range w.server.log {
-		if e := &w.server.log[i]; e.Version > before && !(refused && e.kind == "PodManager") {
+		if e := &w.server.log[i]; e.Version > before && (!refused || e.kind != "PodManager") {
 			found = append(found, oracle.Violation{
 				Rule: "L2", Version: e.Version, Message: fmt.Sprintf("%s wrote %s %s at rest", e.Actor, e.kind, e.Object.GetName()),
 			})

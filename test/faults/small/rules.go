@@ -156,21 +156,28 @@ func (w *world) judgeRest(s *state) string {
 		return s.judgeRevisions(wanted, trouble)
 	}
 	for _, slot := range s.base() {
-		p := s.pod(plan.SlotName(&s.Desired, slot))
-		switch {
-		case excused(slot):
-		case (p == nil || !live(p)) && s.count(live) >= s.Desired.Replicas+s.Desired.Update.MaxSurge:
-			// What could not be deleted has its place.
-		case p == nil || !live(p):
-			return fmt.Sprintf("P: rests without a pod in slot %d, which nothing keeps from it", slot)
-		case !s.available(p):
-			return "L1: rests, and " + p.Name + " is not available"
+		if broken := s.judgeSlot(slot); broken != "" && !excused(slot) {
+			return broken
 		}
 	}
 	if n := s.count(live); n > s.Desired.Replicas && !trouble {
 		return fmt.Sprintf("L1: rests with %d of %d pods", n, s.Desired.Replicas)
 	}
 	return s.judgeRevisions(wanted, trouble)
+}
+
+// judgeSlot looks at one ordinal of a world at rest.
+func (s *state) judgeSlot(slot int) string {
+	p := s.pod(plan.SlotName(&s.Desired, slot))
+	switch {
+	case (p == nil || !live(p)) && s.count(live) >= s.Desired.Replicas+s.Desired.Update.MaxSurge:
+		return "" // what could not be deleted has its place
+	case p == nil || !live(p):
+		return fmt.Sprintf("P: rests without a pod in slot %d, which nothing keeps from it", slot)
+	case !s.available(p):
+		return "L1: rests, and " + p.Name + " is not available"
+	}
+	return ""
 }
 
 func (s *state) judgeRevisions(wanted string, trouble bool) string {

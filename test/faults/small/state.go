@@ -256,8 +256,13 @@ func (s *state) table() string {
 			holds bool
 			text  string
 		}{
-			{p.Ready, "ready"}, {s.available(p), "available"}, {p.Changing, "changing"}, {p.Terminating, "terminating"},
-			{p.KeptBy != "", "kept"}, {p.NodeState != "", "node gone"}, {p.Surge, "surge"},
+			{p.Ready, "ready"},
+			{s.available(p), "available"},
+			{p.Changing, "changing"},
+			{p.Terminating, "terminating"},
+			{p.KeptBy != "", "kept"},
+			{p.NodeState != "", "node gone"},
+			{p.Surge, "surge"},
 		} {
 			if word.holds {
 				b.WriteString(" " + word.text)
