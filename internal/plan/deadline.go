@@ -74,7 +74,7 @@ func (s *scene) longestGap() time.Duration {
 // doing. One that is ready and waits for minReadySeconds is not stuck.
 func (s *scene) stuck() bool {
 	for _, b := range s.staying() {
-		if s.moved(b) && !b.is(isOrphan) && b.pod.couldRun() && (!b.is(isServing) || b.pod.Resize == ResizeInProgress) {
+		if s.moved(b) && !b.is(isOrphan) && b.pod.couldRun() && !b.pod.waitsForGate() && (!b.is(isServing) || b.pod.Resize == ResizeInProgress) {
 			return true
 		}
 	}
@@ -84,6 +84,12 @@ func (s *scene) stuck() bool {
 
 // couldRun: the pod has a node, and the node works.
 func (p *Pod) couldRun() bool { return p.Node != "" && !p.NodeDown }
+
+// waitsForGate: the pod runs, and is not in service because we have not opened its
+// gate: that write may be refused.
+func (p *Pod) waitsForGate() bool {
+	return (p.Gate == GateUnset || p.Gate == GateShut) && p.Phase == corev1.PodRunning && !p.Changing
+}
 
 // failedItself: a pod of the goal ended, and its node is not to blame.
 func (s *scene) failedItself(p *Pod) bool {

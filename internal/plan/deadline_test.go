@@ -68,6 +68,9 @@ func (s *shift) failedRollout() bool {
 	return s.last.Rollback != nil || slices.ContainsFunc(s.last.Blocked, func(b Blocked) bool { return b.By == appsv1.BlockedByDeadline })
 }
 
+// gated: the pod is out of service until its gate is opened.
+func gated(b podBuilder) podBuilder { b.p.Gate = GateShut; return b }
+
 // A rollout fails only for its own fault: what counts is the time in which a pod
 // of its revision was there, could run and did not become available.
 func TestTheDeadlineBlamesOnlyTheRevision(t *testing.T) {
@@ -85,6 +88,23 @@ func TestTheDeadlineBlamesOnlyTheRevision(t *testing.T) {
 		},
 		"a predecessor that terminates long": {
 			given: func() *shift { return onShift(aFleet(2, old(0), old(1).terminating())).lookFor(time.Hour) },
+		},
+		"a gate that the operator may not open": {
+			given: func() *shift { return onShift(aFleet(2, old(0), gated(ordinal(1).unready()))).lookFor(time.Hour) },
+		},
+		"a pod behind its gate that does not start": {
+			given: func() *shift {
+				return onShift(aFleet(2, old(0), gated(ordinal(1).pending()))).lookFor(11 * time.Minute)
+			},
+			want: true,
+		},
+		"a change behind the gate that does not end": {
+			given: func() *shift {
+				changing := gated(ordinal(1).unready())
+				changing.p.Changing = true
+				return onShift(aFleet(2, old(0), changing)).lookFor(11 * time.Minute)
+			},
+			want: true,
 		},
 		"an operator that was away": {
 			given: func() *shift {

@@ -51,17 +51,8 @@ func TestWhateverHappensTheFleetComesToRest(t *testing.T) {
 	})
 }
 
-// knownFaults keeps the fleet out of states that are known to be handled wrongly,
-// until they are mended.
-func (m *model) knownFaults() {
-	if m.desired.Pin != "" { // a pinned revision and no history: a revision is made and deleted for ever
-		m.desired.RevisionHistoryLimit = max(1, m.desired.RevisionHistoryLimit)
-	}
-}
-
 // relent ends what keeps the fleet from its goal.
 func (m *model) relent() {
-	m.knownFaults()
 	m.crashing, m.keeping, m.nowhere = false, false, false
 	clear(m.failing)
 	clear(m.refused)

@@ -208,6 +208,12 @@ func (m *model) lacksClaim(p *Pod) bool {
 // run is what the kubelet does for a pod that lives, and what its holder does
 // when it is told.
 func (m *model) run(p *Pod) {
+	switch p.Wanted {
+	case wantDelete:
+		p.HoldDelete = nil
+	case wantUpdate:
+		p.HoldUpdate = nil
+	}
 	if p.Phase == corev1.PodPending && m.lacksClaim(p) {
 		return
 	}
@@ -223,12 +229,6 @@ func (m *model) run(p *Pod) {
 		p.ReadySince = m.now
 	}
 	p.Ready = inService
-	switch p.Wanted {
-	case wantDelete:
-		p.HoldDelete = nil
-	case wantUpdate:
-		p.HoldUpdate = nil
-	}
 }
 
 // apply carries out one action as the API server would have it.

@@ -70,12 +70,8 @@ func (e *explorer) expand(s *state, k key) (found []*state, broken string) {
 	here.fair, here.rest = k, e.judgeRest(s)
 	for i, step := range e.steps(s) {
 		to := step.next.key()
-		if broken := unknown(step.broken); len(broken) > 0 {
-			return nil, e.schedule(k, step.text) + strings.Join(broken, "\n") + step.next.table()
-		}
 		if len(step.broken) > 0 {
-			here.rest = ""
-			continue
+			return nil, e.schedule(k, step.text) + strings.Join(step.broken, "\n") + step.next.table()
 		}
 		if i == 0 && step.next.Left == s.Left {
 			here.fair, here.wrote = to, step.wrote

@@ -19,7 +19,6 @@ package small
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -31,17 +30,6 @@ import (
 // The rules are those of test/faults/oracle, said of a state instead of a history
 // of objects. They come from docs/reliability.md and from the comments of the API,
 // not from the planner.
-
-// known are the rules, by how they begin, that are broken and not mended yet. What
-// follows a step that breaks one of them is not explored.
-var known = []string{"F:", "T: Ready"}
-
-// unknown leaves out what is known.
-func unknown(broken []string) []string {
-	return slices.DeleteFunc(slices.Clone(broken), func(b string) bool {
-		return slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(b, k) })
-	})
-}
 
 // judgeWrite looks at a write before it is carried out: S1, S2, the budget, B and D.
 func (w *world) judgeWrite(s *state, a plan.Action) []string {

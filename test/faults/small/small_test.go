@@ -129,7 +129,7 @@ func (sc *scenario) start(t *testing.T, replicas, wrong int) (*world, *state) {
 		if len(steps) == 0 {
 			break
 		}
-		for _, broken := range unknown(steps[0].broken) {
+		for _, broken := range steps[0].broken {
 			t.Errorf("before anything goes wrong: %s\n%s", broken, steps[0].text)
 		}
 		s = steps[0].next
