@@ -31,6 +31,8 @@ limitations under the License.
 //   - D: a volume claim is deleted only when this owner, by UID, condemned its
 //     pod: it scaled the pod away while whenScaled was Delete, or is being deleted
 //     itself while whenDeleted is Delete. Never while a pod uses the claim.
+//   - B: no successor of a failed pod comes before its backoff, whatever the
+//     revision, the slot and the strategy.
 //   - R: nothing is left behind, and an owner is gone only after its pods.
 //   - P: what can be done is done: a refusal holds back only its own slot and
 //     what shares its budget, and is told.
@@ -57,6 +59,7 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/desired"
+	"github.com/mycompany/pod-operator/internal/plan"
 )
 
 // Actors. Late is the operator whose write arrived after it had died.
@@ -103,6 +106,9 @@ type Rules struct {
 	// PodManager. ReplicaSets can be judged too: they have no slots and no
 	// surge.
 	Kind string
+	// Restarts is how often the operator was started again, or another one took
+	// over: each may have forgotten one failure.
+	Restarts int
 	// FinalizerStripped: a user took the finalizer off, so the owner cannot
 	// wait for its pods.
 	FinalizerStripped bool
@@ -122,7 +128,7 @@ func Check(history []Revision, rules Rules) []Violation {
 		names: map[types.UID]string{}, claims: newClaimChecker(),
 		traces: map[types.UID]*trace{},
 		fleets: map[types.UID]*fleetTrace{}, nodes: map[string]bool{}, deadlines: map[types.UID]time.Duration{},
-		rollbacks: map[types.UID]metav1.Time{},
+		rollbacks: map[types.UID]metav1.Time{}, fates: map[place]*fate{},
 	}
 	for i := range history {
 		c.see(&history[i])
@@ -134,6 +140,7 @@ type ownerVersion struct {
 	version int64
 	bound   int
 	random  bool
+	failed  plan.FailedPods
 }
 
 type checker struct {
@@ -144,6 +151,8 @@ type checker struct {
 	names  map[types.UID]string
 	claims *claimChecker
 	found  []Violation
+	// fates is what B remembers.
+	fates map[place]*fate
 
 	// What T and F remember.
 	now       time.Time
@@ -189,6 +198,7 @@ func (c *checker) seeOwner(r *Revision, pm *appsv1.PodManager) {
 	want := desired.PodManager(pm).Desired
 	c.owners[pm.UID] = append(c.owners[pm.UID], ownerVersion{
 		version: r.Version, bound: want.Replicas + want.Update.MaxSurge, random: want.Identity == appsv1.IdentityRandom,
+		failed: want.FailedPods,
 	})
 }
 
@@ -218,12 +228,15 @@ func (c *checker) seePod(r *Revision, pod *corev1.Pod) {
 	}
 	if r.Gone {
 		delete(c.pods, pod.UID)
+		c.forgive(r, pod)
 		return
 	}
 	c.pods[pod.UID] = pod
 	if before == nil && r.Actor != "user" {
 		c.checkBound(r, pod)
+		c.checkBackoff(r, pod)
 	}
+	c.seeFailure(before, pod)
 	c.checkSlot(r, pod)
 }
 
@@ -280,15 +293,20 @@ func (c *checker) checkBound(r *Revision, created *corev1.Pod) {
 		}
 		bound = max(bound, v.bound)
 	}
+	if live := c.liveOf(ref.UID); live > bound {
+		c.report(r, "S1", "with pod %s there are %d live pods, and no more than %d may be", created.Name, live, bound)
+	}
+}
+
+// liveOf counts the live pods that were made for an owner.
+func (c *checker) liveOf(owner types.UID) int {
 	live := 0
 	for _, pod := range c.pods {
-		if owner := metav1.GetControllerOf(pod); owner != nil && owner.UID == ref.UID && Live(pod) && !adopted(pod) && !c.rules.Undeletable[pod.Name] {
+		if ref := metav1.GetControllerOf(pod); ref != nil && ref.UID == owner && Live(pod) && !adopted(pod) && !c.rules.Undeletable[pod.Name] {
 			live++
 		}
 	}
-	if live > bound {
-		c.report(r, "S1", "with pod %s there are %d live pods, and no more than %d may be", created.Name, live, bound)
-	}
+	return live
 }
 
 // adopted pods were not made from a revision of ours.

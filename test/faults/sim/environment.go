@@ -28,6 +28,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mycompany/pod-operator/test/faults/scenario"
 )
 
 // kubelet is the nodes and the scheduler: it binds pods to a node that exists,
@@ -105,16 +107,22 @@ func (k *kubelet) run(pod *corev1.Pod) {
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
 		status := corev1.ContainerStatus{Name: c.Name, Image: c.Image, ImageID: "sha-" + c.Image, ContainerID: fmt.Sprintf("%s-%d", pod.UID, pod.Generation)}
+		status.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(k.server.now().Add(k.ahead))}
 		if i < len(old) {
 			status.RestartCount = old[i].RestartCount
 			if old[i].Image == c.Image {
-				status.ContainerID = old[i].ContainerID
+				status.ContainerID, status.State = old[i].ContainerID, old[i].State
 			} else {
 				status.RestartCount++
 			}
 		}
+		if c.Image == scenario.FailingImage {
+			status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: metav1.NewTime(k.server.now().Add(k.ahead))}}
+			ready = corev1.ConditionFalse
+			pod.Status.Phase = corev1.PodFailed
+		}
 		if strings.Contains(c.Image, ".invalid/") {
-			status.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}
+			status.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}
 			status.Image, status.ImageID, status.ContainerID = c.Image, "", ""
 			ready = corev1.ConditionFalse
 			pod.Status.Phase = corev1.PodPending

@@ -140,8 +140,13 @@ func replay(deviations [][2]int) Schedule {
 func (l *laboratory) draw(seed uint64) (*Case, Schedule) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	names := l.names()
+	return l.drawFrom(rng, names[rng.IntN(len(names))])
+}
+
+// drawFrom makes a random case of a scenario.
+func (l *laboratory) drawFrom(rng *rand.Rand, name string) (*Case, Schedule) {
 	c := &Case{
-		Scenario: names[rng.IntN(len(names))], Hasty: rng.IntN(3) == 0, SlowReads: rng.IntN(4) == 0, Faults: rng.IntN(7),
+		Scenario: name, Hasty: rng.IntN(3) == 0, SlowReads: rng.IntN(4) == 0, Faults: rng.IntN(7),
 	}
 	c.Refusals, c.Meddles, c.Sharded = drawRefusals(rng), rng.IntN(6) == 0, rng.IntN(6) == 0
 	likely := []float64{0.03, 0.1, 0.3, 0.6}[rng.IntN(4)]

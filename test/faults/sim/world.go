@@ -161,6 +161,9 @@ type World struct {
 
 	processes []*process
 	born      int
+	// restarts is how often an operator was started after the first, before the
+	// run came to rest.
+	restarts  int
 	floating  []call
 	kubelet   *kubelet
 	collector *collector
@@ -201,6 +204,7 @@ func Play(lab *Lab, run Run) *Result {
 	result.Recovery = max(0, w.lastWrite.Sub(w.lastFault))
 	result.Split, result.History = w.split, w.server.history()
 	result.Tally, result.Creates = oracle.Tally(w.server.history()), w.creates
+	w.restarts = w.born - 1
 	if rested {
 		result.Violations = append(result.Violations, w.checkRest()...)
 	}
@@ -218,6 +222,7 @@ func Play(lab *Lab, run Run) *Result {
 // no leftover: P says what it may be.
 func (w *World) judge() []oracle.Violation {
 	rules := oracle.Rules{
+		Restarts:          w.restarts,
 		FinalizerStripped: w.run.Scenario.Stripped, Undeletable: map[string]bool{}, Split: w.split, Away: w.away, Lapses: w.born - 1,
 	}
 	for _, r := range w.server.requests {
