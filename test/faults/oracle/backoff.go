@@ -122,7 +122,7 @@ func (c *checker) checkBackoff(r *Revision, created *corev1.Pod) {
 		return
 	}
 	least := wait(c.backoff(p.owner), f.failures-c.rules.Restarts)
-	early := created.CreationTimestamp.Time.Before(f.ended.Add(least))
+	early := created.CreationTimestamp.Add(time.Second).Before(f.ended.Add(least)) // the API tells whole seconds
 	if random {
 		versions := c.owners[p.owner]
 		early = early && c.liveOf(p.owner)+len(f.waiting) > versions[len(versions)-1].bound

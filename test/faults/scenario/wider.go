@@ -18,11 +18,15 @@ package scenario
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
+	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -35,7 +39,7 @@ const (
 )
 
 // Wider are scenarios of a larger world, for the simulator: nodes that come and
-// go, finalizers on pods, foreign pods on names, claims, evictions.
+// go, finalizers on pods, foreign pods on names, claims, pins, evictions.
 func Wider() []Scenario {
 	return []Scenario{
 		{Name: "a node goes", Steps: []Step{create(fleet(2)), addNode(), removeNode()}},
@@ -60,9 +64,55 @@ func Wider() []Scenario {
 			create(fleet(2)), scale(1), stray(Name+"-1", false), unready(scale(4)), deletePod(Name + "-1"),
 		}},
 		{Name: "claims", Steps: []Step{create(fleet(1, claims)), scale(3), scale(1), scale(2)}},
+		{Name: "a broken image is undone", Steps: []Step{
+			create(fleet(2, surge(0))), unready(image(Broken)), unready(undo()), image(New),
+		}},
+		{Name: "a pin by number stays", Steps: []Step{
+			create(fleet(2)), image(New), unready(pin("1")), unready(image("nginx:1.29")), unready(scale(3)), pin(""),
+		}},
+		{Name: "a pin of no revision", Steps: []Step{create(fleet(2)), unready(pin("web-gone")), unready(scale(1)), pin("")}},
+		{Name: "a pin without history", Steps: []Step{
+			create(fleet(1, forgetful)), unready(pin("1")), unready(image(New)), pin(""),
+		}},
 		{Name: "rollout by evictions", Steps: []Step{create(fleet(2, recreate, surge(0), evictions)), image(New)}},
 	}
 }
+
+// pin sets the annotation that keeps the pods on a revision; "" takes it off.
+func pin(revision string) Step {
+	return edit(fmt.Sprintf("pin %q", revision), func(pm *appsv1.PodManager) {
+		delete(pm.Annotations, appsv1.AnnotationPin)
+		if revision != "" {
+			metav1.SetMetaDataAnnotation(&pm.ObjectMeta, appsv1.AnnotationPin, revision)
+		}
+	})
+}
+
+// undo does what kubectl podmanager rollout undo does: it pins the revision before
+// the newest, for as long as that is the newest.
+func undo() Step {
+	return Step{Name: "undo", Do: func(ctx context.Context, w World) error {
+		var pm appsv1.PodManager
+		var revisions kappsv1.ControllerRevisionList
+		if err := w.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: Name}, &pm); err != nil {
+			return err
+		}
+		if err := w.List(ctx, &revisions, client.InNamespace(w.Namespace)); err != nil {
+			return err
+		}
+		if pm.Status.ObservedGeneration != pm.Generation || len(revisions.Items) < 2 {
+			return apierrors.NewNotFound(kappsv1.Resource("controllerrevisions"), "of the spec")
+		}
+		var newest int64
+		for i := range revisions.Items {
+			newest = max(newest, revisions.Items[i].Revision)
+		}
+		return pin(fmt.Sprintf("%d while %d", newest-1, newest)).Do(ctx, w)
+	}}
+}
+
+// forgetful keeps no revision that no pod has.
+func forgetful(pm *appsv1.PodManager) { pm.Spec.RevisionHistoryLimit = ptr.To[int32](0) }
 
 func evictions(pm *appsv1.PodManager) { pm.Spec.Update.UseEviction = true }
 

@@ -22,9 +22,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/test/faults/oracle"
 )
 
@@ -48,8 +46,8 @@ func (w *World) mischief() []Option {
 	if len(w.processes) < maxProcesses {
 		options = append(options, w.starts()...)
 	}
-	if len(w.processes) > 0 && !w.rollingOut() {
-		options = append(options, Option{"the operator is away for hours", Fault, w.leave})
+	if len(w.processes) > 0 {
+		options = append(options, Option{"the operators are away for hours", Fault, w.leave})
 	}
 	return append(options, w.hardships()...)
 }
@@ -68,9 +66,7 @@ func (w *World) hardships() []Option {
 	for _, p := range w.processes {
 		options = append(options, Option{p.name + ": crashes, and no other starts for hours", Fault, func() {
 			w.end(p)
-			from := w.server.elapsed()
-			w.loseTime(absence)
-			w.away = append(w.away, oracle.Span{From: from, To: w.server.elapsed()})
+			w.loseTimeAway()
 		}})
 	}
 	return options
@@ -80,6 +76,13 @@ func (w *World) hardships() []Option {
 func (w *World) loseTime(d time.Duration) {
 	w.clock.SetTime(w.clock.Now().Add(d))
 	w.lastWrite, w.lastFault = w.clock.Now(), w.clock.Now()
+}
+
+// loseTimeAway lets hours pass in which no operator works.
+func (w *World) loseTimeAway() {
+	from := w.server.elapsed()
+	w.loseTime(absence)
+	w.away = append(w.away, oracle.Span{From: from, To: w.server.elapsed()})
 }
 
 // badAnswers are answers that are not true, or true answers that get lost.
@@ -151,25 +154,12 @@ func (w *World) badWatches(p *process) []Option {
 	return options
 }
 
-// awayTime is longer than every deadline of a fleet.
-const awayTime = 3 * time.Hour
-
-// rollingOut: a rollout is under way. Whether its deadline may pass while the
-// operator is away is for a rule of its own (F).
-func (w *World) rollingOut() bool {
-	return slices.ContainsFunc(w.server.objectsOf("PodManager"), func(obj client.Object) bool {
-		pm := obj.(*appsv1.PodManager)
-		return pm.Status.Rollout != nil || pm.Status.ObservedGeneration != pm.Generation
-	})
-}
-
 // leave ends all operators, and time passes before the next one starts.
 func (w *World) leave() {
 	for _, p := range slices.Clone(w.processes) {
 		w.end(p)
 	}
-	w.clock.SetTime(w.clock.Now().Add(awayTime))
-	w.lastWrite, w.lastFault = w.clock.Now(), w.clock.Now()
+	w.loseTimeAway()
 }
 
 // starts begin an operator: a second one beside the first, or a new one that

@@ -139,17 +139,17 @@ func (s *Server) asked(verb string, key objectKey, refused bool) {
 	})
 }
 
-// inForce are the rules that have refused something since a version, and still
-// would.
-func (s *Server) inForce(since int64) []oracle.Refusal {
+// inForce are the rules that have refused something after so many requests, and
+// still would.
+func (s *Server) inForce(since int) []oracle.Refusal {
 	var list []oracle.Refusal
 	for _, rule := range s.rules {
 		if rule.refused == 0 || rule.over() {
 			continue
 		}
 		names := map[string]bool{}
-		for i := range s.requests {
-			if r := &s.requests[i]; r.Refused && r.Version >= since && rule.matches(r.Verb, objectKey{kind: r.Kind, name: r.Name}) {
+		for i := range s.requests[since:] {
+			if r := &s.requests[since+i]; r.Refused && rule.matches(r.Verb, objectKey{kind: r.Kind, name: r.Name}) {
 				names[r.Name] = true
 			}
 		}

@@ -141,6 +141,8 @@ type Result struct {
 	// Requests are the operator's writes. Lifted: nothing is refused at the end.
 	Requests []oracle.Request
 	Lifted   bool
+	// GaveUp: the user left a step out, because of what is refused.
+	GaveUp bool
 	// Recovery is how long the cluster took to come to rest after the last
 	// step of the user or the last fault.
 	Recovery time.Duration
@@ -176,8 +178,9 @@ type World struct {
 	began     time.Time
 	lastWrite time.Time
 	lastFault time.Time
-	// changed is the version of the last step of the user or the last fault.
-	changed int64
+	// changed is how many requests came before the last step of the user, the last
+	// fault or its end.
+	changed int
 	written int64
 	trace   []string
 	options []int
@@ -186,6 +189,8 @@ type World struct {
 	stuck error
 	// split: two operators led at once.
 	split bool
+	// gaveUp: the user left a step out.
+	gaveUp bool
 	// away are the times in which no operator ran for long.
 	away []oracle.Span
 }
@@ -208,7 +213,7 @@ func Play(lab *Lab, run Run) *Result {
 	if rested {
 		result.Violations = append(result.Violations, w.checkRest()...)
 	}
-	result.Requests, result.Lifted = w.server.requests, w.server.lifted()
+	result.Requests, result.Lifted, result.GaveUp = w.server.requests, w.server.lifted(), w.gaveUp
 	result.Violations = append(result.Violations, w.judge()...)
 	result.End = oracle.Normalise(w.server.end(), run.Scenario.Anonymous)
 	for _, p := range w.processes {
@@ -296,7 +301,7 @@ func (w *World) play() bool {
 		w.trace = append(w.trace, chosen.Text)
 		if chosen.Class == Fault {
 			w.faults--
-			w.lastFault, w.changed = w.clock.Now(), w.server.version
+			w.lastFault, w.changed = w.clock.Now(), len(w.server.requests)
 		}
 		chosen.do()
 		if w.stuck != nil {
@@ -356,7 +361,10 @@ func (w *World) rest() []Option {
 	quiet := next.IsZero() || next.Sub(w.lastWrite) > w.patience()
 	for _, p := range w.processes {
 		if len(p.frozen) > 0 && (quiet || w.clock.Since(w.lastFault) > stuckTime) {
-			return []Option{{p.name + ": its watches come back", Fair, func() { clear(p.frozen) }}}
+			return []Option{{p.name + ": its watches come back", Fair, func() {
+				clear(p.frozen)
+				w.changed = len(w.server.requests)
+			}}}
 		}
 	}
 	if len(w.floating) > 0 && quiet {
@@ -420,6 +428,7 @@ func (w *World) user() []Option {
 		switch {
 		case err == nil:
 		case apierrors.IsAlreadyExists(err) && !w.server.lifted():
+			w.gaveUp = true
 			w.trace = append(w.trace, "the user: gives up: "+err.Error())
 		case w.run.Hasty && apierrors.IsAlreadyExists(err):
 			w.trace = append(w.trace, "the user: waits: "+err.Error())
@@ -429,7 +438,7 @@ func (w *World) user() []Option {
 			return
 		}
 		w.steps = w.steps[1:]
-		w.lastWrite, w.lastFault, w.changed = w.clock.Now(), w.clock.Now(), w.server.version
+		w.lastWrite, w.lastFault, w.changed = w.clock.Now(), w.clock.Now(), len(w.server.requests)
 	}}}
 }
 
