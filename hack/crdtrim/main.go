@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command crdtrim makes generated CRDs fit for a plain client-side apply.
+// Command crdtrim makes generated CRDs fit for a plain client-side apply, and
+// has them admit only what can be decoded.
 //
 //	crdtrim FILE...
 //
@@ -23,10 +24,15 @@ limitations under the License.
 // every embedded pod template and volume claim go; those of our own fields stay. The template's
 // container lists get bounds (the name's is the API's own), because the API
 // server refuses a CEL rule over a list whose cost it cannot bound.
+//
+// Numbers, numbers or strings, and quantities get the bounds of their Go types.
+// Without them the API server stores what no typed client can decode, and one
+// such object would keep every other from being listed.
 package main
 
 import (
 	"fmt"
+	"math"
 	"os"
 
 	"sigs.k8s.io/yaml"
@@ -34,6 +40,13 @@ import (
 
 // maxContainers bounds the container lists. No node runs a pod with so many.
 const maxContainers = 256
+
+// quantity is what resource.ParseQuantity reads. The generated pattern also
+// admits exponents that are no whole numbers.
+const quantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,9}))?$`
+
+// maxQuantityLength is more than any quantity needs.
+const maxQuantityLength = 64
 
 // maxNameLength is the length of a DNS label, which container names are.
 const maxNameLength = 63
@@ -62,6 +75,7 @@ func trimFile(path string) error {
 		dropDescriptions(object(spec, "template", "properties"))
 		boundContainers(object(spec, "template", "properties", "spec", "properties"))
 		dropDescriptions(object(spec, "volumeClaimTemplates", "items"))
+		boundNumbers(schema)
 	}
 	out, err := yaml.Marshal(crd)
 	if err != nil {
@@ -85,6 +99,35 @@ func dropDescriptions(node any) {
 		for _, child := range n {
 			dropDescriptions(child)
 		}
+	}
+}
+
+// boundNumbers walks a schema and bounds what is decoded into an int32, an
+// IntOrString or a Quantity.
+func boundNumbers(node any) {
+	switch n := node.(type) {
+	case map[string]any:
+		_, hasPattern := n["pattern"].(string)
+		switch {
+		case n["x-kubernetes-int-or-string"] == true && hasPattern:
+			n["pattern"], n["maxLength"] = quantity, maxQuantityLength
+		case n["x-kubernetes-int-or-string"] == true, n["type"] == "integer" && n["format"] == "int32":
+			setDefault(n, "minimum", math.MinInt32)
+			setDefault(n, "maximum", math.MaxInt32)
+		}
+		for _, child := range n {
+			boundNumbers(child)
+		}
+	case []any:
+		for _, child := range n {
+			boundNumbers(child)
+		}
+	}
+}
+
+func setDefault(n map[string]any, key string, value any) {
+	if _, set := n[key]; !set {
+		n[key] = value
 	}
 }
 

@@ -52,6 +52,9 @@ type kind struct {
 	add func(ctx context.Context, w *wiring, gate *crdgate.Gate) error
 }
 
+// resource is the kind's name in paths: a CRD is named RESOURCE.GROUP.
+func (k *kind) resource() string { return strings.TrimSuffix(k.crd, "."+k.gvk.Group) }
+
 // kinds are all controllers, in the order in which they are added.
 func kinds() []kind {
 	return []kind{

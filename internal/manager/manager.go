@@ -78,6 +78,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 	// Packing and unpacking costs both sides more than a cluster's own network
 	// saves.
 	config.DisableCompression = true
+	unreadable := newQuarantine(config, scheme)
 
 	records, err := newRecords(o)
 	if err != nil {
@@ -102,7 +103,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 	}
 	var webhooks *webhookServer
 	if o.Webhooks.enabled() {
-		if webhooks, err = newWebhookServer(o); err != nil {
+		if webhooks, err = newWebhookServer(o, scheme); err != nil {
 			return nil, err
 		}
 		options.WebhookServer = webhooks
@@ -111,7 +112,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
-	if err := addWork(ctx, mgr, o, records); err != nil {
+	if err := errors.Join(addWarden(mgr, unreadable), addWork(ctx, mgr, o, records)); err != nil {
 		return nil, err
 	}
 	if webhooks != nil {

@@ -31,6 +31,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -135,16 +136,17 @@ type webhookServer struct {
 	keeper *certs.Keeper
 	config *rest.Config
 	mapper meta.RESTMapper
+	scheme *runtime.Scheme
 }
 
 // newWebhookServer makes the server; own gives it a certificate later, because
 // that takes the manager's clients.
-func newWebhookServer(o Options) (*webhookServer, error) {
+func newWebhookServer(o Options, scheme *runtime.Scheme) (*webhookServer, error) {
 	host, port, err := o.Webhooks.listen()
 	if err != nil {
 		return nil, err
 	}
-	s := &webhookServer{}
+	s := &webhookServer{scheme: scheme}
 	options := webhook.Options{Host: host, Port: port, CertDir: o.Webhooks.CertDir}
 	if !o.EnableHTTP2 {
 		options.TLSOpts = append(options.TLSOpts, func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} })
@@ -185,6 +187,15 @@ func (s *webhookServer) keepCertificate(mgr ctrl.Manager, o Webhooks) error {
 		},
 	})
 	return err
+}
+
+// Register implements webhook.Server. Updates that mend an object which cannot be
+// decoded are let through.
+func (s *webhookServer) Register(path string, hook http.Handler) {
+	if w, ok := hook.(*admission.Webhook); ok && s.scheme != nil {
+		w.Handler = preflight.Mend(w.Handler, s.scheme)
+	}
+	s.Server.Register(path, hook)
 }
 
 // Start implements manager.Runnable.

@@ -284,6 +284,9 @@ func (o *Observer) heldNames(ctx context.Context, f Fleet, pods []plan.Pod) ([]s
 		if f.Desired.Identity == appsv1.IdentityOrdinal && slot >= end {
 			break
 		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		name := plan.SlotName(&f.Desired, slot)
 		if taken[name] {
 			continue

@@ -180,21 +180,21 @@ type Update struct {
 	// MaxUnavailable is how many pods, or which percentage of replicas rounded down, may be unavailable during a rollout, also while a change in place restarts them. With 0 or 0%, and maxSurge above 0, others are made first that stand in; a percentage that rounds down to 0 lets changes in place take one pod at a time.
 	// +kubebuilder:default="25%"
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="maxUnavailable must be a number from 0 or a percentage from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 100000 : self.matches('^(100|[0-9]{1,2})%$')",message="maxUnavailable must be a number from 0 to 100000 or a percentage from 0% to 100%"
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
 	// MaxSurge is how many pods, or which percentage of replicas rounded up, may exist beyond replicas while pods are recreated. Changes in place need none, unless maxUnavailable is 0 or 0%.
 	// +kubebuilder:default="25%"
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="maxSurge must be a number from 0 or a percentage from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 100000 : self.matches('^(100|[0-9]{1,2})%$')",message="maxSurge must be a number from 0 to 100000 or a percentage from 0% to 100%"
 	// +optional
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 
 	// Partition is how many pods, or which percentage of replicas rounded up, stay on the old revision: with identity Ordinal those with the lowest ordinals.
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="partition must be a number from 0 or a percentage from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 100000 : self.matches('^(100|[0-9]{1,2})%$')",message="partition must be a number from 0 to 100000 or a percentage from 0% to 100%"
 	// +optional
 	Partition *intstr.IntOrString `json:"partition,omitempty"`
 
@@ -265,7 +265,7 @@ type Terminating struct {
 	// +kubebuilder:default="30s"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,9}(\.[0-9]{1,9})?(ms|s)|[0-9]{1,5}(\.[0-9]{1,9})?(m|h))+$`
 	// +optional
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
@@ -318,7 +318,7 @@ type Backoff struct {
 	// +kubebuilder:default="10s"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,9}(\.[0-9]{1,9})?(ms|s)|[0-9]{1,5}(\.[0-9]{1,9})?(m|h))+$`
 	// +optional
 	Initial *metav1.Duration `json:"initial,omitempty"`
 
@@ -326,7 +326,7 @@ type Backoff struct {
 	// +kubebuilder:default="5m0s"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,9}(\.[0-9]{1,9})?(ms|s)|[0-9]{1,5}(\.[0-9]{1,9})?(m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]+(\\\\.[0-9]+)?(ms|s|m|h))+$') || duration(self) <= duration('24h')",message="backoff.max must be at most 24h"
 	// +optional
 	Max *metav1.Duration `json:"max,omitempty"`

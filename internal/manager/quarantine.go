@@ -1,0 +1,166 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package manager
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/quarantine"
+)
+
+// reasonUnreadable is the reason of the events about objects in quarantine.
+const reasonUnreadable = "Unreadable"
+
+// newQuarantine makes the quarantine of all kinds, and has every client of the
+// config pass through it.
+func newQuarantine(config *rest.Config, scheme *runtime.Scheme) *quarantine.Quarantine {
+	var all []quarantine.Kind
+	for _, k := range kinds() {
+		all = append(all, quarantine.Kind{GroupVersionKind: k.gvk, Resource: k.resource()})
+	}
+	q := quarantine.New(scheme, all...)
+	config.Wrap(q.Wrap)
+	return q
+}
+
+// warden tells about the objects in quarantine: in the log of every replica, in
+// a metric, and, from the leader, in events. It lets go of those that are
+// deleted.
+type warden struct {
+	quarantine *quarantine.Quarantine
+	client     client.Client
+	events     events.EventRecorder
+	elected    <-chan struct{}
+	log        logr.Logger
+	count      *prometheus.GaugeVec
+	// logged and told are by object and reason.
+	logged, told map[string]bool
+}
+
+func addWarden(mgr ctrl.Manager, q *quarantine.Quarantine) error {
+	count := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "podmanager_unreadable_objects", Help: "Objects that cannot be decoded and are set aside, by kind.",
+	}, []string{"kind"})
+	if err := metrics.Registry.Register(count); err != nil {
+		already, ok := err.(prometheus.AlreadyRegisteredError)
+		if !ok {
+			return fmt.Errorf("register metrics: %w", err)
+		}
+		count, _ = already.ExistingCollector.(*prometheus.GaugeVec)
+	}
+	for _, k := range kinds() {
+		count.WithLabelValues(k.gvk.Kind).Set(0)
+	}
+	w := &warden{
+		quarantine: q, client: mgr.GetClient(), events: mgr.GetEventRecorder("quarantine"), elected: mgr.Elected(),
+		log: mgr.GetLogger().WithName("quarantine"), count: count, logged: map[string]bool{}, told: map[string]bool{},
+	}
+	return mgr.Add(everyReplica(w.run))
+}
+
+// lookAgain is how often the leader looks, also when nothing changes.
+const lookAgain = 15 * time.Second
+
+func (w *warden) run(ctx context.Context) error {
+	ticker := time.NewTicker(lookAgain)
+	defer ticker.Stop()
+	for {
+		w.look(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-w.quarantine.Changed():
+		case <-w.elected:
+			w.elected = nil // once
+		case <-ticker.C:
+		}
+	}
+}
+
+// look compares the quarantine with what was told so far.
+func (w *warden) look(ctx context.Context) {
+	numbers := map[string]int{}
+	now := map[string]bool{}
+	for _, e := range w.quarantine.Entries() {
+		numbers[e.Kind.Kind]++
+		now[e.String()] = true
+		if !w.logged[e.String()] {
+			w.log.Info("An object cannot be read and is set aside; all others are kept", "kind", e.Kind.Kind,
+				"namespace", e.Object.Namespace, "name", e.Object.Name, "error", e.Reason)
+		}
+		if w.elected == nil {
+			w.lead(ctx, e)
+		}
+	}
+	for gone := range w.logged {
+		if !now[gone] {
+			w.log.Info("An object can be read again, or is gone", "was", gone)
+			delete(w.told, gone)
+		}
+	}
+	w.logged = now
+	for _, k := range kinds() {
+		w.count.WithLabelValues(k.gvk.Kind).Set(float64(numbers[k.gvk.Kind]))
+	}
+}
+
+// lead is what only the leader does.
+func (w *warden) lead(ctx context.Context, e quarantine.Entry) {
+	if !w.told[e.String()] {
+		w.told[e.String()] = true
+		w.events.Eventf(&e.Object, nil, corev1.EventTypeWarning, reasonUnreadable, "SetAside",
+			"%s. Its pods are left as they are until it is mended: kubectl edit it, and correct the field that the message names", e.String())
+	}
+	if e.Object.DeletionTimestamp == nil || !slices.Contains(e.Object.Finalizers, appsv1.Finalizer) {
+		return
+	}
+	if e.Orphans {
+		return // the pods are to stay, and the garbage collector would take them
+	}
+	if err := w.letGo(ctx, e); client.IgnoreNotFound(err) != nil {
+		w.log.Info("The finalizer of a deleted object that cannot be read is not off yet", "object", e.String(), "error", err.Error())
+	}
+}
+
+// letGo takes the finalizer off an object that is being deleted, whose pods then
+// go by the garbage collector.
+func (w *warden) letGo(ctx context.Context, e quarantine.Entry) error {
+	finalizers := slices.DeleteFunc(slices.Clone(e.Object.Finalizers), func(f string) bool { return f == appsv1.Finalizer })
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": e.Object.ResourceVersion, "finalizers": finalizers,
+	}})
+	if err != nil {
+		return err
+	}
+	return w.client.Patch(ctx, &e.Object, client.RawPatch(types.MergePatchType, patch))
+}
