@@ -25,7 +25,7 @@ limitations under the License.
 // container lists get bounds (the name's is the API's own), because the API
 // server refuses a CEL rule over a list whose cost it cannot bound.
 //
-// Numbers, numbers or strings, and quantities get the bounds of their Go types.
+// Numbers, numbers or strings, quantities and times get the bounds of their Go types.
 // Without them the API server stores what no typed client can decode, and one
 // such object would keep every other from being listed.
 package main
@@ -42,8 +42,13 @@ import (
 const maxContainers = 256
 
 // quantity is what resource.ParseQuantity reads. The generated pattern also
-// admits exponents that are no whole numbers.
-const quantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,9}))?$`
+// admits exponents that are no whole numbers, and 1e-999999999, which it computes
+// for hours.
+const quantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,2}))?$`
+
+// moment is what metav1.Time reads. The format date-time also admits lower case and
+// offsets of 99 hours.
+const moment = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 
 // maxQuantityLength is more than any quantity needs.
 const maxQuantityLength = 64
@@ -103,7 +108,7 @@ func dropDescriptions(node any) {
 }
 
 // boundNumbers walks a schema and bounds what is decoded into an int32, an
-// IntOrString or a Quantity.
+// IntOrString, a Quantity or a Time.
 func boundNumbers(node any) {
 	switch n := node.(type) {
 	case map[string]any:
@@ -111,6 +116,8 @@ func boundNumbers(node any) {
 		switch {
 		case n["x-kubernetes-int-or-string"] == true && hasPattern:
 			n["pattern"], n["maxLength"] = quantity, maxQuantityLength
+		case n["type"] == "string" && n["format"] == "date-time":
+			setDefault(n, "pattern", moment)
 		case n["x-kubernetes-int-or-string"] == true, n["type"] == "integer" && n["format"] == "int32":
 			setDefault(n, "minimum", math.MinInt32)
 			setDefault(n, "maximum", math.MaxInt32)

@@ -91,8 +91,12 @@ type Change struct {
 	// State says how far the counting is.
 	State ChangeState `json:"state"`
 	// StartTime is when the change was seen.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	StartTime metav1.MicroTime `json:"startTime"`
 	// LastEventTime is when the last of its events was seen.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	LastEventTime metav1.MicroTime `json:"lastEventTime"`
 	// Events are those of the workload's pods.
 	Events EventCounts `json:"events"`

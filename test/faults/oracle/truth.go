@@ -36,8 +36,8 @@ type trace struct {
 	owner    types.UID
 	revision string
 	// ready: it is; unreadyAt is the version since which it is not.
-	ready     bool
-	unreadyAt int64
+	ready             bool
+	bornAt, unreadyAt int64
 	// endedAt is the version since which it does not live.
 	endedAt int64
 	node    string
@@ -61,7 +61,7 @@ func (c *checker) trace(r *Revision, pod *corev1.Pod) {
 	}
 	t := c.traces[pod.UID]
 	if t == nil {
-		t = &trace{unreadyAt: r.Version}
+		t = &trace{unreadyAt: r.Version, bornAt: r.Version}
 		c.traces[pod.UID] = t
 	}
 	t.owner, t.revision, t.node = ref.UID, pod.Labels[appsv1.LabelRevision], pod.Spec.NodeName
@@ -94,7 +94,7 @@ func (c *checker) checkTold(r *Revision, pm *appsv1.PodManager) {
 		return
 	}
 	want := desired.PodManager(pm).Desired
-	live, ended, old := 0, 0, 0
+	live, unseen, ended, old := 0, 0, 0, 0
 	for uid, t := range c.traces {
 		switch {
 		case t.owner != pm.UID:
@@ -103,6 +103,9 @@ func (c *checker) checkTold(r *Revision, pm *appsv1.PodManager) {
 		case t.endedAt > 0:
 		default:
 			live++
+			if t.bornAt > r.Seen { // the answer to its creation may be lost
+				unseen++
+			}
 			if t.revision != s.UpdateRevision {
 				old++
 			}
@@ -112,7 +115,7 @@ func (c *checker) checkTold(r *Revision, pm *appsv1.PodManager) {
 		}
 	}
 	switch {
-	case live > want.Replicas || live+ended < want.Replicas:
+	case live-unseen > want.Replicas || live+ended < want.Replicas:
 		c.report(r, "T", "Ready is True with %d live pods of %d", live, want.Replicas)
 	case old > want.Update.Partition:
 		c.report(r, "T", "Ready is True, and %d pods are not on revision %s", old, s.UpdateRevision)

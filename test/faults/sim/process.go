@@ -78,6 +78,8 @@ type task struct {
 	req   reconcile.Request
 	floor int64
 	seen  int64
+	// began is how many steps the world had made.
+	began int
 
 	done   bool
 	result ctrl.Result
@@ -227,6 +229,7 @@ func (p *process) work() {
 	p.world.weakness.beforeReconcile(p, req)
 	t := &task{
 		req: req, floor: p.cache.cursors["PodManager"].version(p.world.server), seen: p.cache.cursors["Pod"].version(p.world.server),
+		began: len(p.world.trace),
 	}
 	p.task = t
 	ctx := log.IntoContext(context.Background(), logr.Discard())
@@ -310,7 +313,7 @@ func (r remote) do(c call) error {
 func (r remote) request() request {
 	by := request{actor: oracle.Operator}
 	if r.task != nil {
-		by.floor, by.seen = r.task.floor, r.task.seen
+		by.floor, by.seen, by.began = r.task.floor, r.task.seen, r.task.began
 	}
 	if r.dead {
 		by.actor = oracle.Late

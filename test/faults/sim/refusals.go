@@ -116,11 +116,11 @@ func (s *Server) admit(by request, verb, subresource string, key objectKey) erro
 	if by.actor != oracle.Operator && by.actor != oracle.Late || subresource == "status" && key.kind == "PodManager" {
 		return nil
 	}
-	s.asked(verb, key, false)
+	s.asked(by, verb, key, false)
 	for _, rule := range s.rules {
 		if rule.matches(verb, key) && !rule.over() {
 			rule.refused++
-			s.asked(verb, key, true)
+			s.asked(by, verb, key, true)
 			return rule.answer(key.name)
 		}
 	}
@@ -129,18 +129,18 @@ func (s *Server) admit(by request, verb, subresource string, key objectKey) erro
 
 // asked writes down a write of the operator, and then, if so, that it was
 // refused.
-func (s *Server) asked(verb string, key objectKey, refused bool) {
+func (s *Server) asked(by request, verb string, key objectKey, refused bool) {
 	if refused {
 		s.requests[len(s.requests)-1].Refused = true
 		return
 	}
 	s.requests = append(s.requests, oracle.Request{
-		Time: s.clock.Now(), Version: s.version, Verb: verb, Kind: key.kind, Name: key.name,
+		Time: s.clock.Now(), Version: s.version, Verb: verb, Kind: key.kind, Name: key.name, Began: by.began,
 	})
 }
 
-// inForce are the rules that have refused something after so many requests, and
-// still would.
+// inForce are the rules that still would refuse what a reconcile wanted that began
+// after so many steps.
 func (s *Server) inForce(since int) []oracle.Refusal {
 	var list []oracle.Refusal
 	for _, rule := range s.rules {
@@ -148,8 +148,8 @@ func (s *Server) inForce(since int) []oracle.Refusal {
 			continue
 		}
 		names := map[string]bool{}
-		for i := range s.requests[since:] {
-			if r := &s.requests[since+i]; r.Refused && rule.matches(r.Verb, objectKey{kind: r.Kind, name: r.Name}) {
+		for i := range s.requests {
+			if r := &s.requests[i]; r.Refused && r.Began >= since && rule.matches(r.Verb, objectKey{kind: r.Kind, name: r.Name}) {
 				names[r.Name] = true
 			}
 		}

@@ -87,6 +87,8 @@ type request struct {
 	floor int64
 	// seen is the version up to which the pods had been seen.
 	seen int64
+	// began is how many steps the world had made when the reconcile began.
+	began int
 }
 
 func (s *Server) kindOf(obj runtime.Object) string {

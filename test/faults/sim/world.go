@@ -178,7 +178,7 @@ type World struct {
 	began     time.Time
 	lastWrite time.Time
 	lastFault time.Time
-	// changed is how many requests came before the last step of the user, the last
+	// changed is how many steps there were up to the last one of the user, the last
 	// fault or its end.
 	changed int
 	written int64
@@ -301,7 +301,7 @@ func (w *World) play() bool {
 		w.trace = append(w.trace, chosen.Text)
 		if chosen.Class == Fault {
 			w.faults--
-			w.lastFault, w.changed = w.clock.Now(), len(w.server.requests)
+			w.lastFault, w.changed = w.clock.Now(), len(w.trace)
 		}
 		chosen.do()
 		if w.stuck != nil {
@@ -363,7 +363,7 @@ func (w *World) rest() []Option {
 		if len(p.frozen) > 0 && (quiet || w.clock.Since(w.lastFault) > stuckTime) {
 			return []Option{{p.name + ": its watches come back", Fair, func() {
 				clear(p.frozen)
-				w.changed = len(w.server.requests)
+				w.changed = len(w.trace)
 			}}}
 		}
 	}
@@ -438,7 +438,7 @@ func (w *World) user() []Option {
 			return
 		}
 		w.steps = w.steps[1:]
-		w.lastWrite, w.lastFault, w.changed = w.clock.Now(), w.clock.Now(), len(w.server.requests)
+		w.lastWrite, w.lastFault, w.changed = w.clock.Now(), w.clock.Now(), len(w.trace)
 	}}}
 }
 
