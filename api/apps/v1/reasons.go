@@ -157,6 +157,9 @@ const (
 	// ReasonNameTaken: a pod that is not ours has the name of one of our
 	// slots.
 	ReasonNameTaken = "NameTaken"
+	// ReasonTakesTooLong: looking at the object took so long that it was cut off,
+	// so that others are served.
+	ReasonTakesTooLong = "TakesTooLong"
 	// ReasonRollingOut: pods move to a new revision.
 	ReasonRollingOut = "RollingOut"
 	// ReasonProgressDeadlineExceeded: a rollout made no progress in time.

@@ -42,6 +42,7 @@ type Metrics struct {
 	deleted    *prometheus.CounterVec
 	patched    *prometheus.CounterVec
 	skips      *prometheus.CounterVec
+	cuts       *prometheus.CounterVec
 	batch      *prometheus.HistogramVec
 	sizes      *sizes
 }
@@ -55,6 +56,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		deleted:    counter("podmanager_pods_deleted_total", "Pods deleted or evicted, by the reason why.", "kind", "reason"),
 		patched:    counter("podmanager_pods_patched_total", "Writes to pods other than their creation and deletion, by the reason why: adopted, released, orphaned, changed in place.", "kind", "reason"),
 		skips:      counter("podmanager_stale_skips_total", "Reconciles put off because the cache had not seen the last write yet.", "kind"),
+		cuts:       counter("podmanager_cut_off_total", "Reconciles that were cut off because looking at the object took too long.", "kind"),
 		sizes:      newSizes(),
 		batch: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "podmanager_pods_per_decision", Help: "Pods touched by one decision that touched any.",
@@ -67,6 +69,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	m.deleted = register(registry, m.deleted, &errs)
 	m.patched = register(registry, m.patched, &errs)
 	m.skips = register(registry, m.skips, &errs)
+	m.cuts = register(registry, m.cuts, &errs)
 	m.batch = register(registry, m.batch, &errs)
 	m.sizes = register(registry, m.sizes, &errs)
 	return m, errors.Join(errs...)
@@ -93,6 +96,7 @@ func register[C prometheus.Collector](registry prometheus.Registerer, c C, errs 
 // is not there cannot be told from one of a name that is misspelt.
 func (m *Metrics) begin(kind string) {
 	m.skips.WithLabelValues(kind)
+	m.cuts.WithLabelValues(kind)
 	m.batch.WithLabelValues(kind)
 	for _, result := range []string{resultSuccess, resultStale, resultRefused, resultError} {
 		m.reconciles.WithLabelValues(kind, result)
@@ -106,6 +110,12 @@ func (m *Metrics) reconciled(kind, result string) {
 func (m *Metrics) skipped(kind string) {
 	m.skips.WithLabelValues(kind).Inc()
 	m.reconciled(kind, resultStale)
+}
+
+// cutOff counts a reconcile that took too long. It is an error, too.
+func (m *Metrics) cutOff(kind string) {
+	m.cuts.WithLabelValues(kind).Inc()
+	m.reconciled(kind, resultError)
 }
 
 // decided counts a reconcile that came to a decision.

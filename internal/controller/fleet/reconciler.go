@@ -82,6 +82,7 @@ type Reconciler struct {
 	clock    clock.PassiveClock
 	mine     func(client.Object) bool
 	pace     *pacer
+	limits   limits
 }
 
 // Parts is what a Reconciler is made of.
@@ -116,6 +117,7 @@ func New(kind Kind, p Parts) *Reconciler {
 		clock:    p.Clock,
 		mine:     p.Mine,
 		pace:     newPacer(),
+		limits:   limits{look: lookLimit, write: writeLimit},
 	}
 	r.status = newStatusWriter(p.Client, p.Ledger, kind, r.send)
 	r.metrics.begin(kind.Name())
@@ -138,7 +140,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	fleet.Status, fleet.Now = r.status.memory(owner), now
 
 	arrived := r.pace.arrivals(req.NamespacedName)
-	seen, err := r.observer.Observe(ctx, fleet)
+	began := pass{began: time.Now(), writes: r.limits.write}
+	seen, err := r.observe(ctx, fleet)
+	if timedOut(ctx, err) {
+		return r.cutOff(ctx, owner, now)
+	}
 	if stale := (*observe.StaleError)(nil); errors.As(err, &stale) {
 		r.metrics.skipped(r.kind.Name())
 		return ctrl.Result{RequeueAfter: staleRetry}, nil
@@ -150,6 +156,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 	decision := plan.Plan(fleet.Desired, seen.Observed, now)
 	target := r.target(fleet, seen)
+	target.Outdated = func() bool { return r.pace.asksAnew(fleet.Owner) || began.tooLong() }
 	target.Memory = r.pace.memory(req.NamespacedName)
 	target.FirstBatch = r.pace.firstBatch(req.NamespacedName, decision.UpdateRevision, now)
 	outcomes, applyErr := r.applier.Apply(ctx, target, decision.Actions)
@@ -164,7 +171,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: soonest(decision.NextLook, later, target.Memory.Wait(now))}, nil
+	next := soonest(decision.NextLook, later, target.Memory.Wait(now))
+	if began.tooLong() {
+		next = staleRetry // there may be more to write; others go first
+	}
+	return ctrl.Result{RequeueAfter: next}, nil
+}
+
+// observe looks at a fleet, and not for ever.
+func (r *Reconciler) observe(ctx context.Context, fleet observe.Fleet) (observe.Seen, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.limits.look)
+	defer cancel()
+	return r.observer.Observe(ctx, fleet)
 }
 
 // target is what apply needs to know of a fleet.
@@ -179,7 +197,6 @@ func (r *Reconciler) target(fleet observe.Fleet, seen observe.Seen) apply.Target
 		Known:          known(fleet, seen),
 		Dress:          fleet.Dress,
 		Claim:          fleet.Claim,
-		Outdated:       func() bool { return r.pace.asksAnew(fleet.Owner) },
 		Template: func(revision string) (*corev1.PodTemplateSpec, error) {
 			for i, stored := range seen.Observed.Revisions {
 				if stored.Name == revision && !stored.Equal {
