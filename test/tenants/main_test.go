@@ -38,8 +38,9 @@ import (
 
 var (
 	suite *testkit.Suite
-	// operator is how the shared operator runs.
-	operator manager.Options
+	// operator is how the shared operator runs, and stopOperator ends it.
+	operator     manager.Options
+	stopOperator func() error
 )
 
 func TestMain(m *testing.M) {
@@ -69,17 +70,37 @@ func run(m *testing.M) (code int, err error) {
 	if operator, err = testkit.WebhookOptions(); err != nil {
 		return 1, err
 	}
-	stop, err := suite.StartOperator(ctx, operator)
-	if err != nil {
+	if err := startOperator(ctx); err != nil {
 		return 1, err
 	}
-	if err := testkit.WaitServing(ctx, operator); err != nil {
-		return 1, errors.Join(err, stop())
-	}
 	code = m.Run()
-	if err = stop(); code != 0 || err != nil {
+	if err = stopOperator(); code != 0 || err != nil {
 		fmt.Fprintln(os.Stderr, "the operator's log:", logFile.Name())
 		return code, err
 	}
 	return code, os.Remove(logFile.Name())
+}
+
+func startOperator(ctx context.Context) (err error) {
+	if stopOperator, err = suite.StartOperator(ctx, operator); err != nil {
+		return err
+	}
+	if err := testkit.WaitServing(ctx, operator); err != nil {
+		return errors.Join(err, stopOperator())
+	}
+	return nil
+}
+
+// withoutOperator does something while no operator runs, and no webhook answers.
+func withoutOperator(t testing.TB, do func()) {
+	t.Helper()
+	if err := stopOperator(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := startOperator(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	do()
 }
