@@ -1,0 +1,241 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tenants
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mycompany/pod-operator/internal/testkit"
+)
+
+// How the fairness is measured.
+const (
+	// attackers are at least as many as the operator has workers.
+	attackers = 5
+	// quota is what the attacker's namespace may have, as a tenant's has.
+	quota = "20"
+	// tries: the machine is noisy, and a fair operator is fair in one of them.
+	tries = 3
+	// floor is how long a fleet may take in any case.
+	floor = 2 * time.Second
+)
+
+// attack is an object with one field at its largest allowed value.
+type attack struct {
+	field string
+	gvk   schema.GroupVersionKind
+	spec  map[string]any
+}
+
+// One object does not stop the others: with any field at its largest allowed
+// value, another tenant's PodManager is ready in at most twice the usual time. A
+// maxSurge of 2147483647 held a worker for good.
+func TestOneObjectDoesNotStopTheOthers(t *testing.T) {
+	usual := []time.Duration{}
+	for range 5 {
+		usual = append(usual, victimTakes(t))
+	}
+	slices.Sort(usual)
+	limit := max(floor, 2*usual[len(usual)/2])
+	list := attacks(t)
+	if len(list) < 20 {
+		t.Errorf("only %d fields were found", len(list))
+	}
+	for _, a := range list {
+		t.Run(a.field, func(t *testing.T) {
+			took := []time.Duration{}
+			for range tries {
+				took = append(took, underAttack(t, a))
+				if took[len(took)-1] <= limit {
+					return
+				}
+			}
+			t.Errorf("another tenant's pods took %v, want at most %s", took, limit)
+		})
+	}
+}
+
+// victimTakes is how long a PodManager of three pods takes to be ready.
+func victimTakes(t testing.TB) time.Duration {
+	t.Helper()
+	namespace := suite.Namespace(t)
+	begin := time.Now()
+	create(t, testkit.MakePodManager(namespace, "web").Replicas(3).Obj())
+	expectReady(t, namespace, "web", 3)
+	return time.Since(begin)
+}
+
+func underAttack(t *testing.T, a attack) time.Duration {
+	t.Helper()
+	namespace := suite.Namespace(t)
+	hard := corev1.ResourceList{}
+	for _, name := range []corev1.ResourceName{corev1.ResourcePods, corev1.ResourcePersistentVolumeClaims, "count/controllerrevisions.apps"} {
+		hard[name] = resource.MustParse(quota)
+	}
+	create(t, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "tenant"}, Spec: corev1.ResourceQuotaSpec{Hard: hard}})
+	for i := range attackers {
+		object := &unstructured.Unstructured{Object: map[string]any{"spec": a.spec}}
+		object.SetGroupVersionKind(a.gvk)
+		object.SetNamespace(namespace)
+		object.SetName(fmt.Sprintf("attack-%d", i))
+		if err := suite.Client.Create(t.Context(), object); err != nil {
+			t.Fatalf("%s: the largest allowed value is not allowed: %v", a.field, err)
+		}
+		defer func() { _ = suite.Client.Delete(t.Context(), object, client.PropagationPolicy(metav1.DeletePropagationBackground)) }()
+	}
+	time.Sleep(500 * time.Millisecond) // they are at work
+	return victimTakes(t)
+}
+
+// attacks reads the CRDs of the cluster: every number, list and text of their
+// specs, each at its largest. What a pod template may hold is the API server's own,
+// which bounds an object to 1.5 MB; its lists and texts are tried as a whole.
+func attacks(t *testing.T) []attack {
+	t.Helper()
+	var crds apiextensionsv1.CustomResourceDefinitionList
+	if err := suite.Client.List(t.Context(), &crds); err != nil {
+		t.Fatal(err)
+	}
+	var list []attack
+	for i := range crds.Items {
+		crd := &crds.Items[i]
+		for j := range crd.Spec.Versions {
+			version := &crd.Spec.Versions[j]
+			if !version.Storage || !strings.Contains(crd.Spec.Group, ".") || strings.HasSuffix(crd.Spec.Group, "k8s.io") && crd.Spec.Names.Kind != "ImoocPod" {
+				continue
+			}
+			gvk := schema.GroupVersionKind{Group: crd.Spec.Group, Version: version.Name, Kind: crd.Spec.Names.Kind}
+			spec := version.Schema.OpenAPIV3Schema.Properties["spec"]
+			for path, value := range extremes(&spec, nil) {
+				list = append(list, attack{field: gvk.Kind + "." + path, gvk: gvk, spec: with(base(gvk.Kind), strings.Split(path, "."), value)})
+			}
+		}
+	}
+	list = append(list, wholeTemplates()...)
+	slices.SortFunc(list, func(a, b attack) int { return strings.Compare(a.field, b.field) })
+	return list
+}
+
+// base is a spec that is valid without the field.
+func base(kind string) map[string]any {
+	switch kind {
+	case "PodManager":
+		return map[string]any{"image": "nginx:1.27", "replicas": int64(1)}
+	case "Collector":
+		return map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}}
+	}
+	return map[string]any{}
+}
+
+// with is a copy of a spec with a field set.
+func with(spec map[string]any, path []string, value any) map[string]any {
+	if err := unstructured.SetNestedField(spec, value, path...); err != nil {
+		panic(err)
+	}
+	return spec
+}
+
+// extremes are the largest values of the fields, by path.
+func extremes(props *apiextensionsv1.JSONSchemaProps, path []string) map[string]any {
+	found := map[string]any{}
+	name := strings.Join(path, ".")
+	switch {
+	case name == "template" || name == "volumeClaimTemplates" || name == "selector":
+		return found
+	case len(props.Enum) > 0:
+	case props.XIntOrString:
+		found[name] = int64(100000)
+	case props.Type == "integer":
+		found[name] = int64(min(bound(props.Maximum), math.MaxInt32))
+	case props.Type == "string" && strings.Contains(props.Pattern, "ms|s"):
+		found[name] = "24h"
+	case props.Type == "string":
+		found[name] = strings.Repeat("a", int(min(length(props.MaxLength), 1024)))
+	case props.Type == "array" && props.Items.Schema.Type == "integer":
+		list := []any{}
+		for i := range length(props.MaxItems) {
+			list = append(list, int64(math.MaxInt32)-i)
+		}
+		found[name] = list
+	}
+	for _, child := range slices.Sorted(maps.Keys(props.Properties)) {
+		schema := props.Properties[child]
+		maps.Copy(found, extremes(&schema, append(slices.Clone(path), child)))
+	}
+	return found
+}
+
+func bound(maximum *float64) float64 {
+	if maximum == nil {
+		return math.MaxInt32
+	}
+	return *maximum
+}
+
+func length(n *int64) int64 {
+	if n == nil {
+		return 1024
+	}
+	return *n
+}
+
+// wholeTemplates are pod templates and claim templates as large as they may be.
+func wholeTemplates() []attack {
+	gvk := schema.GroupVersionKind{Group: "apps.mycompany.com", Version: "v1", Kind: "PodManager"}
+	containers := []any{}
+	for i := range 256 {
+		containers = append(containers, map[string]any{"name": fmt.Sprintf("c%d", i), "image": strings.Repeat("a", 200), "args": []any{strings.Repeat("b", 2000)}})
+	}
+	labels := map[string]any{}
+	for i := range 2000 {
+		labels[fmt.Sprintf("label-%d", i)] = strings.Repeat("v", 60)
+	}
+	claims := []any{}
+	for i := range 32 {
+		claims = append(claims, map[string]any{"metadata": map[string]any{"name": fmt.Sprintf("data-%d", i)}, "spec": map[string]any{
+			"accessModes": []any{"ReadWriteOnce"}, "resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}},
+		}})
+	}
+	template := func(labels map[string]any, containers []any) map[string]any {
+		raw, _ := json.Marshal(map[string]any{"metadata": map[string]any{"labels": labels}, "spec": map[string]any{"containers": containers}})
+		copied := map[string]any{}
+		_ = json.Unmarshal(raw, &copied)
+		return copied
+	}
+	return []attack{
+		{field: "PodManager.template.spec.containers", gvk: gvk, spec: map[string]any{"replicas": int64(3), "template": template(nil, containers)}},
+		{field: "PodManager.template.metadata.labels", gvk: gvk, spec: map[string]any{
+			"replicas": int64(3), "template": template(labels, []any{map[string]any{"name": "app", "image": "a"}}),
+		}},
+		{field: "PodManager.volumeClaimTemplates", gvk: gvk, spec: map[string]any{"replicas": int64(3), "image": "a", "volumeClaimTemplates": claims}},
+	}
+}
