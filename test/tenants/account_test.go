@@ -19,12 +19,15 @@ package tenants
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,6 +35,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
@@ -238,6 +242,22 @@ func TestTheOperatorsAccountStaysOutOfKubeSystem(t *testing.T) {
 	expectRefused(t, "evict", err, notThere)
 	expectRefused(t, "create a Deployment", c.Create(t.Context(), plainDeployment(pod.Namespace, nil), client.DryRunAll),
 		"the operator writes no deployments in kube-system")
+}
+
+// TestAPodManagerInKubeSystemIsStalled: the policy's sentence is in its status.
+func TestAPodManagerInKubeSystemIsStalled(t *testing.T) {
+	t.Parallel()
+	pm := testkit.MakePodManager(metav1.NamespaceSystem, "tenants-stalled").Replicas(1).Obj()
+	create(t, pm)
+	t.Cleanup(func() { _ = suite.Client.Delete(context.Background(), pm) })
+	testkit.Eventually(t, "the status says why there are no pods", func() error {
+		get(t, pm.Namespace, pm.Name, pm)
+		stalled := meta.FindStatusCondition(pm.Status.Conditions, appsv1.ConditionStalled)
+		if stalled == nil || !strings.Contains(stalled.Message, "the operator writes no pods in kube-system: use another namespace") {
+			return fmt.Errorf("conditions %+v", pm.Status.Conditions)
+		}
+		return nil
+	})
 }
 
 func plainDeployment(namespace string, owners []metav1.OwnerReference) *kappsv1.Deployment {

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"testing"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -228,4 +229,31 @@ func TestAPinIsAnotherTemplate(t *testing.T) {
 	expectRefused(t, "mallory takes it off", c.Patch(t.Context(), pm.DeepCopy(), off), refused)
 	other := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"note":"mine"}},"spec":{"replicas":1}}`))
 	expectAllowed(t, "mallory annotates and scales what is pinned", c.Patch(t.Context(), pm.DeepCopy(), other))
+}
+
+// TestThePoliciesFitTheirKinds: the API server checks the expressions against
+// the types that they are for. One that does not fit would fail when it is
+// needed.
+func TestThePoliciesFitTheirKinds(t *testing.T) {
+	t.Parallel()
+	var policies admissionv1.ValidatingAdmissionPolicyList
+	testkit.Eventually(t, "all policies are checked", func() error {
+		if err := suite.Client.List(t.Context(), &policies, client.MatchingLabels{"app.kubernetes.io/name": "pod-operator"}); err != nil {
+			return err
+		}
+		for i := range policies.Items {
+			if p := &policies.Items[i]; p.Status.TypeChecking == nil || p.Status.ObservedGeneration != p.Generation {
+				return fmt.Errorf("%s is not", p.Name)
+			}
+		}
+		return nil
+	})
+	if len(policies.Items) != 6 {
+		t.Errorf("%d policies, want 6", len(policies.Items))
+	}
+	for i := range policies.Items {
+		for _, warning := range policies.Items[i].Status.TypeChecking.ExpressionWarnings {
+			t.Errorf("%s: %s: %s", policies.Items[i].Name, warning.FieldRef, warning.Warning)
+		}
+	}
 }

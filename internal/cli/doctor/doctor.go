@@ -88,8 +88,8 @@ func New(s *kube.Session, e *explain.Options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the installation, line by line: ok, or what to do",
-		Long: "Check the CRDs and their versions, the webhooks and their certificates, the operator, your rights and its, the\n" +
-			"clocks. The exit code is 2 when there is something to do.",
+		Long: "Check the CRDs and their versions, the webhooks and their certificates, the admission policies, the operator, your\n" +
+			"rights and its, the clocks. The exit code is 2 when there is something to do.",
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), s, e, &output) },
@@ -141,7 +141,7 @@ func (c *checkup) examine(ctx context.Context) []Finding {
 		return findings
 	}
 	for _, look := range []func(context.Context) []Finding{
-		c.definitions, c.webhooks, c.trial, c.deployment, c.work, c.myRights, c.itsRights, c.recorder,
+		c.definitions, c.webhooks, c.policies, c.trial, c.deployment, c.work, c.myRights, c.itsRights, c.recorder,
 	} {
 		findings = append(findings, look(ctx)...)
 	}
