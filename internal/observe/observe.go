@@ -259,7 +259,7 @@ func (f *Fleet) foreign(pod *corev1.Pod) bool {
 
 // heldNames finds the pods of others that have names which the planner would
 // give: those of the slots it has to fill, during a rollout also beyond
-// replicas.
+// replicas. It looks no further than one pass creates pods.
 func (o *Observer) heldNames(ctx context.Context, f Fleet, pods []plan.Pod) ([]string, error) {
 	if f.Desired.Deletion != plan.DeletionNone {
 		return nil, nil
@@ -279,6 +279,7 @@ func (o *Observer) heldNames(ctx context.Context, f Fleet, pods []plan.Pod) ([]s
 			missing--
 		}
 	}
+	missing = min(missing, plan.MaxPodsPerPass)
 	var held []string
 	for slot := 0; missing > 0; slot++ {
 		if f.Desired.Identity == appsv1.IdentityOrdinal && slot >= end {
@@ -286,6 +287,9 @@ func (o *Observer) heldNames(ctx context.Context, f Fleet, pods []plan.Pod) ([]s
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
+		}
+		if _, reserved := slices.BinarySearch(f.Desired.Reserved, slot); reserved {
+			continue
 		}
 		name := plan.SlotName(&f.Desired, slot)
 		if taken[name] {

@@ -19,10 +19,10 @@ package plan
 import "time"
 
 const (
-	// maxPodsPerPass bounds how many pods one pass creates, takes in and lets
+	// MaxPodsPerPass bounds how many pods one pass creates, takes in and lets
 	// go, maxDeletesPerPass how many it deletes. A mistyped replicas can be taken
 	// back before the rest follows; a pass ends as soon as that is seen.
-	maxPodsPerPass    = 500
+	MaxPodsPerPass    = 500
 	maxDeletesPerPass = 1000
 	// safetyLook is how long a fleet that is not at its goal goes without a
 	// look: nothing waits for an event that may have been missed.

@@ -124,7 +124,7 @@ func TestHugeReplicasCostOneBatch(t *testing.T) {
 		"random":                     aFleet(2_000_000_000).random(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			cost := costPerPod(f, maxPodsPerPass)
+			cost := costPerPod(f, MaxPodsPerPass)
 			if cost.allocs > 20 || cost.bytes > 5_000 {
 				t.Errorf("%.0f allocations and %.0f bytes for each pod of a batch", cost.allocs, cost.bytes)
 			}

@@ -136,7 +136,7 @@ func (s *scene) beyondReplicas(slot int) string {
 
 // room keeps one pass within its bounds for each verb, and says so once.
 func (s *scene) room(verb Verb, p *Pod) bool {
-	most := maxPodsPerPass
+	most := MaxPodsPerPass
 	if verb == DeletePod {
 		most = maxDeletesPerPass
 	}

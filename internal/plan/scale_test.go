@@ -315,7 +315,7 @@ func TestOnePassTouchesABoundedNumberOfPods(t *testing.T) {
 		if verb == DeletePod {
 			return maxDeletesPerPass
 		}
-		return maxPodsPerPass
+		return MaxPodsPerPass
 	}
 	for name, test := range map[string]struct {
 		given fleet
