@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/podrender"
 )
 
 // ledgerPatience is how long a write may stay unseen before the API server
@@ -60,8 +61,13 @@ func (o overdue) moot(found bool) bool {
 		return there && o.obj.GetDeletionTimestamp() == nil
 	}
 	if _, claim := o.obj.(*corev1.PersistentVolumeClaim); claim {
-		// A claim whose label was taken off is no longer looked for.
-		return !there || o.obj.GetLabels()[appsv1.LabelUID] != string(o.owner)
+		// A claim that lost the label by which the cache finds it, or that of its
+		// owner, is no longer looked for.
+		labels := o.obj.GetLabels()
+		return !there || labels[podrender.LabelManagedBy] != podrender.ManagedBy || labels[appsv1.LabelUID] != string(o.owner)
+	}
+	if _, revision := o.obj.(*kappsv1.ControllerRevision); revision && o.obj.GetLabels()[podrender.LabelManagedBy] != podrender.ManagedBy {
+		return true // the cache finds it by that label
 	}
 	controller := metav1.GetControllerOfNoCopy(o.obj)
 	return !there || controller == nil || controller.UID != o.owner

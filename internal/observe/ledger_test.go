@@ -58,8 +58,13 @@ func revision(uid types.UID, version string) *kappsv1.ControllerRevision {
 func claim(uid types.UID, version string) *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ns", Name: "data-web-0", UID: uid, ResourceVersion: version,
-		Labels: map[string]string{appsv1.LabelName: "web", appsv1.LabelUID: string(me)},
+		Labels: map[string]string{appsv1.LabelName: "web", appsv1.LabelUID: string(me), podrender.LabelManagedBy: podrender.ManagedBy},
 	}}
+}
+
+func unmanaged(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
+	delete(claim.Labels, podrender.LabelManagedBy)
+	return claim
 }
 
 func unlabelled(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
@@ -255,6 +260,12 @@ func TestOverdueWritesAreLookedUpLive(t *testing.T) {
 		"a claim that was marked is gone": {
 			wrote:  func(l *Ledger) { l.Wrote(me, claim("a", "10")) },
 			claims: []*corev1.PersistentVolumeClaim{},
+			fresh:  true,
+		},
+		"a claim that was marked lost the label by which it is found": {
+			wrote:  func(l *Ledger) { l.Wrote(me, claim("a", "10")) },
+			claims: []*corev1.PersistentVolumeClaim{},
+			live:   unmanaged(claim("a", "11")),
 			fresh:  true,
 		},
 		"a claim that was marked lost its labels": {

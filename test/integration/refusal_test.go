@@ -30,9 +30,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/podrender"
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
@@ -287,4 +289,81 @@ func TestANamespaceThatIsDeletedTakesItsFleetAlong(t *testing.T) {
 	patch(t, holder, `{"metadata":{"finalizers":null}}`)
 	expectGone(t, pm)
 	expectGone(t, namespace)
+}
+
+// TestAPolicyTakesOurLabelOffClaims when we mark them: the cache never shows such a
+// claim again, so the API server is asked, and the fleet goes on.
+func TestAPolicyTakesOurLabelOffClaims(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	policy := &admissionv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "strip-" + ns}}
+	policy.Spec = admissionv1.MutatingAdmissionPolicySpec{
+		ReinvocationPolicy: admissionv1.NeverReinvocationPolicy,
+		MatchConstraints: &admissionv1.MatchResources{
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: ns}},
+			ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+				Operations: []admissionv1.OperationType{admissionv1.Update},
+				Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"persistentvolumeclaims"}},
+			}}},
+		},
+		Mutations: []admissionv1.Mutation{{PatchType: admissionv1.PatchTypeJSONPatch, JSONPatch: &admissionv1.JSONPatch{
+			Expression: `'app.kubernetes.io/managed-by' in object.metadata.labels ? [JSONPatch{op: "remove", path: "/metadata/labels/app.kubernetes.io~1managed-by"}] : []`,
+		}}},
+	}
+	binding := &admissionv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: policy.Name}}
+	binding.Spec.PolicyName = policy.Name
+	create(t, policy)
+	create(t, binding)
+	t.Cleanup(func() {
+		_ = suite.Client.Delete(context.Background(), binding)
+		_ = suite.Client.Delete(context.Background(), policy)
+	})
+	probe := claimOf(ns, "probe")
+	probe.Labels = map[string]string{podrender.LabelManagedBy: podrender.ManagedBy}
+	create(t, probe)
+	testkit.Eventually(t, "the policy is in force", func() error {
+		tried := probe.DeepCopy()
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"annotations": {"probed": "true"}}}`))
+		if err := suite.Client.Patch(t.Context(), tried, patch, client.DryRunAll); err != nil {
+			return err
+		}
+		if len(tried.Labels) > 0 {
+			return errors.New("the label stays")
+		}
+		return nil
+	})
+
+	pm := testkit.MakePodManager(ns, "db").Replicas(2).Obj()
+	pm.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{*claimOf("", "data")}
+	pm.Spec.PersistentVolumeClaimRetentionPolicy.WhenScaled = appsv1.ClaimDelete
+	create(t, pm)
+	exists := func(pod string) func() error {
+		return func() error {
+			return suite.Client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: pod}, &corev1.Pod{})
+		}
+	}
+	testkit.Eventually(t, "pod db-1 exists", exists("db-1"))
+	scale(t, ns, "db", 1)
+	testkit.Eventually(t, "the claim of db-1 has lost its label", func() error {
+		claim := claimOf(ns, "data-db-1")
+		if err := suite.Client.Get(t.Context(), client.ObjectKeyFromObject(claim), claim); err != nil {
+			return err
+		}
+		if claim.Labels[podrender.LabelManagedBy] != "" {
+			return errors.New("it has it")
+		}
+		return nil
+	})
+	scale(t, ns, "db", 3)
+	testkit.Eventually(t, "pod db-2 exists", exists("db-2"))
+}
+
+func claimOf(namespace, name string) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		},
+	}
 }
