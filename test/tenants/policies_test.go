@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/api/apps/v1alpha1"
 	"github.com/mycompany/pod-operator/internal/podrender"
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
@@ -223,6 +224,8 @@ func TestAPinIsAnotherTemplate(t *testing.T) {
 		return bob.Patch(t.Context(), pm.DeepCopy(), pin(first), client.DryRunAll)
 	})
 	expectRefused(t, "mallory pins", c.Patch(t.Context(), pm.DeepCopy(), pin(first)), refused)
+	old := &v1alpha1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web"}}
+	expectRefused(t, "mallory pins through v1alpha1", c.Patch(t.Context(), old, pin(first)), refused)
 	expectAllowed(t, "bob pins", bob.Patch(t.Context(), pm.DeepCopy(), pin(first)))
 	expectRefused(t, "mallory changes the pin", c.Patch(t.Context(), pm.DeepCopy(), pin("1")), refused)
 	off := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, appsv1.AnnotationPin))
