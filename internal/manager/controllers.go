@@ -18,6 +18,7 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -155,7 +156,7 @@ func addControllers(ctx context.Context, w *wiring) error {
 			return err
 		}
 	}
-	return doorman.setup(mgr)
+	return errors.Join(doorman.setup(mgr), mgr.AddReadyzCheck("versions", doorman.ready))
 }
 
 // addFleet adds the controller of a kind that keeps pods.

@@ -20,10 +20,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -66,6 +70,12 @@ type doorman struct {
 	// gates are by the name of their CRD. They are all there before the
 	// doorman starts.
 	gates map[string]*crdgate.Gate
+	// live reads whole CRDs past the cache, which has only their metadata.
+	live client.Reader
+
+	mu sync.Mutex
+	// refused says, by CRD, why its objects are not worked on.
+	refused map[string]string
 }
 
 func newDoorman(mgr ctrl.Manager) (*doorman, error) {
@@ -78,6 +88,8 @@ func newDoorman(mgr ctrl.Manager) (*doorman, error) {
 		discovery: memory.NewMemCacheClientWithContext(c),
 		log:       mgr.GetLogger().WithName("kinds"),
 		gates:     map[string]*crdgate.Gate{},
+		live:      mgr.GetAPIReader(),
+		refused:   map[string]string{},
 	}, nil
 }
 
@@ -89,6 +101,9 @@ func (d *doorman) admit(ctx context.Context, crd string, gate *crdgate.Gate) err
 		return err
 	}
 	if served {
+		if refused, err := d.refuses(ctx, crd); refused || err != nil {
+			return err
+		}
 		return gate.Open(ctx)
 	}
 	d.log.Info("Left out, because its CRD is not installed; picked up when it is", "kind", gate.GVK().Kind, "CustomResourceDefinition", crd)
@@ -154,8 +169,14 @@ func (d *doorman) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 		}
 		return ctrl.Result{}, gate.Close(ctx)
 	}
-	if err != nil || gate.IsOpen() {
+	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if refused, err := d.refuses(ctx, req.Name); refused || err != nil {
+		return ctrl.Result{RequeueAfter: servedLate}, errors.Join(err, gate.Close(ctx))
+	}
+	if gate.IsOpen() {
+		return ctrl.Result{}, nil
 	}
 	d.discovery.InvalidateWithContext(ctx)
 	served, err := d.served(ctx, gate.GVK())
@@ -170,4 +191,54 @@ func (d *doorman) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	}
 	d.log.Info("Picked up, because its CRD is installed now", "kind", gate.GVK().Kind, "CustomResourceDefinition", req.Name)
 	return ctrl.Result{}, gate.Open(ctx)
+}
+
+// refuses looks at a CRD, and remembers whether its objects are worked on.
+func (d *doorman) refuses(ctx context.Context, name string) (bool, error) {
+	var list apiextensionsv1.CustomResourceDefinitionList
+	if err := d.live.List(ctx, &list, client.MatchingFields{"metadata.name": name}); err != nil {
+		return false, fmt.Errorf("look at CustomResourceDefinition %s: %w", name, err)
+	}
+	why := ""
+	for i := range list.Items {
+		why = lossy(&list.Items[i])
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if why != d.refused[name] {
+		d.log.Info("CustomResourceDefinition "+name, "refused", why)
+	}
+	if why == "" {
+		delete(d.refused, name)
+	} else {
+		d.refused[name] = why
+	}
+	return why != "", nil
+}
+
+// lossy says why the objects of a CRD lose fields: they are served or stored in a
+// version that nothing converts.
+func lossy(crd *apiextensionsv1.CustomResourceDefinition) string {
+	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensionsv1.WebhookConverter {
+		return ""
+	}
+	for i := range crd.Spec.Versions {
+		v := &crd.Spec.Versions[i]
+		stored := slices.Contains(crd.Status.StoredVersions, v.Name)
+		if !v.Storage && (v.Served || stored) {
+			return fmt.Sprintf("%s is served or stored as %s, and nothing converts it, so that fields would get lost: "+
+				"apply config/crd, which brings the conversion; docs/versions.md says more", crd.Name, v.Name)
+		}
+	}
+	return ""
+}
+
+// ready is a readiness probe: it fails while a kind is refused.
+func (d *doorman) ready(*http.Request) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(d.refused)) {
+		return errors.New(d.refused[name])
+	}
+	return nil
 }

@@ -48,6 +48,7 @@ type PodManagerStatus struct {
 // smaller API; v1 says more.
 // +genclient
 // +kubebuilder:object:root=true
+// +kubebuilder:unservedversion
 // +kubebuilder:resource:path=podmanagers,singular=podmanager,shortName=pm,categories=all
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.spec.size`,description="How many pods are asked for"
