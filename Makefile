@@ -53,7 +53,7 @@ GO_TEST := go run ./hack/runtests -vet=off -ldflags='-s -w'
 # make test leaves these to make test-all: they need a browser, helm or hugo, start
 # many clusters, or take long. What make test does run, it runs with -short.
 REST := examples/flightrecorder test/bench test/chart test/dashboard test/docs test/examples test/faults/binary test/plugin \
-	test/release test/shards test/translation test/tutorial test/upgrade
+	test/release test/shards test/tenants test/translation test/tutorial test/upgrade
 # Of these, -short leaves out a part, or the race detector finds what they do.
 RACED := internal/apply internal/certs internal/controller/... internal/dashboard internal/flight internal/localkube internal/manager \
 	internal/observe internal/playground internal/shard internal/webhook/... pkg/flightrecorder examples/workqueue \
@@ -138,6 +138,10 @@ soak: control-plane ## Create, scale, edit and delete 200 PodManagers at random 
 .PHONY: fuzz
 fuzz: ## Fuzz the planner, defaults, conversion, admission and the plugin's parsers, FUZZTIME each.
 	@$(call fuzz,$(FUZZ_LIGHT) $(FUZZ_HEAVY),$(FUZZTIME))
+
+.PHONY: fuzz-tenants
+fuzz-tenants: build ## Throw objects at a running operator for FUZZTIME, while another tenant's pods have to stay served.
+	go test -timeout 0 -count 1 ./test/tenants -run TestTenantsFuzz -fuzz-tenants $(FUZZTIME) -v
 
 .PHONY: mutants
 mutants: $(GREMLINS) ## Change the code on purpose and count which changes the tests notice. MUTANTS='-only internal/desired -write' narrows it and writes the docs.

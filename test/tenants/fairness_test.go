@@ -130,7 +130,7 @@ func attacks(t *testing.T) []attack {
 		crd := &crds.Items[i]
 		for j := range crd.Spec.Versions {
 			version := &crd.Spec.Versions[j]
-			if !version.Storage || !strings.Contains(crd.Spec.Group, ".") || strings.HasSuffix(crd.Spec.Group, "k8s.io") && crd.Spec.Names.Kind != "ImoocPod" {
+			if !version.Storage || !slices.Contains(ourKinds, crd.Spec.Names.Kind) {
 				continue
 			}
 			gvk := schema.GroupVersionKind{Group: crd.Spec.Group, Version: version.Name, Kind: crd.Spec.Names.Kind}
