@@ -56,7 +56,7 @@ REST := examples/flightrecorder test/bench test/chart test/dashboard test/docs t
 	test/release test/shards test/tenants test/translation test/tutorial test/upgrade
 # Of these, -short leaves out a part, or the race detector finds what they do.
 RACED := internal/apply internal/certs internal/controller/... internal/dashboard internal/flight internal/localkube internal/manager \
-	internal/observe internal/playground internal/shard internal/webhook/... pkg/flightrecorder examples/workqueue \
+	internal/observe internal/playground internal/quarantine internal/shard internal/webhook/... pkg/flightrecorder examples/workqueue \
 	test/faults/conformance test/faults/crash test/faults/sim test/integration test/kinds test/rollout test/webhooks
 
 # What manager --version says. Outside a git repository it says less.

@@ -19,7 +19,9 @@ package manager
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -72,8 +74,8 @@ func addWarden(mgr ctrl.Manager, q *quarantine.Quarantine) error {
 		Name: "podmanager_unreadable_objects", Help: "Objects that cannot be decoded and are set aside, by kind.",
 	}, []string{"kind"})
 	if err := metrics.Registry.Register(count); err != nil {
-		already, ok := err.(prometheus.AlreadyRegisteredError)
-		if !ok {
+		already := prometheus.AlreadyRegisteredError{}
+		if !errors.As(err, &already) {
 			return fmt.Errorf("register metrics: %w", err)
 		}
 		count, _ = already.ExistingCollector.(*prometheus.GaugeVec)
@@ -85,8 +87,12 @@ func addWarden(mgr ctrl.Manager, q *quarantine.Quarantine) error {
 		quarantine: q, client: mgr.GetClient(), events: mgr.GetEventRecorder("quarantine"), elected: mgr.Elected(),
 		log: mgr.GetLogger().WithName("quarantine"), count: count, logged: map[string]bool{}, told: map[string]bool{},
 	}
-	return mgr.Add(everyReplica(w.run))
+	ready := func(*http.Request) error { return q.Failing(unansweredFor) }
+	return errors.Join(mgr.Add(everyReplica(w.run)), mgr.AddReadyzCheck("watches", ready))
 }
+
+// unansweredFor is how long a watch may fail before the operator is not ready.
+const unansweredFor = 30 * time.Second
 
 // lookAgain is how often the leader looks, also when nothing changes.
 const lookAgain = 15 * time.Second

@@ -76,11 +76,13 @@ type Quarantine struct {
 	mu      sync.Mutex
 	entries map[place]Entry
 	changed chan struct{}
+	// failing are the streams that are not answered, and since when.
+	failing map[string]failure
 }
 
 // New makes a Quarantine for kinds whose types the scheme knows.
 func New(scheme *runtime.Scheme, kinds ...Kind) *Quarantine {
-	q := &Quarantine{scheme: scheme, kinds: map[string]Kind{}, entries: map[place]Entry{}, changed: make(chan struct{}, 1)}
+	q := &Quarantine{scheme: scheme, kinds: map[string]Kind{}, entries: map[place]Entry{}, changed: make(chan struct{}, 1), failing: map[string]failure{}}
 	for _, k := range kinds {
 		q.kinds[strings.Join([]string{k.Group, k.Version, k.Resource}, "/")] = k
 	}

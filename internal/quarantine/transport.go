@@ -38,12 +38,16 @@ func (q *Quarantine) Wrap(base http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
 		response, err := base.RoundTrip(request)
 		kind, ok := q.kindOf(request)
-		if err != nil || !ok || response.StatusCode != http.StatusOK || !isJSON(response) {
+		if !ok {
 			return response, err
 		}
 		query := request.URL.Query()
 		// The stream is the same for a list and for the watch that follows it.
 		s := &sieve{quarantine: q, kind: kind, stream: request.URL.Path + "?" + query.Get("labelSelector") + "&" + query.Get("fieldSelector")}
+		q.note(request.Context(), s.stream, response, err)
+		if err != nil || response.StatusCode != http.StatusOK || !isJSON(response) {
+			return response, err
+		}
 		if !isTrue(query.Get("watch")) {
 			return s.list(response)
 		}
