@@ -82,7 +82,8 @@ func run(m *testing.M) int {
 }
 
 // grant gives the group what config/rbac and config/shards give the operator's
-// ServiceAccount, and not more.
+// ServiceAccount, and the right to stand in for it: the admission policies let
+// no other account write revisions.
 func grant(ctx context.Context) error {
 	subject := rbacv1.Subject{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: group}
 	var objects []client.Object
@@ -123,6 +124,15 @@ func grant(ctx context.Context) error {
 	}, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "test-leader", Namespace: testkit.OperatorNamespace},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "pod-operator-leader-election-role"},
+		Subjects:   []rbacv1.Subject{subject},
+	}, &rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Name: "test-stand-in", Namespace: testkit.OperatorNamespace},
+		Rules: []rbacv1.PolicyRule{{
+			APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, ResourceNames: []string{testkit.OperatorServiceAccount}, Verbs: []string{"impersonate"},
+		}},
+	}, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "test-stand-in", Namespace: testkit.OperatorNamespace},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "test-stand-in"},
 		Subjects:   []rbacv1.Subject{subject},
 	})
 	for _, obj := range objects {
