@@ -100,19 +100,22 @@ func underAttack(t *testing.T, a attack) time.Duration {
 		hard[name] = resource.MustParse(quota)
 	}
 	create(t, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "tenant"}, Spec: corev1.ResourceQuotaSpec{Hard: hard}})
-	for i := range attackers {
-		object := &unstructured.Unstructured{Object: map[string]any{"spec": a.spec}}
-		object.SetGroupVersionKind(a.gvk)
-		object.SetNamespace(namespace)
-		object.SetName(fmt.Sprintf("attack-%d", i))
-		if err := suite.Client.Create(t.Context(), object); err != nil {
+	list := make([]*unstructured.Unstructured, attackers)
+	for i := range list {
+		list[i] = &unstructured.Unstructured{Object: map[string]any{"spec": a.spec}}
+		list[i].SetGroupVersionKind(a.gvk)
+		list[i].SetNamespace(namespace)
+		list[i].SetName(fmt.Sprintf("attack-%d", i))
+		if err := suite.Client.Create(t.Context(), list[i]); err != nil {
 			t.Fatalf("%s: the largest allowed value is not allowed: %v", a.field, err)
 		}
-		defer func() {
-			_ = suite.Client.Delete(t.Context(), object, client.PropagationPolicy(metav1.DeletePropagationBackground))
-		}()
 	}
-	time.Sleep(500 * time.Millisecond) // they are at work
+	defer func() {
+		for _, object := range list {
+			_ = suite.Client.Delete(t.Context(), object, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		}
+	}()
+	victimTakes(t) // by then they are at work
 	return victimTakes(t)
 }
 

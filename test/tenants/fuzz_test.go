@@ -54,7 +54,11 @@ const served = 30 * time.Second
 var thrown = []any{
 	int64(0), int64(1), int64(-1), int64(math.MaxInt32), int64(math.MinInt32), int64(100000), int64(math.MaxInt64),
 	"", "a", "1", "50%", "1h", "99999h", "1e9", "1e-99", "1Gi", "{}", "\x00", "\u202e", "2026-01-01T00:00:00Z", strings.Repeat("x", 1000),
-	true, false, 1.5, []any{}, map[string]any{}, []any{"a"}, map[string]any{"a": "b"},
+	true, false, 1.5,
+	[]any{},
+	map[string]any{},
+	[]any{"a"},
+	map[string]any{"a": "b"},
 }
 
 // TestTenantsFuzz throws objects at a running operator, whether their schemas admit
@@ -138,7 +142,7 @@ func (f *fuzzer) throw() {
 
 // put sets a field, making what leads to it.
 func put(object map[string]any, path []string, value any) {
-	var at any = value
+	at := value
 	for _, name := range slices.Backward(path[1:]) {
 		if name == "[]" {
 			at = []any{at}

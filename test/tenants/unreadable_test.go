@@ -17,6 +17,7 @@ limitations under the License.
 package tenants
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -108,7 +109,7 @@ func TestAnObjectThatCannotBeReadIsSetAside(t *testing.T) {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("%w: %v", errNotYet, err)
+		return errors.Join(errNotYet, err)
 	})
 	mend := client.RawPatch(types.JSONPatchType, []byte(`[{"op": "remove", "path": "/spec/volumeClaimTemplates"}]`))
 	if err := suite.Client.Patch(t.Context(), unreadable(namespace, "poison"), mend); err != nil {
