@@ -124,15 +124,15 @@ faults: control-plane binaries ## Try all faults: small worlds whole, simulator 
 	tier() { echo "go test $$*"; go test -v -count 1 "$$@" | $(faults-progress) || failed+=("$$1"); }; \
 	tier ./test/faults/small -timeout 1h -whole; \
 	tier ./test/faults/sim -timeout 2h -seed 0 -schedules $(SCHEDULES) -deviations $(DEVIATIONS) -stride 1; \
-	tier ./test/faults/conformance -timeout 30m -operations 5000; \
-	tier ./test/faults/crash -timeout 3h -parallel 8 -scenarios 0 -points 0 -schedules $(RANDOM_SCHEDULES); \
-	tier ./test/faults/binary -timeout 2h -all; \
+	tier ./test/faults/conformance -timeout 30m -seed 0 -operations 5000; \
+	tier ./test/faults/crash -timeout 3h -seed 0 -parallel 8 -scenarios 0 -points 0 -schedules $(RANDOM_SCHEDULES); \
+	tier ./test/faults/binary -timeout 2h -seed 0 -all; \
 	$(faults-table); \
 	if (($${#failed[@]})); then echo "failed: $${failed[*]}"; exit 1; fi
 
 .PHONY: soak
 soak: control-plane ## Create, scale, edit and delete 200 PodManagers at random under faults. SOAK=1h says for how long.
-	go test -timeout 0 -count 1 ./test/faults/binary -run TestSoak -soak $(SOAK) -v
+	go test -timeout 0 -count 1 ./test/faults/binary -run TestSoak -seed 0 -soak $(SOAK) -v
 	@$(faults-table)
 
 .PHONY: fuzz
