@@ -202,7 +202,7 @@ release-image = $(if $(filter controller:latest,$(IMG)),pod-operator:$(VERSION),
 commit-date = $(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ)
 
 .PHONY: release
-release: manifests chart $(KUSTOMIZE) ## Put a release together in dist/release, offline: VERSION=v1.2.3. IMG names its image, DOWNLOADS krew's source.
+release: manifests chart $(KUSTOMIZE) ## Put a release together in dist/release, offline: VERSION=v1.2.3. IMG names its image, DOWNLOADS krew's source, KEY a key to sign with.
 	@[[ "$(VERSION)" =~ ^v[0-9]+\.[0-9]+\.[0-9]+ ]] || { echo "the version is $(VERSION): give one like VERSION=v1.2.3" >&2; exit 1; }
 	@rm -rf dist/release && mkdir -p dist/release
 	@$(call render,$(release-image)) > dist/release/install.yaml
@@ -211,7 +211,7 @@ release: manifests chart $(KUSTOMIZE) ## Put a release together in dist/release,
 	@for sbom in dist/image/sbom-*.spdx.json; do cp "$$sbom" "dist/release/pod-operator_$(VERSION)_$${sbom##*/}"; done
 	@cd tools/bundle && go run . --image $(release-image) --version $(VERSION:v%=%) --created $(commit-date) --out dist/bundle
 	@cd tools && go run ./release --version $(VERSION) --commit $$(git rev-parse HEAD) --date $(commit-date) --bundle dist/bundle \
-		--downloads $(DOWNLOADS) $(RELEASE_ARGS)
+		--downloads $(DOWNLOADS) $(if $(KEY),--key $(abspath $(KEY))) $(RELEASE_ARGS)
 
 .PHONY: clean
 clean: down ## Stop the playground and remove its data, bin/ and dist/.

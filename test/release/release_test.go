@@ -22,8 +22,14 @@ package release
 import (
 	"archive/tar"
 	"compress/gzip"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -39,7 +45,10 @@ import (
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-const version = "v1.2.3-test.1"
+const (
+	version    = "v1.2.3-test.1"
+	provenance = "provenance.intoto.json"
+)
 
 // assemble runs the command that make release ends with.
 func assemble(t *testing.T, args ...string) (dir string, err error) {
@@ -86,7 +95,8 @@ func sums(t *testing.T, dir string) (said, are map[string]string) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		if file.Name() != "SHA256SUMS" {
+		about := file.Name() == "SHA256SUMS" || file.Name() == provenance || strings.HasSuffix(file.Name(), ".sig")
+		if !about {
 			are[file.Name()] = sum(t, filepath.Join(dir, file.Name()))
 		}
 	}
@@ -126,7 +136,8 @@ func unpack(t *testing.T, archive string) string {
 }
 
 func TestARelease(t *testing.T) {
-	dir, err := assemble(t, "--version", version)
+	private, public := throwAwayKey(t)
+	dir, err := assemble(t, "--version", version, "--key", private)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,15 +151,113 @@ func TestARelease(t *testing.T) {
 			t.Errorf("there is no %s", name)
 		}
 	}
+	checkProvenance(t, dir, are)
+	checkSignatures(t, dir, public)
 	again, err := assemble(t, "--version", version)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if first, second := sum(t, filepath.Join(dir, provenance)), sum(t, filepath.Join(again, provenance)); first != second {
+		t.Error("made again it has another provenance")
 	}
 	if _, repeated := sums(t, again); cmp.Diff(are, repeated) != "" {
 		t.Errorf("made again it is another (-first +second):\n%s", cmp.Diff(are, repeated))
 	}
 	checkKrew(t, dir, plugin, are[plugin])
 	checkChart(t, unpack(t, filepath.Join(dir, "pod-operator-1.2.3-test.1.tgz")))
+}
+
+// throwAwayKey makes a key as the docs say, and returns the files of both halves.
+func throwAwayKey(t *testing.T) (private, public string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	half, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	private, public = filepath.Join(dir, "release.key"), filepath.Join(dir, "release.pub")
+	for path, block := range map[string]*pem.Block{private: {Type: "EC PRIVATE KEY", Bytes: raw}, public: {Type: "PUBLIC KEY", Bytes: half}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return private, public
+}
+
+// checkProvenance: the statement names every file, and the commit.
+func checkProvenance(t *testing.T, dir string, are map[string]string) {
+	t.Helper()
+	var s struct {
+		Type          string `json:"_type"`
+		PredicateType string
+		Subject       []struct {
+			Name   string
+			Digest map[string]string
+		}
+		Predicate struct {
+			BuildDefinition struct {
+				ResolvedDependencies []struct{ Digest map[string]string }
+			}
+		}
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, provenance))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]string{}
+	for _, subject := range s.Subject {
+		named[subject.Name] = subject.Digest["sha256"]
+	}
+	if diff := cmp.Diff(are, named); diff != "" {
+		t.Errorf("the provenance (-files +named):\n%s", diff)
+	}
+	sources := s.Predicate.BuildDefinition.ResolvedDependencies
+	if s.Type != "https://in-toto.io/Statement/v1" || s.PredicateType != "https://slsa.dev/provenance/v1" || len(sources) != 1 || sources[0].Digest["gitCommit"] != "c0ffee" {
+		t.Errorf("the provenance is %s", raw)
+	}
+}
+
+// checkSignatures with the command that docs/operations.md gives, and notices a
+// file that was changed.
+func checkSignatures(t *testing.T, dir, public string) {
+	t.Helper()
+	if _, err := exec.LookPath("openssl"); err != nil {
+		t.Skip("there is no openssl to verify with")
+	}
+	verify := func(name string) error {
+		file := filepath.Join(dir, name)
+		return exec.CommandContext(t.Context(), "openssl", "dgst", "-sha256", "-verify", public, "-signature", file+".sig", file).Run()
+	}
+	for _, name := range []string{"SHA256SUMS", provenance} {
+		if err := verify(name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	changed := filepath.Join(dir, "SHA256SUMS")
+	text, err := os.ReadFile(changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(changed, append(text, 'x'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if verify("SHA256SUMS") == nil {
+		t.Error("a changed file is verified")
+	}
+	if err := os.WriteFile(changed, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // checkKrew: the manifest describes what is in the archive.

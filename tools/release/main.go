@@ -18,7 +18,8 @@ limitations under the License.
 // archives of the kubectl plugin, of the operator and of the bundle, the chart with
 // the release's version in it, krew's manifest, and the checksums of these and of
 // whatever else lies in the folder already (make release puts the image, its
-// SBOM and install.yaml there).
+// SBOM and install.yaml there), a statement of where they come from, and, with a
+// key, signatures of both.
 //
 // The same commit and version give the same bytes: paths are trimmed, entries
 // are sorted, and all times are the commit's.
@@ -43,6 +44,8 @@ import (
 
 type options struct {
 	root, out, version, commit string
+	// key is the file of the key to sign with; empty signs nothing.
+	key string
 	// bundle is a folder to pack, where there is one.
 	bundle            string
 	date              time.Time
@@ -89,7 +92,7 @@ func run(ctx context.Context, args []string) error {
 	if err := krew(o, archives); err != nil {
 		return fmt.Errorf("write krew's manifest: %w", err)
 	}
-	return checksums(o)
+	return errors.Join(checksums(o), provenance(o), sign(o))
 }
 
 // A release's version is a semantic one with a v, as Go and krew want it.
@@ -104,6 +107,7 @@ func parse(args []string) (options, error) {
 	fs.StringVar(&o.bundle, "bundle", "", "The bundle to pack, a folder in the project's; empty for none.")
 	fs.StringVar(&o.version, "version", "", "The version, like v1.2.3.")
 	fs.StringVar(&o.commit, "commit", "", "The commit to stamp.")
+	fs.StringVar(&o.key, "key", "", "A file with the private key to sign with; empty signs nothing.")
 	fs.StringVar(&date, "date", "", "The commit's date, in RFC 3339.")
 	fs.StringVar(&o.downloads, "downloads", "https://example.com/pod-operator/releases/download", "Where the archives will be had from; the version and the file's name are put behind it.")
 	fs.StringVar(&plugins, "plugins", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64", "What to build the plugin for.")
@@ -226,22 +230,20 @@ func checksum(path string) (string, error) {
 
 // checksums writes SHA256SUMS over all files, as sha256sum --check reads it.
 func checksums(o options) error {
-	const name = "SHA256SUMS"
-	files, err := os.ReadDir(o.out)
+	names, err := artifacts(o.out)
 	if err != nil {
 		return err
 	}
 	var lines strings.Builder
-	for _, file := range files { // sorted
-		if file.IsDir() || file.Name() == name {
-			continue
-		}
-		sum, err := checksum(filepath.Join(o.out, file.Name()))
+	for _, name := range names {
+		sum, err := checksum(filepath.Join(o.out, name))
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&lines, "%s  %s\n", sum, file.Name())
+		fmt.Fprintf(&lines, "%s  %s\n", sum, name)
 	}
 	fmt.Fprint(os.Stdout, lines.String())
-	return os.WriteFile(filepath.Join(o.out, name), []byte(lines.String()), 0o644)
+	return os.WriteFile(filepath.Join(o.out, sumsName), []byte(lines.String()), 0o644)
 }
+
+const sumsName = "SHA256SUMS"
