@@ -68,7 +68,7 @@ func named(gvk schema.GroupVersionKind, name string) *unstructured.Unstructured 
 }
 
 // TestTheOperatorsAccountOnlyRenewsItsWebhooks: with webhooks that match every
-// request, whoever has the account would read and change everything.
+// request, an attacker with the account would read and change everything.
 func TestTheOperatorsAccountOnlyRenewsItsWebhooks(t *testing.T) {
 	t.Parallel()
 	c := theOperator(t)
@@ -211,7 +211,7 @@ func TestTheOperatorsAccountLeavesOtherPodsAlone(t *testing.T) {
 	})
 	bare := plainPod(ns, "bare", nil)
 	create(t, bare)
-	for whose, pod := range map[string]*corev1.Pod{"of a ReplicaSet": &theirs.Items[0], "of no one": bare} {
+	for whose, pod := range map[string]*corev1.Pod{"of a ReplicaSet": &theirs.Items[0], "without a controller": bare} {
 		image := edit("replace", "/spec/containers/0/image", "evil").patch(t)
 		expectRefused(t, "change the image of a pod "+whose, c.Patch(t.Context(), pod.DeepCopy(), image, client.DryRunAll), notOwn)
 		status := edit("add", "/status/conditions", []map[string]any{{"type": "Ready", "status": "False"}}).patch(t)
@@ -222,8 +222,8 @@ func TestTheOperatorsAccountLeavesOtherPodsAlone(t *testing.T) {
 	adopt := edit("add", "/metadata/ownerReferences", controlledBy("apps.mycompany.com/v1", "PodManager")).patch(t)
 	other := edit("add", "/metadata/ownerReferences", controlledBy("apps/v1", "ReplicaSet")).patch(t)
 	expectRefused(t, "label a pod of a ReplicaSet", c.Patch(t.Context(), &theirs.Items[0], label, client.DryRunAll), notOwn)
-	expectAllowed(t, "label a pod of no one", c.Patch(t.Context(), bare.DeepCopy(), label, client.DryRunAll))
-	expectAllowed(t, "take in a pod of no one", c.Patch(t.Context(), bare.DeepCopy(), adopt, client.DryRunAll))
+	expectAllowed(t, "label a pod without a controller", c.Patch(t.Context(), bare.DeepCopy(), label, client.DryRunAll))
+	expectAllowed(t, "take in a pod without a controller", c.Patch(t.Context(), bare.DeepCopy(), adopt, client.DryRunAll))
 	expectRefused(t, "give it to another", c.Patch(t.Context(), bare.DeepCopy(), other, client.DryRunAll), notOwn)
 }
 
