@@ -124,11 +124,11 @@ func badInputs() map[string]badInput {
 		},
 		"a backoff that is no duration": {
 			gvk: podManager, spec: `{image: nginx, failedPods: {backoff: {initial: soon}}}`,
-			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.failedPods.backoff.initial: Invalid value: "soon": spec.failedPods.backoff.initial in body should match '^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$'`,
+			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.failedPods.backoff.initial: Invalid value: "soon": spec.failedPods.backoff.initial in body should match '^([0-9]{1,9}(\.[0-9]{1,9})?(ms|s)|[0-9]{1,5}(\.[0-9]{1,9})?(m|h))+$'`,
 		},
 		"a longest backoff that is no duration": {
 			gvk: podManager, spec: `{image: nginx, failedPods: {backoff: {max: "300"}}}`,
-			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.failedPods.backoff.max: Invalid value: "300": spec.failedPods.backoff.max in body should match '^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$'`,
+			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.failedPods.backoff.max: Invalid value: "300": spec.failedPods.backoff.max in body should match '^([0-9]{1,9}(\.[0-9]{1,9})?(ms|s)|[0-9]{1,5}(\.[0-9]{1,9})?(m|h))+$'`,
 		},
 		"a backoff that begins above its end": {
 			gvk: podManager, spec: `{image: nginx, failedPods: {backoff: {initial: 10m, max: 1m}}}`,
@@ -146,19 +146,19 @@ func badInputs() map[string]badInput {
 		// Percentages out of range.
 		"maxUnavailable above 100%": {
 			gvk: podManager, spec: `{image: nginx, update: {maxUnavailable: 150%}}`,
-			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.update.maxUnavailable: Invalid value: "150%": maxUnavailable must be a number from 0 or a percentage from 0% to 100%`,
+			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.update.maxUnavailable: Invalid value: "150%": maxUnavailable must be a number from 0 to 100000 or a percentage from 0% to 100%`,
 		},
 		"maxSurge below 0": {
 			gvk: podManager, spec: `{image: nginx, update: {maxSurge: -1}}`,
-			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.update.maxSurge: Invalid value: -1: maxSurge must be a number from 0 or a percentage from 0% to 100%`,
+			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.update.maxSurge: Invalid value: -1: maxSurge must be a number from 0 to 100000 or a percentage from 0% to 100%`,
 		},
 		"partition of half a percent": {
 			gvk: podManager, spec: `{image: nginx, update: {partition: 0.5%}}`,
-			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.update.partition: Invalid value: "0.5%": partition must be a number from 0 or a percentage from 0% to 100%`,
+			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.update.partition: Invalid value: "0.5%": partition must be a number from 0 to 100000 or a percentage from 0% to 100%`,
 		},
 		"maxUnavailable in words": {
 			gvk: podManager, spec: `{image: nginx, update: {maxUnavailable: most}}`,
-			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.update.maxUnavailable: Invalid value: "most": maxUnavailable must be a number from 0 or a percentage from 0% to 100%`,
+			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.update.maxUnavailable: Invalid value: "most": maxUnavailable must be a number from 0 to 100000 or a percentage from 0% to 100%`,
 		},
 
 		// Words that are none of the choices.
@@ -254,7 +254,7 @@ func badInputs() map[string]badInput {
 		},
 		"a quantity that is none": {
 			gvk: podManager, spec: `{template: {spec: {containers: [{name: app, image: nginx, resources: {limits: {memory: lots}}}]}}}`,
-			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.template.spec.containers[0].resources.limits.memory: Invalid value: "lots": spec.template.spec.containers[0].resources.limits.memory in body should match '^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$'`,
+			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.template.spec.containers[0].resources.limits.memory: Invalid value: "lots": spec.template.spec.containers[0].resources.limits.memory in body should match '^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,2}))?$'`,
 		},
 		"a port beyond 65535": {
 			gvk: podManager, spec: `{template: {spec: {containers: [{name: app, image: nginx, ports: [{containerPort: 70000}]}]}}}`,
