@@ -106,7 +106,7 @@ func run(ctx context.Context, s *kube.Session, e *explain.Options, output *kube.
 	if err != nil {
 		return err
 	}
-	c := &checkup{config: config, session: s, explain: e, operator: e.Namespace, now: time.Now}
+	c := &checkup{config: config, session: s, explain: e, operator: e.OperatorNamespace(ctx, config), now: time.Now}
 	if c.client, err = s.Client(); err != nil {
 		return err
 	}
