@@ -71,14 +71,15 @@ func (c *Client) Close() {
 
 // Query selects records.
 type Query struct {
-	// Object and Pod are NAMESPACE/NAME; of both, one is enough.
-	Object, Pod string
-	Limit       int
+	// Object and Pod are NAMESPACE/NAME; of both, one is enough. Namespace is
+	// for all objects of one.
+	Object, Pod, Namespace string
+	Limit                  int
 }
 
 func (q Query) values() url.Values {
 	v := url.Values{}
-	for key, value := range map[string]string{"object": q.Object, "pod": q.Pod} {
+	for key, value := range map[string]string{"object": q.Object, "pod": q.Pod, "namespace": q.Namespace} {
 		if value != "" {
 			v.Set(key, value)
 		}
