@@ -79,7 +79,7 @@ func (o *options) run(ctx context.Context, s *kube.Session) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	program := tea.NewProgram(NewModel(s.Paint(), 80, 24), tea.WithContext(ctx), tea.WithInput(s.In), tea.WithOutput(s.Out))
+	program := tea.NewProgram(NewModel(s.RawPaint(), 80, 24), tea.WithContext(ctx), tea.WithInput(s.In), tea.WithOutput(s.RawOut()))
 	go feed.numbers(ctx, program.Send)
 	go feed.decisions(ctx, program.Send)
 	_, err = program.Run()
