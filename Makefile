@@ -219,14 +219,18 @@ clean: down ## Stop the playground and remove its data, bin/ and dist/.
 
 ##@ Develop
 
+# On a machine of one's own the operator listens for that machine only; ARGS can
+# say otherwise, because they come last.
+local-flags = --webhook-bind-address=127.0.0.1:9443 --health-probe-bind-address=127.0.0.1:8081
+
 .PHONY: run
 run: ## Run the operator from source, on KUBECONFIG's cluster or the playground. ARGS are its flags.
-	@$(use-cluster); go run ./cmd/manager --zap-encoder=console $(ARGS)
+	@$(use-cluster); go run ./cmd/manager --zap-encoder=console $(local-flags) $(ARGS)
 
 .PHONY: debug
 debug: $(DLV) ## Run the operator under delve, headless, on DEBUG_ADDR. ARGS are its flags.
 	go build -gcflags='$(DEBUG_PACKAGES)=-N -l' -o $(BIN)/manager-debug ./cmd/manager
-	@$(use-cluster); $(DLV) exec --headless --api-version=2 --accept-multiclient --listen=$(DEBUG_ADDR) $(BIN)/manager-debug -- --zap-encoder=console $(ARGS)
+	@$(use-cluster); $(DLV) exec --headless --api-version=2 --accept-multiclient --listen=$(DEBUG_ADDR) $(BIN)/manager-debug -- --zap-encoder=console $(local-flags) $(ARGS)
 
 .PHONY: generate
 generate: $(CONTROLLER_GEN) $(CLIENT_GENS) ## Generate the deep copies of the API types, and pkg/client.

@@ -39,9 +39,10 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
-	err := root.New(kube.NewSession(streams)).ExecuteContext(ctx)
+	session := kube.NewSession(streams)
+	err := root.New(session).ExecuteContext(ctx)
 	if err != nil && !errors.Is(err, kube.ErrNo) {
-		fmt.Fprintln(os.Stderr, "error:", err)
+		fmt.Fprintln(session.ErrOut, "error:", err)
 	}
 	os.Exit(kube.ExitCode(err))
 }

@@ -18,8 +18,11 @@ package dashboard
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +36,8 @@ import (
 	authenticationv1 "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	authorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/mycompany/pod-operator/internal/flight"
 )
 
 // How long the API server's answers are believed. A right that was taken away
@@ -94,7 +99,7 @@ func visitor(ctx context.Context) user.Info {
 // authenticated lets only those through whom the API server knows.
 func (d *Door) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		response, ok, err := d.authenticator.AuthenticateRequest(r)
+		response, ok, err := d.authenticator.AuthenticateRequest(forAudience(r))
 		switch {
 		// The authenticator has no type for a token that is none.
 		case err != nil && !strings.Contains(err.Error(), "invalid bearer token"):
@@ -106,6 +111,36 @@ func (d *Door) authenticated(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitorKey{}, response.User)))
 		}
 	})
+}
+
+// forAudience has a token that says it is made for the operator reviewed for
+// that; any other has to be good for the API server. What a token says of
+// itself is not believed: the API server's review is.
+func forAudience(r *http.Request) *http.Request {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !slices.Contains(audiences(token), flight.Audience) {
+		return r
+	}
+	return r.WithContext(authenticator.WithAudiences(r.Context(), authenticator.Audiences{flight.Audience}))
+}
+
+// audiences are those that a JSON web token names.
+func audiences(token string) []string {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return nil
+	}
+	var claims struct {
+		Audiences []string `json:"aud"`
+	}
+	if json.Unmarshal(raw, &claims) != nil {
+		return nil
+	}
+	return claims.Audiences
 }
 
 // may asks whether the visitor may do something.

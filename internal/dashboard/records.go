@@ -26,23 +26,24 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/mycompany/pod-operator/internal/flight"
 	"github.com/mycompany/pod-operator/pkg/flightrecorder"
 )
 
 const (
 	maxRecords = 500
-	maxStreams = 64
 	// streamFor ends a stream, so that its reader has to show a token that
 	// is still good.
 	streamFor  = 10 * time.Minute
 	streamBeat = 15 * time.Second
 )
 
-// readQuery reads object=NAMESPACE/NAME, kind=, pod=NAMESPACE/NAME, before=,
-// limit= and writes=true.
+// readQuery reads namespace=, object=NAMESPACE/NAME, kind=, pod=NAMESPACE/NAME,
+// before=, limit= and writes=true.
 func readQuery(values url.Values) (flightrecorder.Query, error) {
-	q := flightrecorder.Query{Kind: values.Get("kind"), WithWrites: values.Get("writes") == "true"}
+	q := flightrecorder.Query{Kind: values.Get("kind"), Namespace: values.Get("namespace"), WithWrites: values.Get("writes") == "true"}
 	if q.Kind == "" {
 		q.Kind = "PodManager"
 	}
@@ -79,31 +80,76 @@ func readQuery(values url.Values) (flightrecorder.Query, error) {
 	return q, nil
 }
 
-// asked reads the query of a request and finds out which of the records the
-// visitor may see: those of objects they may get.
-func (s *Server) asked(w http.ResponseWriter, r *http.Request) (q flightrecorder.Query, may func(*flightrecorder.Record) bool, ok bool) {
-	q, err := readQuery(r.URL.Query())
-	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
-		return q, nil, false
-	}
-	kind, known := s.kindOf(q.Kind)
-	if !known {
-		refuse(w, http.StatusBadRequest, fmt.Sprintf("kind=%q has no records", q.Kind))
-		return q, nil, false
-	}
-	ctx := r.Context()
-	if q.Namespace != "" {
-		granted, err := s.mayOn(ctx, "get", kind, q.Namespace, q.Name)
-		if !admitted(w, granted, err, strings.TrimSpace(fmt.Sprintf("get %s in %s %s", kind.Resource.Resource, q.Namespace, q.Name)), visitor(ctx)) {
-			return q, nil, false
-		}
-	}
-	return q, func(record *flightrecorder.Record) bool { return s.mayRead(ctx, record) }, true
+// question is a query with what the visitor may see of its answer.
+type question struct {
+	flightrecorder.Query
+	// may asks each time: the door remembers the answers for a moment, and a
+	// stream outlives the right it was opened with.
+	may func(*flightrecorder.Record) bool
+	// right is the namespace that the visitor's right is about; empty means
+	// all of them.
+	right string
 }
 
-// mayRead asks each time: the door remembers the answers for a moment, and a
-// stream outlives the right it was opened with.
+// asked reads the query of a request and finds out which of the records the
+// visitor may see: those of the object they ask for, or of the namespaces in
+// which they may get all objects. Those who may see none get no answer.
+func (s *Server) asked(w http.ResponseWriter, r *http.Request) (q question, ok bool) {
+	query, err := readQuery(r.URL.Query())
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return q, false
+	}
+	kind, known := s.kindOf(query.Kind)
+	if !known {
+		refuse(w, http.StatusBadRequest, fmt.Sprintf("kind=%q has no records", query.Kind))
+		return q, false
+	}
+	ctx := r.Context()
+	q = question{Query: query, may: func(record *flightrecorder.Record) bool {
+		ok, err := s.mayOn(ctx, "get", kind, record.Object.Namespace, query.Name)
+		return err == nil && ok
+	}}
+	everywhere, err := s.mayOn(ctx, "get", kind, "", "")
+	if err == nil && everywhere {
+		return q, true
+	}
+	what := "get " + kind.Resource.Resource + " in any namespace that has one"
+	granted := false
+	if q.right = query.Namespace; q.right != "" {
+		what = strings.TrimSpace(fmt.Sprintf("get %s in %s %s", kind.Resource.Resource, query.Namespace, query.Name))
+		granted, err = s.mayOn(ctx, "get", kind, query.Namespace, query.Name)
+	} else if err == nil {
+		q.right, granted, err = s.somewhere(ctx, kind)
+	}
+	return q, admitted(w, granted, err, what, visitor(ctx))
+}
+
+// somewhere finds the first namespace with something to see in which the
+// visitor may see it.
+func (s *Server) somewhere(ctx context.Context, kind Kind) (namespace string, ok bool, err error) {
+	found := sets.New[string]()
+	if kind.Kind == s.PodManagers.Kind {
+		managers, err := s.podManagers(ctx)
+		if err != nil {
+			return "", false, err
+		}
+		for i := range managers {
+			found.Insert(managers[i].Namespace)
+		}
+	}
+	for _, record := range s.Recorder.Query(flightrecorder.Query{Kind: kind.Kind, Limit: maxRecords}) {
+		found.Insert(record.Object.Namespace)
+	}
+	for _, namespace := range sets.List(found) {
+		if ok, err := s.mayOn(ctx, "get", kind, namespace, ""); ok || err != nil {
+			return namespace, ok, err
+		}
+	}
+	return "", false, nil
+}
+
+// mayRead asks about one record, which somebody knows the name of.
 func (s *Server) mayRead(ctx context.Context, record *flightrecorder.Record) bool {
 	kind, known := s.kindOf(record.Object.Kind)
 	if !known {
@@ -114,13 +160,13 @@ func (s *Server) mayRead(ctx context.Context, record *flightrecorder.Record) boo
 }
 
 func (s *Server) listRecords(w http.ResponseWriter, r *http.Request) {
-	q, may, ok := s.asked(w, r)
+	q, ok := s.asked(w, r)
 	if !ok {
 		return
 	}
 	entries := []flight.Entry{}
-	for _, record := range s.Recorder.Query(q) {
-		if !may(record) {
+	for _, record := range s.Recorder.Query(q.Query) {
+		if !q.may(record) {
 			continue
 		}
 		e, err := flight.NewEntry(record, false)
@@ -152,23 +198,22 @@ func (s *Server) showRecord(w http.ResponseWriter, r *http.Request) {
 // streamRecords sends the records as they come, oldest first, beginning with
 // the newest limit of those there are.
 func (s *Server) streamRecords(w http.ResponseWriter, r *http.Request) {
-	q, may, ok := s.asked(w, r)
+	q, ok := s.asked(w, r)
 	if !ok {
 		return
 	}
-	select {
-	case s.streams <- struct{}{}:
-		defer func() { <-s.streams }()
-	default:
-		refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("%d streams are open; no more than that.", maxStreams))
+	leave, full := s.limits.openStream(visitor(r.Context()).GetName(), q.right)
+	if full != "" {
+		busy(w, full)
 		return
 	}
-	subscription, earlier := s.Recorder.Subscribe(q, flightrecorder.MaxSubscriptionBuffer)
+	defer leave()
+	subscription, earlier := s.Recorder.Subscribe(q.Query, flightrecorder.MaxSubscriptionBuffer)
 	defer subscription.Close()
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := &stream{w: w, flush: http.NewResponseController(w)}
 	for i := len(earlier) - 1; i >= 0; i-- {
-		if may(earlier[i]) {
+		if q.may(earlier[i]) {
 			out.send(earlier[i])
 		}
 	}
@@ -188,7 +233,7 @@ func (s *Server) streamRecords(w http.ResponseWriter, r *http.Request) {
 			if !open {
 				return
 			}
-			if may(record) {
+			if q.may(record) {
 				out.send(record)
 			}
 		}

@@ -77,7 +77,7 @@ type Server struct {
 	Parts
 	observer *observe.Observer
 	samples  *sampler
-	streams  chan struct{}
+	limits   *limits
 }
 
 // New makes a Server.
@@ -88,7 +88,7 @@ func New(p Parts) *Server {
 		// moment behind is good enough: the ledger stays empty.
 		observer: observe.New(p.Cache, p.Live, observe.NewLedger(p.Clock)),
 		samples:  newSampler(),
-		streams:  make(chan struct{}, maxStreams),
+		limits:   newLimits(p.Clock),
 	}
 }
 
@@ -117,9 +117,15 @@ func (s *Server) Handler() (http.Handler, error) {
 
 	all := http.NewServeMux()
 	all.Handle("/", http.FileServerFS(files))
-	all.Handle("/api/", s.Door.authenticated(api))
-	all.Handle("/debug/pprof/", s.Door.authenticated(s.Door.nonResource(profiles)))
+	all.Handle("/api/", s.known(api))
+	all.Handle("/debug/pprof/", s.known(s.Door.nonResource(profiles)))
 	return withHeaders(sameOrigin(all)), nil
+}
+
+// known lets those through whom the API server knows, each as often as is fair
+// to the others.
+func (s *Server) known(next http.Handler) http.Handler {
+	return s.limits.badTokens(s.Door.authenticated(s.limits.requests(next)))
 }
 
 // policy lets the page load what the operator serves and nothing else.

@@ -45,7 +45,8 @@ import (
 type Explain struct {
 	// Address is where it listens; empty and 0 turn it off.
 	Address string
-	// CertDir holds tls.crt and tls.key. Empty makes a self-signed pair.
+	// CertDir holds tls.crt and tls.key. Empty takes the certificate of the
+	// webhook server, which the plugin can verify.
 	CertDir string
 	// RecordFile gets the records too, a line of JSON each. Empty keeps them
 	// in memory only.
@@ -57,7 +58,8 @@ func (e *Explain) bindFlags(fs *flag.FlagSet) {
 		"The address of the page and the API that explain what was done, over HTTPS, to those whom the API server "+
 			"authenticates and authorizes; for example :8444. 0 turns them off.")
 	fs.StringVar(&e.CertDir, "explain-cert-path", "",
-		"A folder with tls.crt and tls.key for them. Empty makes a self-signed certificate.")
+		"A folder with tls.crt and tls.key for them. Empty takes the certificate of the webhook server, which kubectl podmanager "+
+			"can verify; without webhooks it makes a self-signed one.")
 	fs.StringVar(&e.RecordFile, "record-file", "",
 		"A file to write the records to as well, a line of JSON each, rotated at 64 MiB, three old ones kept; "+
 			"for kubectl podmanager replay. Empty writes none.")
@@ -86,7 +88,7 @@ func (e *Explain) validate(o *Options) error {
 }
 
 // addExplain adds the HTTP side to the manager.
-func addExplain(mgr ctrl.Manager, records *records, o Options) error {
+func addExplain(mgr ctrl.Manager, records *records, webhooks *webhookServer, o Options) error {
 	door, err := dashboard.NewDoor(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return err
@@ -108,7 +110,7 @@ func addExplain(mgr ctrl.Manager, records *records, o Options) error {
 			return nil
 		}
 		go server.Sample(ctx)
-		return serveExplain(ctx, handler, o)
+		return serveExplain(ctx, handler, webhooks, o)
 	}))
 }
 
@@ -121,8 +123,8 @@ func (r *records) kind(gvk schema.GroupVersionKind, resource schema.GroupVersion
 }
 
 // serveExplain serves until the context ends. Streams end with it.
-func serveExplain(ctx context.Context, handler http.Handler, o Options) error {
-	config, err := explainTLS(ctx, o)
+func serveExplain(ctx context.Context, handler http.Handler, webhooks *webhookServer, o Options) error {
+	config, err := explainTLS(ctx, webhooks, o)
 	if err != nil {
 		return err
 	}
@@ -142,13 +144,23 @@ func serveExplain(ctx context.Context, handler http.Handler, o Options) error {
 }
 
 // explainTLS takes the certificate from its folder, and again when it is
-// renewed, or makes one.
-func explainTLS(ctx context.Context, o Options) (*tls.Config, error) {
+// renewed; or the webhooks' certificate, whose CA is in the webhook
+// configuration, so that the plugin knows the operator by it. Without either it
+// makes one that nobody can verify.
+func explainTLS(ctx context.Context, webhooks *webhookServer, o Options) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	if o.EnableHTTP2 {
 		config.NextProtos = []string{"h2", "http/1.1"}
 	}
-	if dir := o.Explain.CertDir; dir != "" {
+	dir := o.Explain.CertDir
+	if dir == "" && webhooks != nil {
+		if webhooks.keeper != nil {
+			config.GetCertificate = webhooks.keeper.GetCertificate
+			return config, nil
+		}
+		dir = o.Webhooks.CertDir
+	}
+	if dir != "" {
 		watcher, err := certwatcher.New(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
 		if err != nil {
 			return nil, fmt.Errorf("read the certificate in %s: %w", dir, err)

@@ -121,7 +121,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 		}
 	}
 	if o.Explain.enabled() {
-		if err := addExplain(mgr, records, o); err != nil {
+		if err := addExplain(mgr, records, webhooks, o); err != nil {
 			return nil, fmt.Errorf("set up the explanations: %w", err)
 		}
 	}

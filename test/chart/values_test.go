@@ -17,9 +17,13 @@ limitations under the License.
 package chart
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 func TestHelmLintIsContent(t *testing.T) {
@@ -62,5 +66,29 @@ func TestBadValuesAreRefused(t *testing.T) {
 				t.Errorf("helm says %v, want it to say %q", err, test.want)
 			}
 		})
+	}
+}
+
+// Without a word from the user, no pod of the cluster reaches a port of the
+// operator but those that have to be open.
+func TestTheDefaultsLetInOnlyWhatIsNeeded(t *testing.T) {
+	t.Parallel()
+	open := map[string]bool{}
+	for _, object := range newHelm(t, "").template("{explain: {enabled: true}}") {
+		if object.GetKind() != "NetworkPolicy" {
+			continue
+		}
+		rules, _, err := unstructured.NestedSlice(object.Object, "spec", "ingress")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range rules {
+			rule := rule.(map[string]any)
+			_, limited := rule["from"]
+			open[fmt.Sprint(rule["ports"].([]any)[0].(map[string]any)["port"])] = !limited
+		}
+	}
+	if diff := cmp.Diff(map[string]bool{"8443": false, "8444": false, "9443": true}, open); diff != "" {
+		t.Errorf("ports, and whether anything reaches them (-want +got):\n%s", diff)
 	}
 }

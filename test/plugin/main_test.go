@@ -55,6 +55,8 @@ var (
 	suite *testkit.Suite
 	// origin is where the operator explains itself.
 	origin string
+	// operator is how the operator runs.
+	operator manager.Options
 	// stop ends the operator.
 	stop func() error
 )
@@ -72,20 +74,27 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) (code int, err error) {
 	log.SetLogger(logr.Discard())
 	ctx := context.Background()
-	if suite, err = testkit.NewSuite(ctx, localkube.Options{}); err != nil {
+	if suite, err = testkit.NewWebhookSuite(ctx, localkube.Options{}); err != nil {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, suite.Cluster.Stop()) }()
-	options, err := explaining()
-	if err != nil {
+	if operator, err = explaining(); err != nil {
 		return 1, err
 	}
-	origin = "https://" + options.Explain.Address
-	if stop, err = suite.StartOperator(ctx, options); err != nil {
+	origin = "https://" + operator.Explain.Address
+	if err := start(ctx, operator); err != nil {
 		return 1, err
 	}
 	code = m.Run()
 	return code, stop()
+}
+
+// start runs the operator and waits until the API server trusts it.
+func start(ctx context.Context, options manager.Options) (err error) {
+	if stop, err = suite.StartOperator(ctx, options); err != nil {
+		return err
+	}
+	return testkit.WaitServing(ctx, options)
 }
 
 // restart ends the operator and starts it with other options, until the test
@@ -96,11 +105,9 @@ func restart(t *testing.T, change func(*manager.Options)) {
 		if err := stop(); err != nil {
 			t.Fatalf("stop the operator: %v", err)
 		}
-		options := testkit.OperatorOptions()
-		options.Explain = manager.Explain{Address: strings.TrimPrefix(origin, "https://")}
+		options := operator
 		change(&options)
-		var err error
-		if stop, err = suite.StartOperator(context.Background(), options); err != nil {
+		if err := start(context.Background(), options); err != nil {
 			t.Fatalf("start the operator: %v", err)
 		}
 	}
@@ -110,7 +117,10 @@ func restart(t *testing.T, change func(*manager.Options)) {
 
 // explaining are the options of an operator that can be asked.
 func explaining() (manager.Options, error) {
-	options := testkit.OperatorOptions()
+	options, err := testkit.WebhookOptions()
+	if err != nil {
+		return options, err
+	}
 	address, err := testkit.FreeAddress()
 	options.Explain = manager.Explain{Address: address}
 	return options, err

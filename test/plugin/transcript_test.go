@@ -85,6 +85,8 @@ var moving = []struct {
 	{regexp.MustCompile(`\d\d:\d\d:\d\d`), "HH:MM:SS"},
 	{regexp.MustCompile(`v1\.\d+\.\d+\S* at https://127.0.0.1:\d+`), "VERSION at ADDRESS"},
 	{regexp.MustCompile(`https://127.0.0.1:\d+`), "ADDRESS"},
+	{regexp.MustCompile(`answers at 127.0.0.1:\d+`), "answers at ADDRESS"},
+	{regexp.MustCompile(`\d+ objects? can be decoded`), "N objects can be decoded"},
 	{regexp.MustCompile(`plugin       .*`), "plugin       VERSION"},
 	{regexp.MustCompile(`valid for \S+`), "valid for TIME"},
 	{regexp.MustCompile(`latest spec of \d+ PodManagers?`), "latest spec of N PodManagers"},

@@ -38,7 +38,10 @@ const (
 	// certificates is where OLM mounts the webhooks' certificate.
 	certificates = "/tmp/k8s-webhook-server/serving-certs"
 	// trust is the role to change webhook configurations, which OLM does itself.
-	trust       = "pod-operator-webhook-trust-role"
+	trust = "pod-operator-webhook-trust-role"
+	// reader is the role to read the webhook configuration by its name in
+	// config/; OLM gives it another.
+	reader      = "pod-operator-webhook-reader"
 	webhookPort = 9443
 )
 
@@ -119,7 +122,7 @@ func strategy(o options, s *shipped) operatorsv1alpha1.NamedInstallStrategy {
 		}},
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.clusterRoles)) {
-		if slices.Contains(s.bound, name) && name != trust {
+		if slices.Contains(s.bound, name) && name != trust && name != reader {
 			details.ClusterPermissions = append(details.ClusterPermissions, operatorsv1alpha1.StrategyDeploymentPermissions{
 				ServiceAccountName: account, Rules: s.clusterRoles[name].Rules,
 			})

@@ -44,7 +44,6 @@ import (
 
 const (
 	podManagers   = "podmanagers.apps.mycompany.com"
-	configuration = "pod-operator-admission"
 	installAdvice = "kubectl apply -f dist/install.yaml, which make build-installer writes"
 )
 
@@ -167,12 +166,12 @@ func (c *checkup) webhooks(ctx context.Context) []Finding {
 	validating := &admissionv1.ValidatingWebhookConfiguration{}
 	for _, object := range []client.Object{mutating, validating} {
 		kind := strings.TrimPrefix(fmt.Sprintf("%T", object), "*v1.")
-		err := c.client.Get(ctx, client.ObjectKey{Name: configuration}, object)
+		err := c.client.Get(ctx, client.ObjectKey{Name: c.configuration}, object)
 		switch {
 		case apierrors.IsForbidden(err):
-			return []Finding{note("webhooks", "you may not read the configurations, so nobody looked at them")}
+			findings = append(findings, note("webhooks", "you may not read the %s, so nobody looked at it", kind))
 		case apierrors.IsNotFound(err):
-			findings = append(findings, missingConfiguration(kind, installed))
+			findings = append(findings, missingConfiguration(kind, c.configuration, installed))
 		case err != nil:
 			findings = append(findings, todo("webhooks", err.Error(), "try again"))
 		}
@@ -187,7 +186,7 @@ func (c *checkup) webhooks(ctx context.Context) []Finding {
 		return findings
 	}
 	var worst Finding
-	services := map[client.ObjectKey]bool{}
+	services, addresses := map[client.ObjectKey]bool{}, map[string][]byte{}
 	for _, config := range configs {
 		if f := bundleFinding("webhooks", config.CABundle, c.now()); f.Level == ToDo || worst.Level == "" {
 			worst = f
@@ -195,10 +194,18 @@ func (c *checkup) webhooks(ctx context.Context) []Finding {
 		if s := config.Service; s != nil {
 			services[client.ObjectKey{Namespace: s.Namespace, Name: s.Name}] = true
 		}
+		if u, err := url.Parse(ptr.Deref(config.URL, "")); err == nil && u.Host != "" {
+			addresses[u.Scheme+"://"+u.Host] = config.CABundle
+		}
 	}
+	c.calledByURL = len(addresses) > 0
 	findings = append(append(findings, worst), pathFindings("webhooks", configs)...)
 	for service := range services {
 		findings = append(findings, c.answers(ctx, service))
+	}
+	for _, address := range slices.Sorted(maps.Keys(addresses)) {
+		u, _ := url.Parse(address) // it was parsed above
+		findings = append(findings, c.dial(ctx, u, addresses[address]))
 	}
 	return findings
 }
@@ -217,7 +224,7 @@ func (c *checkup) converts(ctx context.Context) bool {
 // missingConfiguration: an installation may go without webhooks, and then nothing
 // is trusted to convert either. The operator never makes a configuration again: it cannot
 // tell a mistake from an uninstallation.
-func missingConfiguration(kind string, installed bool) Finding {
+func missingConfiguration(kind, configuration string, installed bool) Finding {
 	if installed {
 		return todo("webhooks", "there is no "+kind+" "+configuration+", though the operator serves webhooks: objects are checked by their schemas only",
 			installAdvice+", or helm upgrade")

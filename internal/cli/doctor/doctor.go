@@ -77,9 +77,12 @@ type checkup struct {
 	http    *http.Client
 	session *kube.Session
 	explain *explain.Options
-	// user is the namespace of the user, operator that of the operator.
-	user, operator string
-	now            func() time.Time
+	// user is the namespace of the user, operator that of the operator;
+	// configuration is the name of its webhook configurations.
+	user, operator, configuration string
+	// calledByURL: the operator runs outside the cluster.
+	calledByURL bool
+	now         func() time.Time
 }
 
 // New makes the verb.
@@ -106,7 +109,7 @@ func run(ctx context.Context, s *kube.Session, e *explain.Options, output *kube.
 	if err != nil {
 		return err
 	}
-	c := &checkup{config: config, session: s, explain: e, operator: e.Namespace, now: time.Now}
+	c := &checkup{config: config, session: s, explain: e, operator: e.OperatorNamespace(ctx, config), configuration: e.Configuration, now: time.Now}
 	if c.client, err = s.Client(); err != nil {
 		return err
 	}
@@ -141,7 +144,7 @@ func (c *checkup) examine(ctx context.Context) []Finding {
 		return findings
 	}
 	for _, look := range []func(context.Context) []Finding{
-		c.definitions, c.webhooks, c.policies, c.trial, c.deployment, c.work, c.myRights, c.itsRights, c.recorder,
+		c.definitions, c.versions, c.webhooks, c.policies, c.trial, c.deployment, c.work, c.myRights, c.itsRights, c.recorder,
 	} {
 		findings = append(findings, look(ctx)...)
 	}

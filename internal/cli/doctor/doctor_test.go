@@ -111,7 +111,7 @@ func TestWhoLeads(t *testing.T) {
 	expect(t, leaseFinding(held("pod-a_1", 5*time.Second), noon), OK, "pod-a leads")
 	expect(t, leaseFinding(held("pod-a_1", time.Hour), noon), ToDo, "has not renewed its lease for 60m")
 	expect(t, leaseFinding(held("pod-a_1", -time.Minute), noon), ToDo, "ahead of this machine")
-	expect(t, leaseFinding(held("", 0), noon), ToDo, "nobody leads")
+	expect(t, leaseFinding(held("", 0), noon), ToDo, "no operator holds the lease")
 }
 
 func TestTheOperatorsDeployment(t *testing.T) {
@@ -194,6 +194,6 @@ func TestWhereWebhooksAreCalled(t *testing.T) {
 // A configuration that was deleted is to be made again, except where the
 // installation has no webhooks.
 func TestAMissingConfiguration(t *testing.T) {
-	expect(t, missingConfiguration("ValidatingWebhookConfiguration", true), ToDo, "there is no ValidatingWebhookConfiguration")
-	expect(t, missingConfiguration("ValidatingWebhookConfiguration", false), Note, "there is no ValidatingWebhookConfiguration")
+	expect(t, missingConfiguration("ValidatingWebhookConfiguration", "pod-operator-admission", true), ToDo, "there is no ValidatingWebhookConfiguration")
+	expect(t, missingConfiguration("ValidatingWebhookConfiguration", "pod-operator-admission", false), Note, "there is no ValidatingWebhookConfiguration")
 }

@@ -47,6 +47,7 @@ func (c *checkup) deployment(ctx context.Context) []Finding {
 	d := &kappsv1.Deployment{}
 	err := c.client.Get(ctx, client.ObjectKey{Namespace: c.operator, Name: deploymentName}, d)
 	var findings []Finding
+	elsewhere := apierrors.IsNotFound(err)
 	switch {
 	case apierrors.IsForbidden(err):
 		return []Finding{note("operator", "you may not look into namespace %s", c.operator)}
@@ -58,10 +59,26 @@ func (c *checkup) deployment(ctx context.Context) []Finding {
 		findings = append(findings, deploymentFinding(d))
 	}
 	l := &coordinationv1.Lease{}
-	if c.client.Get(ctx, client.ObjectKey{Namespace: c.operator, Name: leaseName}, l) == nil {
+	switch err := c.client.Get(ctx, client.ObjectKey{Namespace: c.operator, Name: leaseName}, l); {
+	case err == nil:
 		findings = append(findings, leaseFinding(l, c.now()))
+	case apierrors.IsNotFound(err):
+		findings = append(findings, c.noLease(elsewhere))
+	default:
+		findings = append(findings, note("leader", "you may not see who leads: %v", cause(err)))
 	}
 	return findings
+}
+
+// noLease: the operator elects a leader wherever config/ or the chart install
+// it. One beside the cluster, as the playground's, elects none; it has its
+// webhooks called by address, and whether it answers there is a line of its own.
+func (c *checkup) noLease(elsewhere bool) Finding {
+	text := fmt.Sprintf("no operator holds the lease %s/%s: there is none", c.operator, leaseName)
+	if elsewhere && c.calledByURL {
+		return note("leader", "%s, as it is with --leader-elect=false", text)
+	}
+	return todo("leader", text, "start the operator; one with --leader-elect=false holds no lease")
 }
 
 func deploymentFinding(d *kappsv1.Deployment) Finding {
@@ -83,7 +100,7 @@ func deploymentFinding(d *kappsv1.Deployment) Finding {
 func leaseFinding(l *coordinationv1.Lease, now time.Time) Finding {
 	holder := ptr.Deref(l.Spec.HolderIdentity, "")
 	if holder == "" || l.Spec.RenewTime == nil {
-		return todo("leader", "nobody leads", "start the operator, or wait: a replica takes the lease within seconds")
+		return todo("leader", "no operator holds the lease: nobody leads", "start the operator, or wait: a replica takes the lease within seconds")
 	}
 	holder, _, _ = strings.Cut(holder, "_")
 	allowed := 2 * time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 15)) * time.Second
@@ -95,18 +112,6 @@ func leaseFinding(l *coordinationv1.Lease, now time.Time) Finding {
 		return todo("leader", fmt.Sprintf("%s led, and has not renewed its lease for %s", holder, duration.HumanDuration(age)), "start the operator")
 	}
 	return ok("leader", "%s leads", holder)
-}
-
-// work looks for PodManagers that nobody looks at: the proof that no operator
-// works, wherever it may run.
-func (c *checkup) work(ctx context.Context) []Finding {
-	var list appsv1.PodManagerList
-	if err := c.client.List(ctx, &list); err != nil {
-		if err := c.client.List(ctx, &list, client.InNamespace(c.user)); err != nil {
-			return []Finding{note("work", "the PodManagers could not be listed: %v", cause(err))}
-		}
-	}
-	return workFindings(list.Items, c.now())
 }
 
 func workFindings(managers []appsv1.PodManager, now time.Time) []Finding {

@@ -19,6 +19,12 @@ limitations under the License.
 // certificate say, cannot ask. Everybody who uses this package can do without:
 // Connect says in a sentence why the operator cannot be asked, and the object's
 // own history and events tell less, but something.
+//
+// A token is worth as much as the person who has it, so it goes only to the
+// operator. Which certificate the operator has is known from its webhook
+// configuration, which no tenant can write; the certificate is verified before
+// anything is sent. Where the API server makes one, the operator gets a token
+// that is good for nothing else.
 package explain
 
 import (
@@ -65,14 +71,15 @@ func (c *Client) Close() {
 
 // Query selects records.
 type Query struct {
-	// Object and Pod are NAMESPACE/NAME; of both, one is enough.
-	Object, Pod string
-	Limit       int
+	// Object and Pod are NAMESPACE/NAME; of both, one is enough. Namespace is
+	// for all objects of one.
+	Object, Pod, Namespace string
+	Limit                  int
 }
 
 func (q Query) values() url.Values {
 	v := url.Values{}
-	for key, value := range map[string]string{"object": q.Object, "pod": q.Pod} {
+	for key, value := range map[string]string{"object": q.Object, "pod": q.Pod, "namespace": q.Namespace} {
 		if value != "" {
 			v.Set(key, value)
 		}
@@ -167,7 +174,7 @@ func (c *Client) ask(ctx context.Context, method, path string, query url.Values)
 	if err != nil {
 		// Its URL tells more of us than of the fault.
 		if inner := (*url.Error)(nil); errors.As(err, &inner) {
-			err = inner.Err
+			err = untrusted(inner.Err)
 		}
 		return nil, fmt.Errorf("it does not answer at %s: %w", c.base, err)
 	}

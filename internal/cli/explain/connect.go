@@ -17,24 +17,19 @@ limitations under the License.
 package explain
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
-	authenticationv1 "k8s.io/api/authentication/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/mycompany/pod-operator/internal/cli/kube"
@@ -50,7 +45,6 @@ const (
 
 	dialPatience   = 5 * time.Second
 	answerPatience = 30 * time.Second
-	tokenSeconds   = 600
 )
 
 // Hint is the content of the Extension.
@@ -66,12 +60,19 @@ type Hint struct {
 type Options struct {
 	// URL is where it answers. Empty means to find out.
 	URL string
-	// CAFile holds the certificates to trust. Empty means the system's, and
-	// anybody's on this very machine.
+	// CAFile holds the certificates to trust in place of those in the
+	// operator's webhook configuration.
 	CAFile string
+	// ServerName is the name in the operator's certificate. Empty means to
+	// find out.
+	ServerName string
+	// Insecure sends the token to an operator that was not verified.
+	Insecure bool
+	// Configuration is the name of the operator's webhook configuration.
+	Configuration string
 	// Account is a ServiceAccount, NAMESPACE/NAME, in whose name to ask.
 	Account string
-	// Namespace is where the operator runs.
+	// Namespace is where the operator runs. Empty means to find out.
 	Namespace string
 	// Off leaves the operator alone.
 	Off bool
@@ -81,10 +82,17 @@ type Options struct {
 func (o *Options) Bind(fs *pflag.FlagSet) {
 	fs.StringVar(&o.URL, "explain-url", "",
 		"Where the operator explains itself, https://HOST:PORT. Empty looks into the kubeconfig and forwards a port to the operator's pod.")
-	fs.StringVar(&o.CAFile, "explain-ca", "", "A file with the certificates that sign the operator's. Empty trusts the system's, and any on this machine.")
+	fs.StringVar(&o.CAFile, "explain-ca", "",
+		"A file with the certificates that sign the operator's. Empty takes those that its webhook configuration publishes.")
+	fs.StringVar(&o.ServerName, "explain-server-name", "", "The name in the operator's certificate. Empty takes the one by which the API server calls it.")
+	fs.BoolVar(&o.Insecure, "explain-insecure", false,
+		"Do not verify the operator's certificate. Whoever answers in its place gets your token.")
+	fs.StringVar(&o.Configuration, "webhook-configuration", DefaultConfiguration,
+		"The name of the operator's ValidatingWebhookConfiguration, which says where the operator is and which certificate it has.")
 	fs.StringVar(&o.Account, "explain-account", "",
 		"A ServiceAccount, NAMESPACE/NAME, in whose name to ask the operator, for those whose own login is no token.")
-	fs.StringVar(&o.Namespace, "operator-namespace", DefaultNamespace, "The namespace that the operator runs in.")
+	fs.StringVar(&o.Namespace, "operator-namespace", "",
+		"The namespace that the operator runs in. Empty takes the one in its webhook configuration, or "+DefaultNamespace+".")
 	fs.BoolVar(&o.Off, "no-recorder", false, "Ask the API server only, not the operator.")
 }
 
@@ -92,7 +100,8 @@ func (o *Options) Bind(fs *pflag.FlagSet) {
 var ErrOff = errors.New("--no-recorder")
 
 // Connect finds the operator and logs in. An error says in a sentence why the
-// operator cannot be asked.
+// operator cannot be asked. Nothing is sent before the operator's certificate
+// was verified, unless the user wants it so.
 func (o *Options) Connect(ctx context.Context, s *kube.Session) (*Client, error) {
 	if o.Off {
 		return nil, ErrOff
@@ -105,24 +114,26 @@ func (o *Options) Connect(ctx context.Context, s *kube.Session) (*Client, error)
 	if err != nil {
 		return nil, err
 	}
+	address := cmp.Or(o.URL, hint.URL)
+	operator, unknown := o.find(ctx, config)
+	verify, err := o.verification(address, operator, unknown)
+	if err != nil {
+		return nil, err
+	}
+	if address == "" && operator.address != "" {
+		return nil, fmt.Errorf("the operator runs outside the cluster, at %s: say with --explain-url where it explains itself", operator.address)
+	}
 	login, err := o.login(ctx, config, hint)
 	if err != nil {
 		return nil, err
 	}
-	address, trust := o.URL, trustLoopback
-	if address == "" {
-		address = hint.URL
-	}
 	var end func()
 	if address == "" {
-		if address, end, err = o.forward(ctx, config); err != nil {
+		if address, end, err = forward(ctx, config, cmp.Or(o.Namespace, operator.namespace, DefaultNamespace)); err != nil {
 			return nil, err
 		}
-		// The API server and the kubelet vouch for who is at the other end of
-		// the forwarded port, which lies within this process.
-		trust = trustAnybody
 	}
-	c, err := o.dial(address, trust, login)
+	c, err := dial(address, verify, login)
 	if err != nil && end != nil {
 		end()
 	}
@@ -132,37 +143,24 @@ func (o *Options) Connect(ctx context.Context, s *kube.Session) (*Client, error)
 	return c, err
 }
 
-type trust int
-
-const (
-	// trustLoopback: what this machine serves to itself may be self-signed.
-	trustLoopback trust = iota
-	trustAnybody
-)
+// OperatorNamespace is where the operator runs, as far as can be known.
+func (o *Options) OperatorNamespace(ctx context.Context, config *rest.Config) string {
+	if o.Namespace != "" {
+		return o.Namespace
+	}
+	operator, _ := o.find(ctx, config)
+	return cmp.Or(operator.namespace, DefaultNamespace)
+}
 
 // dial makes the client; it does not connect yet.
-func (o *Options) dial(address string, whom trust, login func(http.RoundTripper) (http.RoundTripper, error)) (*Client, error) {
+func dial(address string, verify *tls.Config, login func(http.RoundTripper) (http.RoundTripper, error)) (*Client, error) {
 	base, err := url.Parse(address)
 	if err != nil || base.Scheme != "https" || base.Host == "" {
 		// A token is not sent in the clear.
 		return nil, fmt.Errorf("%q is no address of an operator: give https://HOST:PORT", address)
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	switch {
-	case o.CAFile != "":
-		raw, err := os.ReadFile(o.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("read the certificates: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(raw) {
-			return nil, fmt.Errorf("%s holds no certificate", o.CAFile)
-		}
-	case whom == trustAnybody || loopback(base.Hostname()):
-		config.InsecureSkipVerify = true
-	}
 	transport, err := login(&http.Transport{
-		TLSClientConfig: config, Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: dialPatience,
+		TLSClientConfig: verify, Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: dialPatience,
 		DialContext: (&net.Dialer{Timeout: dialPatience}).DialContext, ResponseHeaderTimeout: answerPatience,
 	})
 	if err != nil {
@@ -178,49 +176,6 @@ func (o *Options) dial(address string, whom trust, login func(http.RoundTripper)
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// login finds the token to ask with: the user's own, however the kubeconfig
-// gets it, or one made for the account that was named.
-func (o *Options) login(ctx context.Context, config *rest.Config, hint Hint) (func(http.RoundTripper) (http.RoundTripper, error), error) {
-	if config.Impersonate.UserName != "" {
-		return nil, errors.New("the operator knows people by their token and cannot see you as somebody else: leave --as out")
-	}
-	token := config.BearerToken != "" || config.BearerTokenFile != "" || config.ExecProvider != nil || config.AuthProvider != nil
-	account := o.Account
-	if account == "" && !token {
-		account = hint.Account
-	}
-	switch {
-	case account != "":
-		return accountLogin(ctx, config, account)
-	case !token:
-		return nil, errors.New("the operator knows people by their token, and your login has none: " +
-			"add --explain-account NAMESPACE/SERVICEACCOUNT, or --token \"$(kubectl create token SERVICEACCOUNT)\"")
-	}
-	return func(next http.RoundTripper) (http.RoundTripper, error) {
-		return rest.HTTPWrappersForConfig(config, next)
-	}, nil
-}
-
-func accountLogin(ctx context.Context, config *rest.Config, account string) (func(http.RoundTripper) (http.RoundTripper, error), error) {
-	namespace, name, ok := strings.Cut(account, "/")
-	if !ok || namespace == "" || name == "" {
-		return nil, fmt.Errorf("%q is no ServiceAccount: give NAMESPACE/NAME", account)
-	}
-	clients, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	seconds := int64(tokenSeconds)
-	made, err := clients.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name,
-		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}, metav1.CreateOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("make a token for ServiceAccount %s: %w", account, err)
-	}
-	return func(next http.RoundTripper) (http.RoundTripper, error) {
-		return rest.HTTPWrappersForConfig(&rest.Config{BearerToken: made.Status.Token}, next)
-	}, nil
 }
 
 // readHint reads what the kubeconfig says of the cluster's operator.

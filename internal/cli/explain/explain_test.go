@@ -31,12 +31,14 @@ import (
 	"sync"
 	"testing"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
+	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/streaming/pkg/httpstream/spdy"
 	"k8s.io/utils/ptr"
@@ -81,13 +83,21 @@ func operator(t *testing.T) *httptest.Server {
 
 func ada() *rest.Config { return &rest.Config{Host: "https://127.0.0.1:1", BearerToken: "ada's"} }
 
-func dial(t *testing.T, o Options, config *rest.Config, address string) *Client {
+// reach is a client of a server that is verified by its own certificate.
+func reach(t *testing.T, server *httptest.Server, config *rest.Config, path string) *Client {
 	t.Helper()
+	o := Options{}
 	login, err := o.login(t.Context(), config, Hint{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := o.dial(address, trustLoopback, login)
+	operator, _ := placeOf(admission(t, server).Webhooks[0].ClientConfig)
+	operator.host = "example.com"
+	verify, err := o.verification("", operator, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := dial(server.URL+path, verify, login)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +106,7 @@ func dial(t *testing.T, o Options, config *rest.Config, address string) *Client 
 }
 
 func TestAClientAsksWithTheUsersToken(t *testing.T) {
-	c := dial(t, Options{}, ada(), operator(t).URL)
+	c := reach(t, operator(t), ada(), "")
 	if user, err := c.Whoami(t.Context()); err != nil || user != "ada" {
 		t.Errorf("%q, %v", user, err)
 	}
@@ -116,47 +126,17 @@ func TestAClientAsksWithTheUsersToken(t *testing.T) {
 func TestARefusalSaysWhy(t *testing.T) {
 	server := operator(t)
 	var refused *RefusedError
-	err := dial(t, Options{}, ada(), server.URL).Reconcile(t.Context(), "shop", "web")
+	err := reach(t, server, ada(), "").Reconcile(t.Context(), "shop", "web")
 	if !errors.As(err, &refused) || refused.Code != 403 || err.Error() != "ada may not update it." {
 		t.Errorf("%v", err)
 	}
 	stranger := ada()
 	stranger.BearerToken = "a stranger's"
-	if _, err := dial(t, Options{}, stranger, server.URL).Whoami(t.Context()); !errors.As(err, &refused) || refused.Code != 401 {
+	if _, err := reach(t, server, stranger, "").Whoami(t.Context()); !errors.As(err, &refused) || refused.Code != 401 {
 		t.Errorf("%v", err)
 	}
-	if _, err := dial(t, Options{}, ada(), server.URL+"/moved").Whoami(t.Context()); !errors.As(err, &refused) || refused.Code != http.StatusFound {
+	if _, err := reach(t, server, ada(), "/moved").Whoami(t.Context()); !errors.As(err, &refused) || refused.Code != http.StatusFound {
 		t.Errorf("a redirect is followed, with the token: %v", err)
-	}
-}
-
-func TestWhoIsTrusted(t *testing.T) {
-	server := operator(t)
-	ca := filepath.Join(t.TempDir(), "ca.pem")
-	raw := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := os.WriteFile(ca, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := dial(t, Options{CAFile: ca}, ada(), server.URL).Whoami(t.Context()); err != nil {
-		t.Errorf("with its certificate: %v", err)
-	}
-	for address, want := range map[string]bool{"https://127.0.0.1:1": true, "https://localhost:1": true, "https://operator.example": false} {
-		c := dial(t, Options{}, &rest.Config{BearerToken: "x"}, address)
-		transport := c.http.Transport
-		for {
-			wrapped, ok := transport.(interface{ WrappedRoundTripper() http.RoundTripper })
-			if !ok {
-				break
-			}
-			transport = wrapped.WrappedRoundTripper()
-		}
-		if got := transport.(*http.Transport).TLSClientConfig.InsecureSkipVerify; got != want {
-			t.Errorf("any certificate of %s is trusted: %t", address, got)
-		}
-	}
-	o := Options{}
-	if _, err := o.dial("http://127.0.0.1:1", trustAnybody, nil); err == nil {
-		t.Error("a token would be sent in the clear")
 	}
 }
 
@@ -213,7 +193,7 @@ func TestThePodThatLeadsIsFound(t *testing.T) {
 		"none":             {fake.NewClientset(pending), "", "no pod of the operator runs"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := (&Options{Namespace: DefaultNamespace}).leader(t.Context(), c.clients)
+			got, err := leader(t.Context(), c.clients, DefaultNamespace)
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Errorf("%v, want %s", err, c.err)
@@ -251,9 +231,18 @@ func TestThePortIsTheDeclaredOneOrTheFlags(t *testing.T) {
 
 // The API server's part of a port-forward: it takes SPDY and leads the streams
 // to the operator.
-func kubelet(t *testing.T, target string) *httptest.Server {
+func kubelet(t *testing.T, target string, configuration *admissionv1.ValidatingWebhookConfiguration) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{name}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if configuration == nil || r.PathValue("name") != configuration.Name {
+			w.WriteHeader(http.StatusNotFound)
+			_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Reason: metav1.StatusReasonNotFound, Code: 404})
+			return
+		}
+		_ = json.NewEncoder(w).Encode(configuration)
+	})
 	mux.HandleFunc("GET /api/v1/namespaces/"+DefaultNamespace+"/pods", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		leader := pod("a", func(p *corev1.Pod) { p.Spec.Containers[0].Args = []string{"--explain-bind-address=127.0.0.1:8444"} })
@@ -287,8 +276,9 @@ func kubelet(t *testing.T, target string) *httptest.Server {
 	return server
 }
 
-func TestAPortIsForwardedToThePodThatLeads(t *testing.T) {
-	apiserver := kubelet(t, operator(t).Listener.Addr().String())
+// adaAt is ada's session with an API server.
+func adaAt(t *testing.T, apiserver *httptest.Server) *kube.Session {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	config := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"x","contexts":[{"name":"x","context":{"cluster":"x","user":"x"}}],
 		"clusters":[{"name":"x","cluster":{"server":%q,"insecure-skip-tls-verify":true}}],"users":[{"name":"x","user":{"token":"ada's"}}]}`, apiserver.URL)
@@ -297,7 +287,38 @@ func TestAPortIsForwardedToThePodThatLeads(t *testing.T) {
 	}
 	session := kube.NewSession(genericiooptions.NewTestIOStreamsDiscard())
 	session.Flags.KubeConfig = &file
-	c, err := (&Options{Namespace: DefaultNamespace}).Connect(t.Context(), session)
+	return session
+}
+
+// admission is a webhook configuration that calls a Service of the operator's
+// namespace and trusts the certificate of a server, or another one.
+func admission(t *testing.T, trusted *httptest.Server) *admissionv1.ValidatingWebhookConfiguration {
+	t.Helper()
+	if trusted == nil {
+		ca, _, err := certutil.GenerateSelfSignedCertKey("example.com", nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return configured(ca)
+	}
+	return configured(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: trusted.Certificate().Raw}))
+}
+
+func configured(bundle []byte) *admissionv1.ValidatingWebhookConfiguration {
+	return &admissionv1.ValidatingWebhookConfiguration{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingWebhookConfiguration"},
+		ObjectMeta: metav1.ObjectMeta{Name: "pod-operator-admission"},
+		Webhooks: []admissionv1.ValidatingWebhook{{Name: "validate.example", ClientConfig: admissionv1.WebhookClientConfig{
+			CABundle: bundle,
+			Service:  &admissionv1.ServiceReference{Namespace: DefaultNamespace, Name: "example"},
+		}}},
+	}
+}
+
+func TestAPortIsForwardedToThePodThatLeads(t *testing.T) {
+	server := operator(t)
+	apiserver := kubelet(t, server.Listener.Addr().String(), admission(t, server))
+	c, err := (&Options{ServerName: "example.com"}).Connect(t.Context(), adaAt(t, apiserver))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,13 +49,14 @@ const (
 )
 
 // forward opens a port on this machine that leads to the operator that leads,
-// as kubectl port-forward does.
-func (o *Options) forward(ctx context.Context, config *rest.Config) (address string, end func(), err error) {
+// as kubectl port-forward does. Any pod with the right labels may be at its
+// other end: the certificate tells.
+func forward(ctx context.Context, config *rest.Config, namespace string) (address string, end func(), err error) {
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return "", nil, err
 	}
-	pod, err := o.leader(ctx, clients)
+	pod, err := leader(ctx, clients, namespace)
 	if err != nil {
 		return "", nil, err
 	}
@@ -106,21 +107,21 @@ func run(ctx context.Context, dialer httpstream.Dialer, pod *corev1.Pod, port in
 
 // leader finds the operator's pod that leads, or the only one: of several
 // replicas only the leader has records.
-func (o *Options) leader(ctx context.Context, clients kubernetes.Interface) (*corev1.Pod, error) {
-	pods, err := clients.CoreV1().Pods(o.Namespace).List(ctx, metav1.ListOptions{LabelSelector: operatorPods})
+func leader(ctx context.Context, clients kubernetes.Interface, namespace string) (*corev1.Pod, error) {
+	pods, err := clients.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: operatorPods})
 	if err != nil {
-		return nil, fmt.Errorf("look for the operator's pod in namespace %s: %w", o.Namespace, err)
+		return nil, fmt.Errorf("look for the operator's pod in namespace %s: %w", namespace, err)
 	}
 	running := slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool {
 		return p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil
 	})
 	if len(running) == 0 {
-		return nil, fmt.Errorf("no pod of the operator runs in namespace %s (--operator-namespace, --explain-url)", o.Namespace)
+		return nil, fmt.Errorf("no pod of the operator runs in namespace %s (--operator-namespace, --explain-url)", namespace)
 	}
 	if len(running) == 1 {
 		return &running[0], nil
 	}
-	held, err := clients.CoordinationV1().Leases(o.Namespace).Get(ctx, lease, metav1.GetOptions{})
+	held, err := clients.CoordinationV1().Leases(namespace).Get(ctx, lease, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 		return nil, fmt.Errorf("find out which of the operator's pods leads: %w", err)
 	}
@@ -131,7 +132,7 @@ func (o *Options) leader(ctx context.Context, clients kubernetes.Interface) (*co
 			}
 		}
 	}
-	return nil, fmt.Errorf("%d pods of the operator run in namespace %s, and the lease %s does not say which of them leads", len(running), o.Namespace, lease)
+	return nil, fmt.Errorf("%d pods of the operator run in namespace %s, and the lease %s does not say which of them leads", len(running), namespace, lease)
 }
 
 // explainPort is the port on which the pod explains itself: the one that is

@@ -28,7 +28,11 @@ import (
 
 // Paint colours words for a terminal. All colours are equally long, so that a
 // column in which every cell has one stays straight.
-type Paint struct{ on bool }
+type Paint struct {
+	on bool
+	// key is that of the Screen that is painted on.
+	key string
+}
 
 // NewPaint makes a Paint that colours, or one that leaves words as they are.
 func NewPaint(on bool) Paint { return Paint{on: on} }
@@ -36,6 +40,15 @@ func NewPaint(on bool) Paint { return Paint{on: on} }
 // Paint colours only where somebody looks at a terminal, and not where NO_COLOR
 // asks for none.
 func (s *Session) Paint() Paint {
+	p := s.RawPaint()
+	if screen, ok := s.Out.(*Screen); ok {
+		p.key = screen.key
+	}
+	return p
+}
+
+// RawPaint is a Paint for what does not go through the Screen.
+func (s *Session) RawPaint() Paint {
 	return NewPaint(Terminal(s.Out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
 }
 
@@ -43,7 +56,7 @@ func (p Paint) colour(code, text string) string {
 	if !p.on {
 		return text
 	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return "\x1b[" + p.key + code + "m" + text + "\x1b[" + p.key + "0m"
 }
 
 // Good is for what is as it should be.

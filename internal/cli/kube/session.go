@@ -24,6 +24,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -47,7 +48,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/observe"
 )
 
-// Session is what every verb gets.
+// Session is what every verb gets. Its Out and ErrOut are Screens.
 type Session struct {
 	genericiooptions.IOStreams
 	Flags *genericclioptions.ConfigFlags
@@ -55,7 +56,17 @@ type Session struct {
 
 // NewSession makes a session on the given streams.
 func NewSession(streams genericiooptions.IOStreams) *Session {
+	streams.Out, streams.ErrOut = newScreen(streams.Out), newScreen(streams.ErrOut)
 	return &Session{IOStreams: streams, Flags: genericclioptions.NewConfigFlags(true)}
+}
+
+// RawOut is what is behind the Screen, for a verb that steers the terminal. It
+// has to Clean what it prints there.
+func (s *Session) RawOut() io.Writer {
+	if screen, ok := s.Out.(*Screen); ok {
+		return screen.Unwrap()
+	}
+	return s.Out
 }
 
 // Config is the connection that the flags name.
@@ -155,6 +166,9 @@ func Observe(ctx context.Context, c client.Client, pm *appsv1.PodManager) (obser
 
 // Terminal tells whether a stream is a person's screen.
 func Terminal(w any) bool {
+	if screen, ok := w.(*Screen); ok {
+		w = screen.Unwrap()
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -122,7 +122,7 @@ func (o *options) one(cmd *cobra.Command, s *kube.Session, name string) error {
 		now := time.Now()
 		decision := plan.Plan(fleet.Desired, seen.Observed, now)
 		if wipe {
-			fmt.Fprint(s.Out, "\033[H\033[2J")
+			fmt.Fprint(s.RawOut(), "\033[H\033[2J")
 		}
 		if o.output.Structured() {
 			err = o.output.Print(s.Out, detailOf(pm, seen, decision, now))

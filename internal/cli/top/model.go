@@ -284,9 +284,10 @@ func (m Model) oldestRecord() (oldest time.Time) {
 	return oldest
 }
 
-// fit cuts a text to a width.
+// fit cuts a text to a width. All text on the screen comes through here, so
+// this is where it loses what would steer the terminal.
 func fit(text string, width int) string {
-	runes := []rune(strings.ReplaceAll(text, "\n", " "))
+	runes := []rune(kube.Clean(strings.ReplaceAll(text, "\n", " ")))
 	if width <= 0 || len(runes) <= width {
 		return string(runes)
 	}

@@ -142,3 +142,20 @@ func TestTheProgramRunsOnATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// The terminal belongs to the one who looks, not to those whose text is shown.
+func TestTextDoesNotSteerTheTerminal(t *testing.T) {
+	m := tea.Model(NewModel(kube.NewPaint(false), 80, 24))
+	evil := "\x1b]0;owned\x07\r\u009b2J"
+	for _, msg := range []tea.Msg{
+		rowsMsg{[]Row{{Key: "shop/web", State: evil, Message: evil}}}, sourceMsg{text: evil},
+		lineMsg{Line{ID: "1", Key: "shop/web", Text: evil, Cause: evil}}, problemMsg{evil},
+	} {
+		m, _ = m.Update(msg)
+	}
+	for _, c := range m.(Model).Screen() {
+		if c < ' ' && c != '\n' || c >= 0x7f && c < 0xa0 {
+			t.Fatalf("the screen has %q", c)
+		}
+	}
+}

@@ -79,7 +79,7 @@ func (o *options) run(ctx context.Context, s *kube.Session) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	program := tea.NewProgram(NewModel(s.Paint(), 80, 24), tea.WithContext(ctx), tea.WithInput(s.In), tea.WithOutput(s.Out))
+	program := tea.NewProgram(NewModel(s.RawPaint(), 80, 24), tea.WithContext(ctx), tea.WithInput(s.In), tea.WithOutput(s.RawOut()))
 	go feed.numbers(ctx, program.Send)
 	go feed.decisions(ctx, program.Send)
 	_, err = program.Run()
@@ -185,13 +185,16 @@ func (f *feed) numbers(ctx context.Context, send func(tea.Msg)) {
 
 // decisions follows the recorder's stream, again and again.
 func (f *feed) decisions(ctx context.Context, send func(tea.Msg)) {
-	namespace, _ := f.session.Namespace()
+	query := explain.Query{Limit: earlier}
+	if !f.options.everywhere {
+		query.Namespace, _ = f.session.Namespace()
+	}
 	for ctx.Err() == nil {
 		operator, err := f.options.explain.Connect(ctx, f.session)
 		if err == nil {
 			send(sourceMsg{"from the recorder", true})
-			err = operator.Stream(ctx, explain.Query{Limit: earlier}, func(e flight.Entry) {
-				if e.Acted() && (f.options.everywhere || e.Object.Namespace == namespace) {
+			err = operator.Stream(ctx, query, func(e flight.Entry) {
+				if e.Acted() {
 					send(lineMsg{lineOf(&e)})
 				}
 			})

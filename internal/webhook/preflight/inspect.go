@@ -87,6 +87,7 @@ type Inspector struct {
 	// what is not cached.
 	cache, live client.Reader
 	trial       client.Writer
+	trials      *trials
 	verdicts    verdicts
 	observer    *observe.Observer
 	security    policy.Evaluator
@@ -107,7 +108,7 @@ func New(config *rest.Config, cache client.Reader, live client.Reader, clock clo
 		return nil, fmt.Errorf("load the Pod Security Standards: %w", err)
 	}
 	return &Inspector{
-		cache: cache, live: live, trial: trial,
+		cache: cache, live: live, trial: trial, trials: newTrials(),
 		// A ledger of its own is empty: a preview need not wait until the
 		// cache has seen the controller's last write.
 		observer: observe.New(cache, live, observe.NewLedger(clock)),
@@ -144,18 +145,40 @@ func (i *Inspector) Inspect(ctx context.Context, c Change) Findings {
 func (i *Inspector) checkPod(ctx context.Context, c Change, f observe.Fleet, pod *corev1.Pod) (tried, secured Findings) {
 	asked := i.clock.Now()
 	key, ok := verdictOf(c, f, pod)
-	if ok && i.verdicts.known(key, asked) {
+	if !ok {
+		a, _ := i.askAbout(ctx, c, f, pod)
+		return a.tried, a.secured
+	}
+	if i.verdicts.known(key, asked) {
 		return Findings{}, Findings{}
 	}
-	var taken bool
-	var questions sync.WaitGroup
-	questions.Go(func() { tried, taken = i.tryPod(ctx, c, f, pod) })
-	questions.Go(func() { secured.Warnings = i.CheckSecurity(ctx, pod.Namespace, &pod.ObjectMeta, &pod.Spec) })
-	questions.Wait()
-	if ok && taken && len(tried.Warnings)+len(secured.Warnings) == 0 {
-		i.verdicts.remember(key, asked)
+	a := i.trials.share(ctx, c.question(key), func(ctx context.Context) answer {
+		a, taken := i.askAbout(ctx, c, f, pod)
+		if taken && len(a.tried.Warnings)+len(a.secured.Warnings) == 0 {
+			i.verdicts.remember(key, asked)
+		}
+		return a
+	})
+	return a.tried, a.secured
+}
+
+// question is the same for those who would get the same answer, down to the
+// names of the fields in it.
+func (c Change) question(key verdict) string {
+	field := ""
+	if c.Path != nil {
+		field = c.Path("spec.containers[0].image")
 	}
-	return tried, secured
+	return c.Kind.Name() + "\n" + field + "\n" + string(key[:])
+}
+
+// askAbout asks, and tells whether the pod was taken.
+func (i *Inspector) askAbout(ctx context.Context, c Change, f observe.Fleet, pod *corev1.Pod) (a answer, taken bool) {
+	var questions sync.WaitGroup
+	questions.Go(func() { a.tried, taken = i.tryPod(ctx, c, f, pod) })
+	questions.Go(func() { a.secured.Warnings = i.CheckSecurity(ctx, pod.Namespace, &pod.ObjectMeta, &pod.Spec) })
+	questions.Wait()
+	return a, taken
 }
 
 // makesOtherPods tells whether the pod that is made changes.

@@ -67,6 +67,10 @@ func (i *Inspector) tryPod(ctx context.Context, c Change, f observe.Fleet, pod *
 // a real one, so an object may have it: the API server says so after everything
 // else was well.
 func (i *Inspector) try(ctx context.Context, obj client.Object, what string, path func(string) string) (found Findings, taken bool) {
+	if !i.trials.begin(ctx) {
+		return warn("the %s was not tried: the API server has been trying %d others for %s", what, maxTrials, Budget), false
+	}
+	defer i.trials.end()
 	heard := &warnings{}
 	err := i.trial.Create(context.WithValue(ctx, warningsKey{}, heard), obj, client.DryRunAll)
 	found = Findings{Warnings: heard.list()}
