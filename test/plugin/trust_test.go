@@ -92,8 +92,8 @@ func TestAnInsecureQuestionBringsATokenForTheOperatorAlone(t *testing.T) {
 			t.Errorf("the token says %s: %v", claims, err)
 		}
 		stolen := suite.Cluster.RESTConfig()
-		stolen.TLSClientConfig.CertData, stolen.TLSClientConfig.KeyData, stolen.BearerToken = nil, nil, token
-		stolen.TLSClientConfig.CertFile, stolen.TLSClientConfig.KeyFile = "", ""
+		stolen.CertData, stolen.KeyData, stolen.BearerToken = nil, nil, token
+		stolen.CertFile, stolen.KeyFile = "", ""
 		c, err := testkit.NewClient(stolen)
 		if err == nil {
 			err = c.List(t.Context(), &appsv1.PodManagerList{}, client.InNamespace(namespace))

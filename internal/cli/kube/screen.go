@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -54,7 +55,7 @@ func (s *Screen) Unwrap() io.Writer { return s.out }
 
 // Write implements io.Writer.
 func (s *Screen) Write(p []byte) (int, error) {
-	text := append(s.rest, p...)
+	text := slices.Concat(s.rest, p)
 	clean := make([]byte, 0, len(text))
 	for len(text) > 0 {
 		if text[0] == escape {

@@ -148,8 +148,10 @@ func TestTextDoesNotSteerTheTerminal(t *testing.T) {
 	m := tea.Model(NewModel(kube.NewPaint(false), 80, 24))
 	evil := "\x1b]0;owned\x07\r\u009b2J"
 	for _, msg := range []tea.Msg{
-		rowsMsg{[]Row{{Key: "shop/web", State: evil, Message: evil}}}, sourceMsg{text: evil},
-		lineMsg{Line{ID: "1", Key: "shop/web", Text: evil, Cause: evil}}, problemMsg{evil},
+		rowsMsg{[]Row{{Key: "shop/web", State: evil, Message: evil}}},
+		sourceMsg{text: evil},
+		lineMsg{Line{ID: "1", Key: "shop/web", Text: evil, Cause: evil}},
+		problemMsg{evil},
 	} {
 		m, _ = m.Update(msg)
 	}
