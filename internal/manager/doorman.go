@@ -101,8 +101,12 @@ func (d *doorman) admit(ctx context.Context, crd string, gate *crdgate.Gate) err
 		return err
 	}
 	if served {
+		// Where the CRD cannot be read yet, Reconcile looks again and opens.
 		if refused, err := d.refuses(ctx, crd); refused || err != nil {
-			return err
+			if err != nil {
+				d.log.Info("Not picked up yet", "kind", gate.GVK().Kind, "why", err.Error())
+			}
+			return nil
 		}
 		return gate.Open(ctx)
 	}
