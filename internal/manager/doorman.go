@@ -74,8 +74,9 @@ type doorman struct {
 	live client.Reader
 
 	mu sync.Mutex
-	// refused says, by CRD, why its objects are not worked on.
-	refused map[string]string
+	// refused says, by CRD, why its objects are not worked on; looked is the
+	// version of the CRD that was looked at.
+	refused, looked map[string]string
 }
 
 func newDoorman(mgr ctrl.Manager) (*doorman, error) {
@@ -90,6 +91,7 @@ func newDoorman(mgr ctrl.Manager) (*doorman, error) {
 		gates:     map[string]*crdgate.Gate{},
 		live:      mgr.GetAPIReader(),
 		refused:   map[string]string{},
+		looked:    map[string]string{},
 	}, nil
 }
 
@@ -102,7 +104,7 @@ func (d *doorman) admit(ctx context.Context, crd string, gate *crdgate.Gate) err
 	}
 	if served {
 		// Where the CRD cannot be read yet, Reconcile looks again and opens.
-		if refused, err := d.refuses(ctx, crd); refused || err != nil {
+		if refused, err := d.refuses(ctx, crd, ""); refused || err != nil {
 			if err != nil {
 				d.log.Info("Not picked up yet", "kind", gate.GVK().Kind, "why", err.Error())
 			}
@@ -171,12 +173,13 @@ func (d *doorman) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 		if gate.IsOpen() {
 			d.log.Info("Rests, because its CRD is gone", "kind", gate.GVK().Kind, "CustomResourceDefinition", req.Name)
 		}
+		d.forget(req.Name)
 		return ctrl.Result{}, gate.Close(ctx)
 	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if refused, err := d.refuses(ctx, req.Name); refused || err != nil {
+	if refused, err := d.refuses(ctx, req.Name, crd.ResourceVersion); refused || err != nil {
 		return ctrl.Result{RequeueAfter: servedLate}, errors.Join(err, gate.Close(ctx))
 	}
 	if gate.IsOpen() {
@@ -197,18 +200,22 @@ func (d *doorman) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	return ctrl.Result{}, gate.Open(ctx)
 }
 
-// refuses looks at a CRD, and remembers whether its objects are worked on.
-func (d *doorman) refuses(ctx context.Context, name string) (bool, error) {
+// refuses looks at a CRD, and remembers whether its objects are worked on. A version
+// of the CRD that it knows is not looked at again.
+func (d *doorman) refuses(ctx context.Context, name, version string) (bool, error) {
+	if refused, known := d.known(name, version); known {
+		return refused, nil
+	}
 	var list apiextensionsv1.CustomResourceDefinitionList
 	if err := d.live.List(ctx, &list, client.MatchingFields{"metadata.name": name}); err != nil {
 		return false, fmt.Errorf("look at CustomResourceDefinition %s: %w", name, err)
 	}
 	why := ""
-	for i := range list.Items {
-		why = lossy(&list.Items[i])
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	for i := range list.Items {
+		why, d.looked[name] = lossy(&list.Items[i]), list.Items[i].ResourceVersion
+	}
 	if why != d.refused[name] {
 		d.log.Info("CustomResourceDefinition "+name, "refused", why)
 	}
@@ -218,6 +225,21 @@ func (d *doorman) refuses(ctx context.Context, name string) (bool, error) {
 		d.refused[name] = why
 	}
 	return why != "", nil
+}
+
+// forget: a CRD that is gone is no reason not to be ready.
+func (d *doorman) forget(name string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.refused, name)
+	delete(d.looked, name)
+}
+
+// known is what was found out about a version of a CRD.
+func (d *doorman) known(name, version string) (refused, known bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.refused[name] != "", version != "" && d.looked[name] == version
 }
 
 // lossy says why the objects of a CRD lose fields: they are served or stored in a
