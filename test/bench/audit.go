@@ -106,7 +106,9 @@ func (l *ledger) count(e *localkube.AuditEvent, now time.Time) {
 		return // a watch is told again when it ends; leases are nobody's work
 	}
 	r := l.of(e.User.Username)
-	if e.ResponseStatus.Code == http.StatusConflict {
+	// A pod that is tried has the name of one that may be there, which says that it
+	// was admitted.
+	if e.ResponseStatus.Code == http.StatusConflict && !dryRun(e) {
 		r.conflicts++
 	}
 	switch {

@@ -112,7 +112,7 @@ func newStamp(ctx context.Context, root, version, commit, date string) (stamp, e
 	return stamp{version: version, commit: commit, date: at.UTC()}, nil
 }
 
-// tags are the Makefile's TAGS.
+// tags are those of the Makefile.
 const tags = "grpcnotrace"
 
 // compile builds the static binary for a platform.
