@@ -149,7 +149,7 @@ func (s *Server) somewhere(ctx context.Context, kind Kind) (namespace string, ok
 	return "", false, nil
 }
 
-// mayRead asks about one record, which somebody knows the name of.
+// mayRead asks about one record, whose name the user knows.
 func (s *Server) mayRead(ctx context.Context, record *flightrecorder.Record) bool {
 	kind, known := s.kindOf(record.Object.Kind)
 	if !known {

@@ -58,7 +58,7 @@ func update(pm *appsv1.PodManager) plan.Update {
 }
 
 // scaled resolves a number or a percentage, to at most replicas: more means the
-// same, and whoever counts up to it must not count for ever. The schema admits
+// same, and a loop that counts up to it must end soon. The schema admits
 // nothing that cannot be resolved; should it come all the same, it counts as 0.
 func scaled(value *intstr.IntOrString, otherwise intstr.IntOrString, replicas int, up bool) int {
 	n, err := intstr.GetScaledValueFromIntOrPercent(ptr.To(ptr.Deref(value, otherwise)), replicas, up)

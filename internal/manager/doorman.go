@@ -179,8 +179,12 @@ func (d *doorman) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if refused, err := d.refuses(ctx, req.Name, crd.ResourceVersion); refused || err != nil {
-		return ctrl.Result{RequeueAfter: servedLate}, errors.Join(err, gate.Close(ctx))
+	refused, err := d.refuses(ctx, req.Name, crd.ResourceVersion)
+	if err != nil {
+		return ctrl.Result{}, err // it stays as it is until the CRD can be read
+	}
+	if refused {
+		return ctrl.Result{RequeueAfter: servedLate}, gate.Close(ctx)
 	}
 	if gate.IsOpen() {
 		return ctrl.Result{}, nil
@@ -216,13 +220,17 @@ func (d *doorman) refuses(ctx context.Context, name, version string) (bool, erro
 	for i := range list.Items {
 		why, d.looked[name] = lossy(&list.Items[i]), list.Items[i].ResourceVersion
 	}
-	if why != d.refused[name] {
-		d.log.Info("CustomResourceDefinition "+name, "refused", why)
-	}
-	if why == "" {
-		delete(d.refused, name)
-	} else {
+	before := d.refused[name]
+	delete(d.refused, name)
+	if why != "" {
 		d.refused[name] = why
+	}
+	switch {
+	case why == before:
+	case why == "":
+		d.log.Info("Controller may run: the CRD loses no fields any more", "CustomResourceDefinition", name)
+	default:
+		d.log.Info("Controller stopped: "+why, "CustomResourceDefinition", name)
 	}
 	return why != "", nil
 }

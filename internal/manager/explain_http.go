@@ -146,7 +146,7 @@ func serveExplain(ctx context.Context, handler http.Handler, webhooks *webhookSe
 // explainTLS takes the certificate from its folder, and again when it is
 // renewed; or the webhooks' certificate, whose CA is in the webhook
 // configuration, so that the plugin knows the operator by it. Without either it
-// makes one that nobody can verify.
+// makes one that no client can verify.
 func explainTLS(ctx context.Context, webhooks *webhookServer, o Options) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	if o.EnableHTTP2 {

@@ -192,7 +192,7 @@ func (s *webhookServer) keepCertificate(mgr ctrl.Manager, o Webhooks) error {
 // Register implements webhook.Server. Updates that mend an object which cannot be
 // decoded are let through.
 func (s *webhookServer) Register(path string, hook http.Handler) {
-	if w, ok := hook.(*admission.Webhook); ok && s.scheme != nil {
+	if w, ok := hook.(*admission.Webhook); ok {
 		w.Handler = preflight.Mend(w.Handler, s.scheme)
 	}
 	s.Server.Register(path, hook)

@@ -28,26 +28,33 @@ import (
 	"time"
 )
 
-// failure is what a stream was answered, and since when nothing else.
+// failure is what a stream was answered: since when nothing else, and when last.
 type failure struct {
-	since time.Time
-	what  string
+	since, last time.Time
+	what        string
 }
+
+// endedAfter is how long a stream that failed may go without another request
+// before it counts as ended: a shard moved away, or a kind was given up. A reflector
+// that is alive asks again within a minute.
+const endedAfter = 2 * time.Minute
 
 // maxAnswer is how much of an answer is kept.
 const maxAnswer = 1024
 
-// note remembers whether a list or a watch was answered. A version that is too old
-// is no failure: a new list follows. Nor is a conversion that does not answer: the
-// operator itself may be what converts, and it is called only while it is ready.
+// note remembers whether a list or a watch was answered. These are no failures: a
+// version that is too old, because a new list follows; a kind whose CRD was removed;
+// a conversion that does not answer, because the operator itself may be what
+// converts, and it is called only while it is ready.
 func (q *Quarantine) note(ctx context.Context, stream string, response *http.Response, err error) {
 	what := ""
 	switch {
 	case ctx.Err() != nil:
-		return // whoever asked no longer wants to know
+		return // cancelled by the caller
 	case err != nil:
 		what = err.Error()
-	case response.StatusCode >= http.StatusBadRequest && response.StatusCode != http.StatusGone:
+	case response.StatusCode == http.StatusGone, response.StatusCode == http.StatusNotFound:
+	case response.StatusCode >= http.StatusBadRequest:
 		what = peek(response)
 	}
 	q.mu.Lock()
@@ -60,7 +67,7 @@ func (q *Quarantine) note(ctx context.Context, stream string, response *http.Res
 	if !failed {
 		before.since = time.Now()
 	}
-	before.what = what
+	before.what, before.last = what, time.Now()
 	q.failing[stream] = before
 }
 
@@ -80,7 +87,7 @@ func (q *Quarantine) Failing(long time.Duration) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, stream := range slices.Sorted(maps.Keys(q.failing)) {
-		if f := q.failing[stream]; time.Since(f.since) >= long {
+		if f := q.failing[stream]; time.Since(f.since) >= long && time.Since(f.last) < endedAfter {
 			path, _, _ := strings.Cut(stream, "?")
 			return fmt.Errorf("%s has not been answered for %s: %s", path, time.Since(f.since).Round(time.Second), f.what)
 		}

@@ -57,6 +57,9 @@ type Entry struct {
 	Orphans bool
 	// Reason is what the decoder said.
 	Reason string
+	// stream is the list or watch that showed it last. A kind may have several, one
+	// for each namespace or shard.
+	stream string
 }
 
 // String names the object and says what is wrong with it.
@@ -64,9 +67,8 @@ func (e Entry) String() string {
 	return fmt.Sprintf("%s %s/%s cannot be read: %s", e.Kind.Kind, e.Object.Namespace, e.Object.Name, e.Reason)
 }
 
-// place is an object of a stream: one list or watch, of which there may be
-// several for a kind, one for each namespace or shard.
-type place struct{ stream, namespace, name string }
+// place is where an object is.
+type place struct{ kind, namespace, name string }
 
 // Quarantine remembers the objects that cannot be decoded.
 type Quarantine struct {
@@ -89,15 +91,11 @@ func New(scheme *runtime.Scheme, kinds ...Kind) *Quarantine {
 	return q
 }
 
-// Entries are the objects in quarantine, each once, in order.
+// Entries are the objects in quarantine, in order.
 func (q *Quarantine) Entries() []Entry {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	once := map[place]Entry{}
-	for at, e := range q.entries {
-		once[place{e.Kind.Kind, at.namespace, at.name}] = e
-	}
-	return slices.SortedFunc(maps.Values(once), func(a, b Entry) int {
+	return slices.SortedFunc(maps.Values(q.entries), func(a, b Entry) int {
 		return cmp.Or(cmp.Compare(a.Kind.Kind, b.Kind.Kind), cmp.Compare(a.Object.Namespace, b.Object.Namespace), cmp.Compare(a.Object.Name, b.Object.Name))
 	})
 }
@@ -105,19 +103,19 @@ func (q *Quarantine) Entries() []Entry {
 // Changed receives after the entries have changed.
 func (q *Quarantine) Changed() <-chan struct{} { return q.changed }
 
-// put notes that an object of a stream cannot be decoded.
-func (q *Quarantine) put(stream string, e Entry) {
+// put notes that an object cannot be decoded.
+func (q *Quarantine) put(e Entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.entries[place{stream, e.Object.Namespace, e.Object.Name}] = e
+	q.entries[place{e.Kind.Kind, e.Object.Namespace, e.Object.Name}] = e
 	q.tell()
 }
 
 // release notes that an object can be decoded, or is gone.
-func (q *Quarantine) release(stream, namespace, name string) {
+func (q *Quarantine) release(kind, namespace, name string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	at := place{stream, namespace, name}
+	at := place{kind, namespace, name}
 	if _, ok := q.entries[at]; ok {
 		delete(q.entries, at)
 		q.tell()
@@ -129,7 +127,7 @@ func (q *Quarantine) restart(stream string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	before := len(q.entries)
-	maps.DeleteFunc(q.entries, func(at place, _ Entry) bool { return at.stream == stream })
+	maps.DeleteFunc(q.entries, func(_ place, e Entry) bool { return e.stream == stream })
 	if len(q.entries) != before {
 		q.tell()
 	}

@@ -170,6 +170,7 @@ func TestFailingStreams(t *testing.T) {
 		"answered":               {http.StatusOK, "", false},
 		"forbidden":              {http.StatusForbidden, `{"message":"no"}`, true},
 		"too old":                {http.StatusGone, `{}`, false},
+		"the CRD was removed":    {http.StatusNotFound, `404 page not found`, false},
 		"its own conversion":     {http.StatusInternalServerError, `{"message":"conversion webhook for x failed"}`, false},
 		"the API server is down": {http.StatusServiceUnavailable, "", true},
 	} {
@@ -186,5 +187,29 @@ func TestFailingStreams(t *testing.T) {
 				t.Errorf("after an answer: %v", err)
 			}
 		})
+	}
+}
+
+// A stream that ended while it failed, as when a shard moves away, does not keep the
+// operator from being ready for ever.
+func TestAStreamThatEndedDoesNotFail(t *testing.T) {
+	q := newQuarantine(t)
+	ask(t, q, path, http.StatusForbidden, "")
+	f := q.failing[path+"?&"]
+	f.since, f.last = f.since.Add(-2*endedAfter), f.last.Add(-endedAfter)
+	q.failing[path+"?&"] = f
+	if err := q.Failing(0); err != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+// What one watch can decode is out of quarantine, also when another had put it there.
+func TestAnObjectThatAnotherWatchCanDecode(t *testing.T) {
+	q := newQuarantine(t)
+	ask(t, q, "/apis/apps.mycompany.com/v1/namespaces/b/podmanagers", http.StatusOK, `{"items":[`+bad+`]}`)
+	mended := strings.Replace(bad, "99999999999", "1", 1)
+	ask(t, q, path+"?watch=true", http.StatusOK, `{"type":"MODIFIED","object":`+mended+`}`+"\n")
+	if q.names() != "" {
+		t.Errorf("set aside: %q", q.names())
 	}
 }

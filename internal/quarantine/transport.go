@@ -106,7 +106,7 @@ func (s *sieve) list(response *http.Response) (*http.Response, error) {
 	envelope := map[string]json.RawMessage{}
 	var items []json.RawMessage
 	if json.Unmarshal(raw, &envelope) != nil || json.Unmarshal(envelope["items"], &items) != nil {
-		return response, nil // not a list: a table, say. Whoever asked for it decodes it.
+		return response, nil // not a list: a table, for example
 	}
 	if response.Request.URL.Query().Get("continue") == "" { // the first page
 		s.quarantine.restart(s.stream)
@@ -143,11 +143,11 @@ func (s *sieve) pass(raw []byte) (metadata *metav1.PartialObjectMetadata, ok boo
 		metadata = nameOf(raw)
 	}
 	if err == nil {
-		s.quarantine.release(s.stream, metadata.Namespace, metadata.Name)
+		s.quarantine.release(s.kind.Kind, metadata.Namespace, metadata.Name)
 		return metadata, true
 	}
 	metadata.SetGroupVersionKind(s.kind.GroupVersionKind)
-	s.quarantine.put(s.stream, Entry{Kind: s.kind, Object: *metadata, Orphans: orphans(raw), Reason: err.Error()})
+	s.quarantine.put(Entry{stream: s.stream, Kind: s.kind, Object: *metadata, Orphans: orphans(raw), Reason: err.Error()})
 	return metadata, false
 }
 
@@ -226,7 +226,7 @@ func (s *sieve) frame(raw []byte) []byte {
 	case watch.Deleted:
 		// The last state of a bad object is as bad.
 		metadata, ok := s.pass(event.Object)
-		s.quarantine.release(s.stream, metadata.Namespace, metadata.Name)
+		s.quarantine.release(s.kind.Kind, metadata.Namespace, metadata.Name)
 		if ok {
 			return raw
 		}

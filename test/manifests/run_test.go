@@ -27,7 +27,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-// An operator on somebody's own machine is for that machine: neighbours in the
+// An operator on a user's own machine is for that machine: neighbours in the
 // same network reach none of its servers.
 func TestMakeRunListensOnThisMachineOnly(t *testing.T) {
 	for _, target := range []string{"run", "debug"} {

@@ -31,7 +31,7 @@ import (
 // escapes retitle a window, wipe the screen, hide text and go back in the line.
 const escapes = "\x1b]0;owned\x07\x1b[2J\x1b[8mhidden\u009b31m\r"
 
-// A tenant's texts do not steer the terminal of whoever looks at them.
+// A tenant's texts do not steer the terminal of those who read them.
 func TestTextFromTheClusterDoesNotSteerTheTerminal(t *testing.T) {
 	namespace := suite.Namespace(t)
 	ada := as(t, namespace, "ada")

@@ -54,7 +54,7 @@ func listener(t *testing.T) (address string, tokens func() []string) {
 	}
 }
 
-// Whoever gets the operator's address, by being faster after a restart say, gets
+// A process that gets the operator's address, by being faster after a restart say, gets
 // no token.
 func TestAnImpostorGetsNoToken(t *testing.T) {
 	namespace := suite.Namespace(t)

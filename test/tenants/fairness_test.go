@@ -121,7 +121,7 @@ func underAttack(t *testing.T, a attack) time.Duration {
 
 // attacks reads the CRDs of the cluster: every number, list and text of their
 // specs, each at its largest. What a pod template may hold is the API server's own: a
-// pod of 256 containers costs it as much, whoever makes it.
+// pod of 256 containers costs it as much, whichever client makes it.
 func attacks(t *testing.T) []attack {
 	t.Helper()
 	var crds apiextensionsv1.CustomResourceDefinitionList
@@ -159,7 +159,7 @@ func base(kind string) map[string]any {
 	return map[string]any{}
 }
 
-// with is a copy of a spec with a field set.
+// with sets a field of a spec, and returns the spec.
 func with(spec map[string]any, path []string, value any) map[string]any {
 	if err := unstructured.SetNestedField(spec, value, path...); err != nil {
 		panic(err)
@@ -180,7 +180,10 @@ func extremes(props *apiextensionsv1.JSONSchemaProps, path []string) map[string]
 	case props.Type == "integer":
 		found[name] = int64(min(bound(props.Maximum), math.MaxInt32))
 	case props.Type == "string" && strings.Contains(props.Pattern, "ms|s"):
-		found[name] = map[bool]string{true: "5m", false: "24h"}[path[len(path)-1] == "initial"] // initial is at most max
+		found[name] = "24h"
+		if path[len(path)-1] == "initial" {
+			found[name] = "5m" // it is at most max, which is that by default
+		}
 	case props.Type == "string":
 		found[name] = strings.Repeat("a", int(min(length(props.MaxLength), 1024)))
 	case props.Type == "array" && props.Items.Schema.Type == "string":

@@ -169,7 +169,7 @@ func (c *checkup) webhooks(ctx context.Context) []Finding {
 		err := c.client.Get(ctx, client.ObjectKey{Name: c.configuration}, object)
 		switch {
 		case apierrors.IsForbidden(err):
-			findings = append(findings, note("webhooks", "you may not read the %s, so nobody looked at it", kind))
+			findings = append(findings, note("webhooks", "you may not read the %s, so it was not checked", kind))
 		case apierrors.IsNotFound(err):
 			findings = append(findings, missingConfiguration(kind, c.configuration, installed))
 		case err != nil:

@@ -34,7 +34,7 @@ const dialPatience = 5 * time.Second
 func (c *checkup) dial(ctx context.Context, address *url.URL, bundle []byte) Finding {
 	where := address.Host
 	if local(address.Hostname()) && !c.serverIsLocal() {
-		return note("webhooks", "the API server calls %s on its own machine, where nobody looked", where)
+		return note("webhooks", "the API server calls %s on its own machine, which was not tried", where)
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(bundle)

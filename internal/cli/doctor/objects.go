@@ -60,7 +60,7 @@ func kinds() []kind {
 }
 
 // work decodes every object that this person may read, as the operator does,
-// and looks for PodManagers that nobody looks at: the proof that no operator
+// and looks for PodManagers that are not looked at: the proof that no operator
 // works, wherever it may run.
 func (c *checkup) work(ctx context.Context) []Finding {
 	var findings []Finding
@@ -192,7 +192,7 @@ func (c *checkup) readVersions(ctx context.Context, served []string) []Finding {
 		case err == nil:
 			readable = append(readable, version)
 		case apierrors.IsForbidden(err):
-			return []Finding{note("versions", "you may not list PodManagers, so nobody read them in every version")}
+			return []Finding{note("versions", "you may not list PodManagers, so they were not read in every version")}
 		default:
 			findings = append(findings, todo("versions", fmt.Sprintf("PodManagers cannot be read as %s: %v", version, cause(err)),
 				"if the message names a webhook, the operator has to run; else "+installAdvice))

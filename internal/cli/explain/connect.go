@@ -86,7 +86,7 @@ func (o *Options) Bind(fs *pflag.FlagSet) {
 		"A file with the certificates that sign the operator's. Empty takes those that its webhook configuration publishes.")
 	fs.StringVar(&o.ServerName, "explain-server-name", "", "The name in the operator's certificate. Empty takes the one by which the API server calls it.")
 	fs.BoolVar(&o.Insecure, "explain-insecure", false,
-		"Do not verify the operator's certificate. Whoever answers in its place gets your token.")
+		"Do not verify the operator's certificate. A server that answers in its place gets your token.")
 	fs.StringVar(&o.Configuration, "webhook-configuration", DefaultConfiguration,
 		"The name of the operator's ValidatingWebhookConfiguration, which says where the operator is and which certificate it has.")
 	fs.StringVar(&o.Account, "explain-account", "",

@@ -47,7 +47,7 @@ const (
 // operator alone, so that it cannot act as the user elsewhere.
 func (o *Options) login(ctx context.Context, config *rest.Config, hint Hint) (func(http.RoundTripper) (http.RoundTripper, error), error) {
 	if config.Impersonate.UserName != "" {
-		return nil, errors.New("the operator knows people by their token and cannot see you as somebody else: leave --as out")
+		return nil, errors.New("the operator knows people by their token and cannot see you as another user: leave --as out")
 	}
 	token := config.BearerToken != "" || config.BearerTokenFile != "" || config.ExecProvider != nil || config.AuthProvider != nil
 	account := o.Account

@@ -27,7 +27,7 @@ import (
 )
 
 // Screen is where the verbs print. Names and messages come from the cluster, and
-// whoever may write an event there would retitle, wipe or rewrite the terminal
+// a user who may write an event there would retitle, wipe or rewrite the terminal
 // of those who read it: a control character is replaced by a mark. Only the
 // colours of a Paint with the Screen's key pass; the key is drawn for each run,
 // so that no text can hold it.

@@ -31,7 +31,7 @@ import (
 const mended = "the stored object cannot be read, so this change was looked at as if the object were new"
 
 // Mend lets updates through that mend an object which cannot be decoded: without
-// it the old object would be refused, and nobody could correct it. Such an update
+// it the old object would be refused, and could not be corrected. Such an update
 // is judged as the creation of the new object.
 func Mend(next admission.Handler, scheme *runtime.Scheme) admission.Handler {
 	return admission.HandlerFunc(func(ctx context.Context, req admission.Request) admission.Response {
@@ -46,7 +46,7 @@ func Mend(next admission.Handler, scheme *runtime.Scheme) admission.Handler {
 	})
 }
 
-// readable: the old object can be decoded, or is of a kind that nobody here
+// readable: the old object can be decoded, or is of a kind that no webhook here
 // decodes.
 func readable(scheme *runtime.Scheme, req admission.Request) bool {
 	old, err := scheme.New(schema.GroupVersionKind(req.Kind))

@@ -27,7 +27,7 @@ import (
 // it some milliseconds, so this is enough for hundreds a second.
 const maxTrials = 8
 
-// trials bound what admission costs the API server. Whoever reaches the webhook
+// trials bound what admission costs the API server. A client that reaches the webhook
 // port, or creates many objects as a dry run, has a pod tried for each: they
 // wait for each other, within their Budget, and those who ask about the same
 // pod at the same time share one trial.

@@ -68,7 +68,7 @@ func inspectorOf(t *testing.T, trial client.Writer) *Inspector {
 	return &Inspector{live: live, trial: trial, trials: newTrials(), security: security, clock: clock.RealClock{}}
 }
 
-// flood asks about many PodManagers at once, as whoever reaches the webhook port
+// flood asks about many PodManagers at once, as a client that reaches the webhook port
 // can, and returns what was found.
 func flood(t *testing.T, i *Inspector, many int, image func(n int) string) []Findings {
 	t.Helper()
