@@ -225,9 +225,9 @@ func (d *doorman) refuses(ctx context.Context, name, version string) (bool, erro
 	if why != "" {
 		d.refused[name] = why
 	}
-	switch {
-	case why == before:
-	case why == "":
+	switch why {
+	case before:
+	case "":
 		d.log.Info("Controller may run: the CRD loses no fields any more", "CustomResourceDefinition", name)
 	default:
 		d.log.Info("Controller stopped: "+why, "CustomResourceDefinition", name)
