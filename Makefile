@@ -59,6 +59,10 @@ RACED := internal/apply internal/certs internal/controller/... internal/dashboar
 	internal/observe internal/playground internal/quarantine internal/shard internal/webhook/... pkg/flightrecorder examples/workqueue \
 	test/faults/conformance test/faults/crash test/faults/sim test/integration test/kinds test/rollout test/webhooks
 
+# These take longest and begin first, so that no core waits for one of them at the end.
+LONG := test/webhooks test/rollout test/faults/sim test/kinds test/tutorial test/chart test/examples test/integration test/shards \
+	test/tenants pkg/flightrecorder internal/playground test/plugin test/faults/crash test/faults/binary test/release test/upgrade
+
 # What manager --version says. Outside a git repository it says less.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
@@ -345,9 +349,10 @@ undeploy: uninstall ## Delete the PodManagers, then everything that deploy insta
 
 # The packages of make test and of make test-rest.
 slashed = $(addprefix ./,$(1))
-quick = $(filter-out $(call slashed,$(REST) test/browser test/e2e test/e2e/%),$(shell \
-	go list -f '{{if or .TestGoFiles .XTestGoFiles}}.{{slice .ImportPath 33}}{{end}}' ./...))
-rest = $(call slashed,$(RACED) $(REST))
+quick = $(call longest-first,$(filter-out $(call slashed,$(REST) test/browser test/e2e test/e2e/%),$(shell \
+	go list -f '{{if or .TestGoFiles .XTestGoFiles}}.{{slice .ImportPath 33}}{{end}}' ./...)))
+rest = $(call longest-first,$(call slashed,$(RACED) $(REST)))
+longest-first = $(filter $(1),$(call slashed,$(LONG))) $(filter-out $(call slashed,$(LONG)),$(1))
 
 # FOLDER:TARGET. A fuzzed package is compiled for it with all it imports, so only
 # those that import little are part of make test; of the others it runs the seeds.

@@ -16,11 +16,7 @@ limitations under the License.
 
 package install
 
-import (
-	"fmt"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-)
+import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 // CallByURL has the API server call the webhooks of manifests at an address,
 // https://HOST:PORT, in place of their Service: for an operator that runs as a
@@ -44,27 +40,4 @@ func CallByURL(objects []*unstructured.Unstructured, base string) {
 			byURL(conversion)
 		}
 	}
-}
-
-// WithoutConversion has CRDs serve only the versions that need no conversion
-// webhook: the stored one. Others would lose fields in silence.
-func WithoutConversion(crds []*unstructured.Unstructured) error {
-	for _, crd := range crds {
-		spec, ok := crd.Object["spec"].(map[string]any)
-		if !ok || spec["conversion"] == nil {
-			continue
-		}
-		delete(spec, "conversion")
-		versions, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
-		if err != nil {
-			return fmt.Errorf("CustomResourceDefinition %s: %w", crd.GetName(), err)
-		}
-		for _, item := range versions {
-			if version, ok := item.(map[string]any); ok {
-				version["served"] = version["storage"] == true
-			}
-		}
-		spec["versions"] = versions
-	}
-	return nil
 }

@@ -261,7 +261,7 @@ func lossy(crd *apiextensionsv1.CustomResourceDefinition) string {
 		stored := slices.Contains(crd.Status.StoredVersions, v.Name)
 		if !v.Storage && (v.Served || stored) {
 			return fmt.Sprintf("%s is served or stored as %s, and nothing converts it, so that fields would get lost: "+
-				"apply config/crd, which brings the conversion; docs/versions.md says more", crd.Name, v.Name)
+				"serve %[2]s with its conversion (component config/v1alpha1, chart value crds.v1alpha1) or not at all; docs/versions.md says more", crd.Name, v.Name)
 		}
 	}
 	return ""

@@ -114,13 +114,10 @@ func (v *visitor) refuseSecond(ctx context.Context) error {
 	return fmt.Errorf("the cluster has an operator, Deployment %s: remove it with make undeploy, or scale it to 0", key)
 }
 
-// install applies the CRDs, without what needs webhooks.
+// install applies the CRDs, which serve what needs no webhook.
 func (v *visitor) install(ctx context.Context) error {
 	crds, err := install.Render(filepath.Join(v.layout.root, "config", "crd"))
 	if err != nil {
-		return err
-	}
-	if err := install.WithoutConversion(crds); err != nil {
 		return err
 	}
 	lease := &unstructured.Unstructured{Object: map[string]any{

@@ -48,6 +48,7 @@ func TestTheChartSaysWhatConfigSays(t *testing.T) {
 		"default":          {folders: []string{"default"}},
 		"shards":           {folders: []string{"shards"}, values: "{shards: 32, replicas: 3}"},
 		"cert-manager":     {folders: []string{"certmanager"}, values: "{webhooks: {certificates: cert-manager}}"},
+		"v1alpha1":         {folders: []string{"default"}, components: []string{"v1alpha1"}, values: "{crds: {v1alpha1: true}}"},
 		"explain":          {folders: []string{"default"}, components: []string{"explain"}, values: "{explain: {enabled: true}, networkPolicy: {enabled: true}}"},
 		"a network policy": {folders: []string{"default"}, values: "{networkPolicy: {enabled: true}}"},
 	} {

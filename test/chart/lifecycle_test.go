@@ -171,7 +171,7 @@ func TestAFleetLivesThroughARelease(t *testing.T) {
 	args := func(verb, chart, text string) []string {
 		return slices.Concat([]string{verb, release, chart, "--namespace", namespace, "--wait", "--timeout", "3m"}, values(t, text))
 	}
-	c.helm.run(append(args("install", chartDir(), "{"+reader+"}"), "--create-namespace")...)
+	c.helm.run(append(args("install", chartDir(), "{"+reader+", crds: {v1alpha1: true}}"), "--create-namespace")...)
 	c.rollOut(namespace, "pod-operator-controller-manager")
 	f := &fleet{cluster: c, ns: "shop"}
 	f.create()

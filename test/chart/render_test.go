@@ -206,19 +206,29 @@ func TestANamespacedInstallMayDoNothingElsewhere(t *testing.T) {
 	}
 }
 
-// Without webhooks nobody converts, so nothing but what is stored is served.
-func TestWithoutWebhooksOnlyTheStoredVersionIsServed(t *testing.T) {
+// v1alpha1 is served only together with its conversion, and only where it is asked for.
+func TestOldVersionsAreServedWhereTheyAreAskedFor(t *testing.T) {
 	t.Parallel()
-	objects := newHelm(t, "").template("{webhooks: {enabled: false}}")
-	crd := into[apiextensionsv1.CustomResourceDefinition](t, find(t, objects, "CustomResourceDefinition", "podmanagers.apps.mycompany.com"))
-	if crd.Spec.Conversion.Strategy != apiextensionsv1.NoneConverter {
-		t.Errorf("it is converted by %s", crd.Spec.Conversion.Strategy)
-	}
-	for _, version := range crd.Spec.Versions {
-		if version.Served != version.Storage {
-			t.Errorf("%s: served %t, stored %t", version.Name, version.Served, version.Storage)
+	for values, asked := range map[string]bool{
+		"{}": false, "{webhooks: {certificates: cert-manager}}": false, "{webhooks: {enabled: false}}": false,
+		"{crds: {v1alpha1: true}}": true, "{crds: {v1alpha1: true}, webhooks: {certificates: cert-manager}}": true,
+	} {
+		objects := newHelm(t, "").template(values)
+		crd := into[apiextensionsv1.CustomResourceDefinition](t, find(t, objects, "CustomResourceDefinition", "podmanagers.apps.mycompany.com"))
+		if converted := crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter; converted != asked {
+			t.Errorf("%s: converted %t", values, converted)
+		}
+		for _, version := range crd.Spec.Versions {
+			if want := version.Storage || asked; version.Served != want {
+				t.Errorf("%s: %s: served %t", values, version.Name, version.Served)
+			}
 		}
 	}
+}
+
+func TestWithoutWebhooksNothingSpeaksOfThem(t *testing.T) {
+	t.Parallel()
+	objects := newHelm(t, "").template("{webhooks: {enabled: false}}")
 	for _, object := range objects {
 		if strings.HasPrefix(object.GetKind(), "ValidatingAdmissionPolicy") {
 			continue // what the account may not do does not depend on what it serves

@@ -17,10 +17,7 @@ limitations under the License.
 package manifests
 
 import (
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -28,29 +25,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
-	"github.com/mycompany/pod-operator/internal/install"
 	"github.com/mycompany/pod-operator/internal/manager"
 )
 
 // The component turns on what the installation leaves off, and all its parts
 // speak of the same port and the same pods.
 func TestTheExplainComponentFitsTheInstallation(t *testing.T) {
-	overlay := t.TempDir()
-	shipped, err := filepath.Abs(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if shipped, err = filepath.Rel(overlay, shipped); err != nil {
-		t.Fatal(err)
-	}
-	text := fmt.Sprintf("resources: [%s/default]\ncomponents: [%s/explain]\n", shipped, shipped)
-	if err := os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	objects, err := install.Render(overlay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	objects := overlaid(t, "explain")
 	plain := names(render(t, "default"))
 	var deployment kappsv1.Deployment
 	var service corev1.Service

@@ -22,8 +22,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,6 +49,28 @@ const config = "../../config"
 func render(t *testing.T, folder string) []*unstructured.Unstructured {
 	t.Helper()
 	objects, err := install.Render(filepath.Join(config, folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+// overlaid renders config/default with a component.
+func overlaid(t *testing.T, component string) []*unstructured.Unstructured {
+	t.Helper()
+	overlay := t.TempDir()
+	shipped, err := filepath.Abs(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shipped, err = filepath.Rel(overlay, shipped); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("resources: [%s/default]\ncomponents: [%s/%s]\n", shipped, shipped, component)
+	if err := os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	objects, err := install.Render(overlay)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +104,13 @@ func TestEveryFolderRenders(t *testing.T) {
 	for _, path := range folders {
 		folder := filepath.Base(filepath.Dir(path))
 		t.Run(folder, func(t *testing.T) {
-			if len(render(t, folder)) == 0 {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(text), "\nkind: Component\n") {
+				overlaid(t, folder)
+			} else if len(render(t, folder)) == 0 {
 				t.Error("it renders nothing")
 			}
 		})

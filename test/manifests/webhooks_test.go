@@ -57,18 +57,26 @@ func services(t *testing.T, objects []*unstructured.Unstructured, configuration 
 		called[w.Name] = w.ClientConfig.Service.Name + "." + w.ClientConfig.Service.Namespace + ".svc"
 	}
 	crd := into[apiextensionsv1.CustomResourceDefinition](t, find(t, objects, "CustomResourceDefinition", "podmanagers.apps.mycompany.com"))
-	service := crd.Spec.Conversion.Webhook.ClientConfig.Service
-	called["conversion"] = service.Name + "." + service.Namespace + ".svc"
+	if crd.Spec.Conversion != nil {
+		service := crd.Spec.Conversion.Webhook.ClientConfig.Service
+		called["conversion"] = service.Name + "." + service.Namespace + ".svc"
+	}
 	return called
 }
 
 // The operator writes the CA into objects that it knows by name, and may write
 // to no others.
 func TestTheOperatorMayMakeItsWebhooksTrusted(t *testing.T) {
-	objects := render(t, "default")
 	options, err := manager.ParseFlags(nil, io.Discard)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if called := services(t, render(t, "playground"), options.Webhooks.Configuration); called["conversion"] == "" {
+		t.Error("the playground converts nothing")
+	}
+	objects := render(t, "default")
+	if crd := find(t, objects, "CustomResourceDefinition", "podmanagers.apps.mycompany.com"); crd.Object["spec"].(map[string]any)["conversion"] != nil {
+		t.Error("v1alpha1 is served though nothing asks for it")
 	}
 	for name, host := range services(t, objects, options.Webhooks.Configuration) {
 		if host != "pod-operator-webhook-service.pod-operator-system.svc" {
@@ -135,7 +143,7 @@ func TestWithCertManager(t *testing.T) {
 
 // The paths in the manifests are those that the operator serves and repairs.
 func TestWebhooksAreCalledWhereTheyAreServed(t *testing.T) {
-	objects := render(t, "default")
+	objects := render(t, "playground")
 	options, err := manager.ParseFlags(nil, io.Discard)
 	if err != nil {
 		t.Fatal(err)

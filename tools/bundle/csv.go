@@ -28,7 +28,6 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/operator-framework/api/pkg/lib/version"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -93,7 +92,7 @@ func describe(o options, s *shipped) (*operatorsv1alpha1.ClusterServiceVersion, 
 			Provider:    operatorsv1alpha1.AppLink{Name: "The pod-operator Authors", URL: "https://github.com/mycompany/pod-operator"},
 			Links:       []operatorsv1alpha1.AppLink{{Name: "Documentation", URL: "https://github.com/mycompany/pod-operator/tree/main/docs"}},
 			Icon:        []operatorsv1alpha1.Icon{{Data: base64.StdEncoding.EncodeToString(icon), MediaType: "image/svg+xml"}},
-			// A conversion webhook serves the whole cluster or nobody.
+			// The operator watches all namespaces.
 			InstallModes: []operatorsv1alpha1.InstallMode{
 				{Type: operatorsv1alpha1.InstallModeTypeOwnNamespace},
 				{Type: operatorsv1alpha1.InstallModeTypeSingleNamespace},
@@ -140,12 +139,7 @@ func strategy(o options, s *shipped) operatorsv1alpha1.NamedInstallStrategy {
 // conditions: the operator is called more often and answers the same.
 func webhooks(s *shipped) []operatorsv1alpha1.WebhookDescription {
 	port := intstr.FromInt32(webhookPort)
-	all := []operatorsv1alpha1.WebhookDescription{{
-		Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "convert.podmanager.apps.mycompany.com",
-		DeploymentName: s.deployment.Name, ContainerPort: 443, TargetPort: &port, WebhookPath: new("/convert"),
-		SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
-		ConversionCRDs: []string{"podmanagers.apps.mycompany.com"},
-	}}
+	var all []operatorsv1alpha1.WebhookDescription
 	for i := range s.mutating.Webhooks {
 		w := &s.mutating.Webhooks[i]
 		all = append(all, operatorsv1alpha1.WebhookDescription{

@@ -97,6 +97,9 @@ subjects:
 {{- if and (not $v.serviceAccount.create) (not $v.serviceAccount.name) $v.rbac.create -}}
 {{- fail "serviceAccount.create is false and serviceAccount.name is empty, so the operator's rights would go to everybody who uses the namespace's default ServiceAccount: set serviceAccount.name." -}}
 {{- end -}}
+{{- if and $v.crds.v1alpha1 (not $v.webhooks.enabled) -}}
+{{- fail "crds.v1alpha1 needs webhooks.enabled: without a conversion, objects in v1alpha1 would lose fields." -}}
+{{- end -}}
 {{- if and (not $v.webhooks.enabled) (eq $v.webhooks.certificates "cert-manager") -}}
 {{- fail "webhooks.certificates is cert-manager but webhooks.enabled is false: there is nothing to make a certificate for." -}}
 {{- end -}}
