@@ -194,7 +194,7 @@ func TestAFleetLivesThroughARelease(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	c.helm.run(args("upgrade", next, "{shards: 4, replicas: 2, "+reader+"}")...)
+	c.helm.run(args("upgrade", next, "{shards: 4, replicas: 2, crds: {v1alpha1: true}, "+reader+"}")...)
 	if got := field(); got != "string" {
 		t.Errorf("the upgrade did not bring the CRD's new field: %q", got)
 	}
@@ -227,8 +227,10 @@ func TestAFleetLivesThroughARelease(t *testing.T) {
 
 	c.helm.run(args("install", chartDir(), "{}")...)
 	c.rollOut(namespace, "pod-operator-controller-manager")
-	f.grow("installed again")
-	old("installed again")
+	f.grow("installed again, without v1alpha1")
+	if got := c.kubectl("get", "crd", "podmanagers.apps.mycompany.com", "-o", "jsonpath={.spec.versions[?(@.served==true)].name}"); got != "v1" {
+		t.Errorf("installed again: the served versions are %q", got)
+	}
 	c.kubectl("-n", f.ns, "delete", "pm", "web", "--timeout=60s")
 }
 

@@ -57,10 +57,8 @@ func services(t *testing.T, objects []*unstructured.Unstructured, configuration 
 		called[w.Name] = w.ClientConfig.Service.Name + "." + w.ClientConfig.Service.Namespace + ".svc"
 	}
 	crd := into[apiextensionsv1.CustomResourceDefinition](t, find(t, objects, "CustomResourceDefinition", "podmanagers.apps.mycompany.com"))
-	if crd.Spec.Conversion != nil {
-		service := crd.Spec.Conversion.Webhook.ClientConfig.Service
-		called["conversion"] = service.Name + "." + service.Namespace + ".svc"
-	}
+	service := crd.Spec.Conversion.Webhook.ClientConfig.Service
+	called["conversion"] = service.Name + "." + service.Namespace + ".svc"
 	return called
 }
 
@@ -71,13 +69,7 @@ func TestTheOperatorMayMakeItsWebhooksTrusted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if called := services(t, render(t, "playground"), options.Webhooks.Configuration); called["conversion"] == "" {
-		t.Error("the playground converts nothing")
-	}
 	objects := render(t, "default")
-	if crd := find(t, objects, "CustomResourceDefinition", "podmanagers.apps.mycompany.com"); crd.Object["spec"].(map[string]any)["conversion"] != nil {
-		t.Error("v1alpha1 is served though nothing asks for it")
-	}
 	for name, host := range services(t, objects, options.Webhooks.Configuration) {
 		if host != "pod-operator-webhook-service.pod-operator-system.svc" {
 			t.Errorf("%s calls %s", name, host)
@@ -94,6 +86,22 @@ func TestTheOperatorMayMakeItsWebhooksTrusted(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{options.Webhooks.Configuration, "podmanagers.apps.mycompany.com"}, names); diff != "" {
 		t.Errorf("names in the trust role (-want +got):\n%s", diff)
+	}
+}
+
+// v1alpha1 is served where it is asked for.
+func TestWhichVersionsAreServed(t *testing.T) {
+	for folder, want := range map[string][]string{"crd": {"v1"}, "default": {"v1"}, "playground": {"v1", "v1alpha1"}} {
+		crd := into[apiextensionsv1.CustomResourceDefinition](t, find(t, render(t, folder), "CustomResourceDefinition", "podmanagers.apps.mycompany.com"))
+		var served []string
+		for _, v := range crd.Spec.Versions {
+			if v.Served {
+				served = append(served, v.Name)
+			}
+		}
+		if diff := cmp.Diff(want, served); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", folder, diff)
+		}
 	}
 }
 
@@ -143,7 +151,7 @@ func TestWithCertManager(t *testing.T) {
 
 // The paths in the manifests are those that the operator serves and repairs.
 func TestWebhooksAreCalledWhereTheyAreServed(t *testing.T) {
-	objects := render(t, "playground")
+	objects := render(t, "default")
 	options, err := manager.ParseFlags(nil, io.Discard)
 	if err != nil {
 		t.Fatal(err)

@@ -47,6 +47,7 @@ func write(o options, csv *operatorsv1alpha1.ClusterServiceVersion, s *shipped) 
 	for i := range s.crds {
 		crd := s.crds[i].DeepCopy()
 		crd.Labels, crd.Status.Conditions = nil, nil
+		crd.Spec.Conversion = nil // one version is served, and none other was ever stored
 		names := crd.Spec.Names
 		files[crd.Spec.Group+"_"+names.Plural+".yaml"] = crd
 	}
