@@ -30,6 +30,8 @@ import (
 type Options struct {
 	Steps      []string
 	Contenders []string
+	// TwoVersions has PodManagers served in v1alpha1 too.
+	TwoVersions bool
 	Repeat     int
 	Sizes      Sizes
 
@@ -104,6 +106,7 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	var steps, contenders string
 	fs.StringVar(&steps, "steps", "a,b,c,d,e,f,g", "The steps, separated by commas; g1 and g2 are the two parts of g.")
 	fs.StringVar(&contenders, "contenders", "", "Who takes part, separated by commas. Empty means all: "+strings.Join(contenderNames(true), ", ")+".")
+	fs.BoolVar(&o.TwoVersions, "two-versions", false, "Serve PodManagers in v1alpha1 too, which are converted then.")
 	fs.IntVar(&o.Repeat, "repeat", 3, "How often each contender runs each step.")
 	fs.DurationVar(&o.Budget, "budget", 45*time.Minute, "After how long no further run of a step begins. What was measured is reported.")
 	fs.DurationVar(&o.StepTimeout, "step-timeout", 6*time.Minute, "How long one contender may take for one step.")

@@ -26,6 +26,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -116,11 +117,39 @@ func (s *stage) keepAudit() error {
 	return os.WriteFile(filepath.Join(s.options.Profiles, "audit.log"), log, 0o600)
 }
 
+// storedOnly has CRDs serve the version that is stored and no other, as an
+// installation does where nothing else is asked for.
+func storedOnly(objects []*unstructured.Unstructured) error {
+	for _, object := range objects {
+		versions, ok, err := unstructured.NestedSlice(object.Object, "spec", "versions")
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+		if !ok || object.GetKind() != "CustomResourceDefinition" {
+			continue
+		}
+		for _, item := range versions {
+			if version, ok := item.(map[string]any); ok {
+				version["served"] = version["storage"]
+			}
+		}
+		if err := unstructured.SetNestedSlice(object.Object, versions, "spec", "versions"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // install puts on the cluster what the contenders need.
 func (s *stage) install(ctx context.Context, admin *rest.Config) error {
 	objects, err := install.Render(filepath.Join(testkit.Root(), "config", "playground"))
 	if err != nil {
 		return err
+	}
+	if !s.options.TwoVersions {
+		if err := storedOnly(objects); err != nil {
+			return err
+		}
 	}
 	bare, err := rawCRDs(objects)
 	if err != nil {
