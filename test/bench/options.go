@@ -32,8 +32,8 @@ type Options struct {
 	Contenders []string
 	// TwoVersions has PodManagers served in v1alpha1 too.
 	TwoVersions bool
-	Repeat     int
-	Sizes      Sizes
+	Repeat      int
+	Sizes       Sizes
 
 	// Budget is after how long no further repetition begins.
 	Budget time.Duration
