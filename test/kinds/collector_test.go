@@ -343,8 +343,8 @@ func TestCollectorLeavesNothingBehind(t *testing.T) {
 		create(t, collector(ns, fmt.Sprintf("short-%d", i), map[string]string{"app": "web"}))
 		expectCounting(t, ns, fmt.Sprintf("short-%d", i))
 	}
-	testkit.Eventually(t, "each has its watches", func() error {
-		if open := openWatches(t, suite, ns); len(open) != 3*6 {
+	testkit.Eventually(t, "they share their watches", func() error {
+		if open := openWatches(t, suite, ns); len(open) != 6 {
 			return fmt.Errorf("%d are open:\n%s", len(open), strings.Join(open, "\n"))
 		}
 		return nil

@@ -68,15 +68,15 @@ func controllerOf(obj client.Object) types.UID {
 	return ""
 }
 
-// workloadFacts takes from a workload what the book keeps, and tells whether it
-// is one to count: by its own labels or by those of the pods that it makes.
-func workloadFacts(selector labels.Selector, obj client.Object) (facts workload, matching bool) {
-	facts, podLabels := factsOf(obj)
-	if selector.Matches(labels.Set(podLabels)) {
+// workloadFacts are what a book keeps of a workload, and whether it is one to
+// count: by its own labels or by those of the pods that it makes.
+func workloadFacts(selector labels.Selector, seen thing) (facts workload, matching bool) {
+	facts = *seen.workload
+	if selector.Matches(seen.podLabels) {
 		return facts, true
 	}
 	facts.want = -1
-	return facts, selector.Matches(labels.Set(obj.GetLabels()))
+	return facts, selector.Matches(seen.labels)
 }
 
 func factsOf(obj client.Object) (facts workload, podLabels map[string]string) {
@@ -159,10 +159,10 @@ func heldBack(s *kappsv1.StatefulSet) bool {
 func slim(raw any) (any, error) {
 	if obj, ok := raw.(client.Object); ok {
 		obj.SetManagedFields(nil)
+		obj.SetAnnotations(nil)
 	}
 	if p, ok := raw.(*corev1.Pod); ok {
 		p.Spec = corev1.PodSpec{}
-		p.Annotations = nil
 		p.Status = corev1.PodStatus{Phase: p.Status.Phase, PodIP: p.Status.PodIP, PodIPs: slices.Clone(p.Status.PodIPs)}
 	}
 	return raw, nil

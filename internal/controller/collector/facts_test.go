@@ -94,7 +94,7 @@ func TestGoals(t *testing.T) {
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			facts, matching := workloadFacts(labels.Everything(), c.obj)
+			facts, matching := workloadFacts(labels.Everything(), thingOf(c.obj))
 			if !matching || facts.atGoal != c.want || facts.kind == "" || facts.spec == nil {
 				t.Errorf("at its goal: %t, want %t (%+v)", facts.atGoal, c.want, facts)
 			}
@@ -106,7 +106,7 @@ func TestAReplicaSetsDeploymentIsItsParent(t *testing.T) {
 	set := &kappsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{UID: "rs", OwnerReferences: []metav1.OwnerReference{
 		{Kind: "Deployment", UID: "d", Controller: ptr.To(true)},
 	}}}
-	if facts, _ := workloadFacts(labels.Everything(), set); facts.parent != "d" || facts.spec != nil {
+	if facts, _ := workloadFacts(labels.Everything(), thingOf(set)); facts.parent != "d" || facts.spec != nil {
 		t.Errorf("%+v", facts)
 	}
 }
@@ -114,7 +114,7 @@ func TestAReplicaSetsDeploymentIsItsParent(t *testing.T) {
 func TestThePodsOfAWorkloadThatMatchesByItselfAreNotAwaited(t *testing.T) {
 	selector := labels.SelectorFromSet(labels.Set{"team": "blue"})
 	d := &kappsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"team": "blue"}}}
-	if facts, matching := workloadFacts(selector, d); !matching || facts.want >= 0 {
+	if facts, matching := workloadFacts(selector, thingOf(d)); !matching || facts.want >= 0 {
 		t.Errorf("matches: %t, waits for %d pods that it never sees", matching, facts.want)
 	}
 }

@@ -17,19 +17,20 @@ limitations under the License.
 // Package collector counts the events of pods and workloads, for every
 // Collector.
 //
-// Each Collector has watches of its own, opened by its first reconcile and
-// closed by the one that finds it gone. A watch hands its events to the
-// Collector's book (tap.go), which counts them and gives them to changes
-// (window.go): a change opens when a workload's spec differs from the one
-// before, takes the events of the workload, its ReplicaSets and its pods whose
-// resourceVersion is not lower than its own, and is closed when the workload is
-// at its goal and nothing happened for a while. The numbers are what was
-// delivered, never what should have been. The reconciler copies the book into
-// the status, once a second at most while there is something new.
+// The Collectors that read a namespace share its watches (stream.go), one for
+// each kind, opened with the first of them and closed with the last. A watch
+// hands its events to the taps of the Collectors (tap.go), each of which gives
+// what its selector matches to its Collector's book. The book counts them and
+// gives them to changes (window.go): a change opens when a workload's spec
+// differs from the one before, takes the events of the workload, its ReplicaSets
+// and its pods whose resourceVersion is not lower than its own, and is closed
+// when the workload is at its goal and nothing happened for a while. The numbers
+// are what was delivered, never what should have been. The reconciler copies the
+// book into the status, once a second at most while there is something new.
 //
 // Invariants: a book holds facts of what matches now and a bounded number of
-// changes, no objects; when a Collector is gone, so are its watches and its
-// book; a Collector whose pods do not change is not written.
+// changes, no objects; when a Collector is gone, so are its book and the watches
+// that it alone needed; a Collector whose pods do not change is not written.
 package collector
 
 import (

@@ -17,24 +17,15 @@ limitations under the License.
 package collector
 
 import (
-	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
 	collectorv1 "github.com/mycompany/pod-operator/api/collector/v1"
@@ -42,8 +33,10 @@ import (
 
 func aPod(name, version string) *corev1.Pod {
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), ResourceVersion: version},
-		Status:     corev1.PodStatus{PodIP: "10.0.0." + name},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, UID: types.UID(name), ResourceVersion: version, Labels: map[string]string{"app": "web"},
+		},
+		Status: corev1.PodStatus{PodIP: "10.0.0." + name},
 	}
 }
 
@@ -53,11 +46,16 @@ func aDeployment(version string, own, pods map[string]string) *kappsv1.Deploymen
 	return d
 }
 
-func newTap(kind int, b *book) *tap {
-	return &tap{
-		kind: watchedKinds()[kind], selector: labels.SelectorFromSet(labels.Set{"app": "web"}), book: b,
-		clock: clock.RealClock{}, known: map[types.UID]string{}, replaced: func() {},
+// newTap is a tap of a stream of its own.
+func newTap(kind int, b *book) (*stream, *tap) {
+	k := watchedKinds()[kind]
+	s := newStream(place{kind: k.gvk.Kind, namespace: "ns"}, k, clock.RealClock{})
+	t := &tap{
+		kind: k.gvk.Kind, selector: labels.SelectorFromSet(labels.Set{"app": "web"}), book: b,
+		clock: clock.RealClock{}, known: map[types.UID]string{}, works: func() {}, fails: func(error) {},
 	}
+	s.join(t)
+	return s, t
 }
 
 func statusOf(b *book) collectorv1.CollectorStatus {
@@ -68,7 +66,7 @@ func statusOf(b *book) collectorv1.CollectorStatus {
 
 func TestAListAfterALostWatchTellsWhatCameAndWent(t *testing.T) {
 	b := newBook(nil, func() {})
-	tap := newTap(0, b)
+	tap, _ := newTap(0, b)
 	err := errors.Join(
 		tap.Replace([]any{aPod("1", "10"), aPod("2", "11"), aPod("3", "12")}, "12"),
 		tap.Update(aPod("1", "13")),
@@ -100,7 +98,7 @@ func TestAWorkloadMatchesByItsLabelsOrByThoseOfItsPods(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBook(nil, func() {})
-			tap := newTap(1, b)
+			tap, _ := newTap(1, b)
 			if err := errors.Join(tap.Replace(nil, "1"), tap.Add(aDeployment("2", c.own, c.pods))); err != nil {
 				t.Fatal(err)
 			}
@@ -113,11 +111,11 @@ func TestAWorkloadMatchesByItsLabelsOrByThoseOfItsPods(t *testing.T) {
 
 func TestAWorkloadThatNoLongerMatchesIsForgotten(t *testing.T) {
 	b := newBook(nil, func() {})
-	tap := newTap(1, b)
+	stream, tap := newTap(1, b)
 	err := errors.Join(
-		tap.Replace([]any{aDeployment("1", map[string]string{"app": "web"}, nil)}, "1"),
-		tap.Update(aDeployment("2", nil, nil)),
-		tap.Update(aDeployment("3", nil, nil)),
+		stream.Replace([]any{aDeployment("1", map[string]string{"app": "web"}, nil)}, "1"),
+		stream.Update(aDeployment("2", nil, nil)),
+		stream.Update(aDeployment("3", nil, nil)),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -127,110 +125,49 @@ func TestAWorkloadThatNoLongerMatchesIsForgotten(t *testing.T) {
 	}
 }
 
-// scripted is a lister and watcher for tests.
-type scripted struct {
-	list  func() (runtime.Object, error)
-	watch *watch.FakeWatcher
+// other gives a pod labels that do not match.
+func other(p *corev1.Pod) *corev1.Pod {
+	p.Labels = map[string]string{"app": "other"}
+	return p
 }
 
-func (s *scripted) listWatch() cache.ListerWatcher {
-	return &cache.ListWatch{
-		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return s.list() },
-		WatchFuncWithContext: func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			if o.SendInitialEvents != nil {
-				return nil, errors.New("no streaming lists here")
-			}
-			return s.watch, nil
+// TestAPodIsCountedAsAWatchWithASelectorDoes: the API server tells such a watch
+// that a pod was added when its labels begin to match, and deleted when they end.
+func TestAPodIsCountedAsAWatchWithASelectorDoes(t *testing.T) {
+	for name, c := range map[string]struct {
+		events func(*stream) error
+		want   collectorv1.EventCounts
+		pods   int32
+	}{
+		"it never matches": {
+			events: func(s *stream) error {
+				return errors.Join(s.Add(other(aPod("1", "2"))), s.Update(other(aPod("1", "3"))), s.Delete(other(aPod("1", "4"))))
+			},
 		},
-	}
-}
-
-func (s *scripted) connect(t *tap) func() (*cache.Reflector, error) {
-	return func() (*cache.Reflector, error) { return t.reflector(s.listWatch()), nil }
-}
-
-func eventually(t *testing.T, what string, check func() bool) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true,
-		func(context.Context) (bool, error) { return check(), nil })
-	if err != nil {
-		t.Fatalf("waited in vain until %s", what)
-	}
-}
-
-func TestWatchesEndWhenTheyAreStopped(t *testing.T) {
-	b := newBook(nil, func() {})
-	tap := newTap(0, b)
-	script := &scripted{watch: watch.NewFake(), list: func() (runtime.Object, error) {
-		return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
-	}}
-	ctx, cancel := context.WithCancel(t.Context())
-	set := newWatches(cancel, b, clock.RealClock{})
-	set.starting["pods"] = true
-	tap.replaced = func() { set.works("pods") }
-	set.group.Go(func() { set.run(ctx, tap.kind, "pods", script.connect(tap)) })
-	eventually(t, "the watch is up", set.ready)
-	script.watch.Add(aPod("1", "2"))
-	eventually(t, "the pod is counted", func() bool { return statusOf(b).Events.Added == 1 })
-	set.stop() // returns only when the goroutine has ended
-	if statusOf(b).Since == nil {
-		t.Error("it does not say since when it counts")
-	}
-}
-
-func TestAFailureIsToldUntilTheWatchWorks(t *testing.T) {
-	var refuse error = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("not yours"))
-	refused := make(chan struct{}, 1)
-	b := newBook(nil, func() {
-		select {
-		case refused <- struct{}{}:
-		default:
-		}
-	})
-	tap := newTap(0, b)
-	allowed := make(chan struct{})
-	script := &scripted{watch: watch.NewFake(), list: func() (runtime.Object, error) {
-		select {
-		case <-allowed:
-			return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
-		default:
-			return nil, refuse
-		}
-	}}
-	ctx, cancel := context.WithCancel(t.Context())
-	set := newWatches(cancel, b, clock.RealClock{})
-	set.starting["pods"] = true
-	tap.replaced = func() { set.works("pods") }
-	set.group.Go(func() { set.run(ctx, tap.kind, "pods", script.connect(tap)) })
-	defer set.stop()
-
-	<-refused
-	c := &counter{watches: set}
-	if stalled, _ := c.health(); stalled == nil || stalled.reason != collectorv1.ReasonWatchFailed {
-		t.Errorf("stalled is %+v", stalled)
-	}
-	close(allowed)
-	eventually(t, "the failure is forgotten", func() bool {
-		stalled, starting := c.health()
-		return stalled == nil && starting == nil
-	})
-}
-
-func TestAKindWithoutCRDKeepsNobodyWaiting(t *testing.T) {
-	b := newBook(nil, func() {})
-	ctx, cancel := context.WithCancel(t.Context())
-	set := newWatches(cancel, b, clock.RealClock{})
-	set.starting["fleets"] = true
-	kinds := watchedKinds()
-	ours := kinds[len(kinds)-1]
-	set.group.Go(func() {
-		set.run(ctx, ours, "fleets", func() (*cache.Reflector, error) {
-			return nil, &meta.NoKindMatchError{GroupKind: ours.gvk.GroupKind()}
+		"it begins to match": {
+			events: func(s *stream) error { return errors.Join(s.Add(other(aPod("1", "2"))), s.Update(aPod("1", "3"))) },
+			want:   collectorv1.EventCounts{Added: 1}, pods: 1,
+		},
+		"it ends to match": {
+			events: func(s *stream) error {
+				return errors.Join(s.Add(aPod("1", "2")), s.Update(other(aPod("1", "3"))), s.Update(other(aPod("1", "4"))), s.Delete(other(aPod("1", "5"))))
+			},
+			want: collectorv1.EventCounts{Added: 1, Deleted: 1},
+		},
+		"it loses its labels in the write that deletes it": {
+			events: func(s *stream) error { return errors.Join(s.Add(aPod("1", "2")), s.Delete(other(aPod("1", "3")))) },
+			want:   collectorv1.EventCounts{Added: 1, Deleted: 1},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBook(nil, func() {})
+			s, _ := newTap(0, b)
+			if err := errors.Join(s.Replace(nil, "1"), c.events(s)); err != nil {
+				t.Fatal(err)
+			}
+			if got := statusOf(b); got.Events != c.want || got.Pods != c.pods {
+				t.Errorf("counted %+v of %d pods, want %+v of %d", got.Events, got.Pods, c.want, c.pods)
+			}
 		})
-	})
-	defer set.stop()
-	eventually(t, "it counts without the kind", set.ready)
-	if err := set.failure(); err != nil {
-		t.Errorf("it takes a missing CRD for a failure: %v", err)
 	}
 }

@@ -19,15 +19,11 @@ package collector
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"sync"
-	"time"
 
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -35,13 +31,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
@@ -66,24 +60,38 @@ func watchedKinds() []watchedKind {
 	}
 }
 
-// Watcher opens watches.
+// MinWatches is how many watches it takes to read one namespace.
+func MinWatches() int { return len(watchedKinds()) }
+
+// Watcher keeps the watches: one stream for each kind and namespace, however many
+// Collectors read it.
 type Watcher struct {
 	config *rest.Config
 	http   *http.Client
 	mapper meta.RESTMapper
 	codecs serializer.CodecFactory
 	clock  clock.WithTicker
+	// connect is listWatch, but for tests.
+	connect func(k watchedKind, namespace string) (cache.ListerWatcher, error)
+
+	mu      sync.Mutex
+	streams map[place]*stream
 }
 
 // NewWatcher makes a Watcher. The watches share the HTTP client's connections.
 func NewWatcher(config *rest.Config, httpClient *http.Client, mapper meta.RESTMapper, scheme *runtime.Scheme, clock clock.WithTicker) *Watcher {
-	return &Watcher{config: config, http: httpClient, mapper: mapper, codecs: serializer.NewCodecFactory(scheme), clock: clock}
+	w := &Watcher{
+		config: config, http: httpClient, mapper: mapper, codecs: serializer.NewCodecFactory(scheme), clock: clock,
+		streams: map[place]*stream{},
+	}
+	w.connect = w.listWatch
+	return w
 }
 
-// listWatch lists and watches one kind in one namespace. Pods are selected by
-// the API server; workloads by us, because it does not look at the labels of
-// their pods.
-func (w *Watcher) listWatch(k watchedKind, namespace string, selector labels.Selector) (cache.ListerWatcher, error) {
+// listWatch lists and watches one kind in one namespace. It selects nothing: the
+// Collectors that share the watch have selectors of their own, and the API
+// server does not look at the labels of a workload's pods.
+func (w *Watcher) listWatch(k watchedKind, namespace string) (cache.ListerWatcher, error) {
 	mapping, err := w.mapper.RESTMapping(k.gvk.GroupKind(), k.gvk.Version)
 	if err != nil {
 		return nil, fmt.Errorf("find the resource of %s: %w", k.gvk.Kind, err)
@@ -92,117 +100,104 @@ func (w *Watcher) listWatch(k watchedKind, namespace string, selector labels.Sel
 	if err != nil {
 		return nil, fmt.Errorf("make a client for %s: %w", k.gvk.Kind, err)
 	}
-	return cache.NewFilteredListWatchFromClient(c, mapping.Resource.Resource, namespace, func(o *metav1.ListOptions) {
-		if k.gvk.Kind == "Pod" {
-			o.LabelSelector = selector.String()
-		}
-	}), nil
+	return cache.NewFilteredListWatchFromClient(c, mapping.Resource.Resource, namespace, func(*metav1.ListOptions) {}), nil
 }
 
-// watches are the watches of one Collector.
+// enter finds or starts the stream of a place. The first to enter starts it.
+func (w *Watcher) enter(ctx context.Context, k watchedKind, namespace string) *stream {
+	p := place{kind: k.gvk.Kind, namespace: namespace}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.streams[p]
+	if s == nil {
+		s = newStream(p, k, w.clock)
+		s.start(ctx, func() (cache.ListerWatcher, error) { return w.connect(k, namespace) })
+		w.streams[p] = s
+	}
+	s.members++
+	return s
+}
+
+// exit lets go of a stream. The last to leave stops it.
+func (w *Watcher) exit(s *stream) {
+	w.mu.Lock()
+	s.members--
+	last := s.members == 0
+	if last {
+		delete(w.streams, s.place)
+	}
+	w.mu.Unlock()
+	if last {
+		s.stop()
+	}
+}
+
+// watches are one Collector's part in the streams.
 type watches struct {
-	cancel context.CancelFunc
-	group  sync.WaitGroup
-	book   *book
-	clock  clock.WithTicker
+	watcher *Watcher
+	book    *book
+	taps    map[*tap]*stream
 
 	mu sync.Mutex
 	// starting are the watches whose first list is not in, failed the errors
-	// of those that do not work; both by kind and namespace.
-	starting map[string]bool
-	failed   map[string]error
+	// of those that do not work.
+	starting map[place]bool
+	failed   map[place]error
 }
 
-func newWatches(cancel context.CancelFunc, b *book, clock clock.WithTicker) *watches {
-	return &watches{cancel: cancel, book: b, clock: clock, starting: map[string]bool{}, failed: map[string]error{}}
-}
-
-// open starts the watches of a Collector. They end when ctx does, or by stop.
+// open has a book take part in the streams of some namespaces, until stop.
 func (w *Watcher) open(ctx context.Context, namespaces []string, selector labels.Selector, b *book) *watches {
-	ctx, cancel := context.WithCancel(ctx)
-	set := newWatches(cancel, b, w.clock)
-	var runs []func()
+	set := &watches{watcher: w, book: b, taps: map[*tap]*stream{}, starting: map[place]bool{}, failed: map[place]error{}}
 	for _, namespace := range namespaces {
 		for _, k := range watchedKinds() {
-			what := k.gvk.Kind + " in " + namespace
-			set.starting[what] = true
-			t := &tap{kind: k, selector: selector, book: b, clock: w.clock, known: map[types.UID]string{}}
-			t.replaced = func() { set.works(what) }
-			runs = append(runs, func() {
-				set.run(ctx, k, what, func() (*cache.Reflector, error) {
-					lw, err := w.listWatch(k, namespace, selector)
-					if err != nil {
-						return nil, err
-					}
-					return t.reflector(lw), nil
-				})
-			})
+			s := w.enter(ctx, k, namespace)
+			set.starting[s.place] = true
+			set.taps[&tap{
+				kind: k.gvk.Kind, selector: selector, book: b, clock: w.clock, known: map[types.UID]string{},
+				works: func() { set.works(s.place) },
+				fails: func(err error) { set.fails(s.place, err) },
+			}] = s
 		}
 	}
-	for _, run := range runs {
-		set.group.Go(run)
+	// Not before all are noted as starting: counting begins with the last of them.
+	for t, s := range set.taps {
+		s.join(t)
 	}
 	return set
 }
 
-// stop ends the watches and waits until they have ended.
+// stop ends the Collector's part, and the streams that have no other.
 func (s *watches) stop() {
-	s.cancel()
-	s.group.Wait()
-}
-
-// run keeps one watch alive, with a growing wait after failures.
-func (s *watches) run(ctx context.Context, k watchedKind, what string, connect func() (*cache.Reflector, error)) {
-	backoff := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 8, Cap: 30 * time.Second}
-	var reflector *cache.Reflector
-	_ = backoff.DelayWithReset(s.clock, 2*time.Minute).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
-		var err error
-		if reflector == nil {
-			reflector, err = connect()
-		}
-		if err == nil {
-			err = reflector.ListAndWatchWithContext(ctx)
-		}
-		switch {
-		case err == nil || ctx.Err() != nil:
-		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
-			// A watch whose past is no longer stored lists anew, and that is all.
-		case k.ours && (meta.IsNoMatchError(err) || apierrors.IsNotFound(err)):
-			// Without its CRD there is nothing of the kind to count.
-			s.works(what)
-		default:
-			s.fails(ctx, what, err)
-		}
-		return false, nil
-	})
+	for t, stream := range s.taps {
+		stream.leave(t)
+	}
+	for _, stream := range s.taps {
+		s.watcher.exit(stream)
+	}
 }
 
 // works notes that a watch does what it should. Counting has begun when that is
 // so of the last one.
-func (s *watches) works(what string) {
+func (s *watches) works(p place) {
 	s.mu.Lock()
-	news := s.starting[what] || s.failed[what] != nil
-	delete(s.starting, what)
-	delete(s.failed, what)
+	news := s.starting[p] || s.failed[p] != nil
+	delete(s.starting, p)
+	delete(s.failed, p)
 	all := len(s.starting) == 0
 	s.mu.Unlock()
 	if all {
-		s.book.begin(s.clock.Now())
+		s.book.begin(s.watcher.clock.Now())
 	}
 	if news {
 		s.book.changed()
 	}
 }
 
-// fails remembers a failure and logs it once, not at every try.
-func (s *watches) fails(ctx context.Context, what string, err error) {
+func (s *watches) fails(p place, err error) {
 	s.mu.Lock()
-	defer s.book.changed()
-	defer s.mu.Unlock()
-	if s.failed[what] == nil {
-		log.FromContext(ctx).Info("A watch failed and is tried again", "watch", what, "error", err.Error())
-	}
-	s.failed[what] = fmt.Errorf("watch %s: %w", what, err)
+	s.failed[p] = err
+	s.mu.Unlock()
+	s.book.changed()
 }
 
 func (s *watches) ready() bool {
@@ -215,8 +210,12 @@ func (s *watches) ready() bool {
 func (s *watches) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, what := range slices.Sorted(maps.Keys(s.failed)) {
-		return s.failed[what]
+	first := ""
+	var failure error
+	for p, err := range s.failed {
+		if name := p.String(); first == "" || name < first {
+			first, failure = name, err
+		}
 	}
-	return nil
+	return failure
 }
