@@ -193,6 +193,6 @@ func addHelloWorld(ctx context.Context, w *wiring, gate *crdgate.Gate) error {
 func addCollector(_ context.Context, w *wiring, gate *crdgate.Gate) error {
 	watcher := collector.NewWatcher(w.mgr.GetConfig(), w.mgr.GetHTTPClient(), w.mgr.GetRESTMapper(), w.mgr.GetScheme(), clock.RealClock{})
 	reconciler := collector.New(gate.Client(w.mgr.GetClient()), watcher, w.mgr.GetEventRecorder(collector.Name),
-		clock.RealClock{}, w.options.Namespaces)
+		clock.RealClock{}, collector.Limits{Namespaces: w.options.Namespaces, Watches: w.options.CollectorWatches})
 	return reconciler.SetupWithManager(w.mgr, gate, w.options.ConcurrentReconciles)
 }

@@ -29,6 +29,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/mycompany/pod-operator/internal/controller/collector"
 )
 
 // Options are the operator's flags.
@@ -48,8 +50,10 @@ type Options struct {
 	Controllers          []string
 	Namespaces           []string
 	ConcurrentReconciles int
-	QPS                  float64
-	Burst                int
+	// CollectorWatches bounds the watches of all Collectors together.
+	CollectorWatches int
+	QPS              float64
+	Burst            int
 
 	Shards   Shards
 	Webhooks Webhooks
@@ -91,6 +95,8 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	fs.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "",
 		"The namespace of the leader's lease. Empty means the one the operator runs in.")
 	fs.IntVar(&o.ConcurrentReconciles, "max-concurrent-reconciles", 4, "How many owners are worked on at once.")
+	fs.IntVar(&o.CollectorWatches, "collector-watches", 1200,
+		"How many watches all Collectors have together. Reading a namespace takes 6, however many Collectors read it.")
 	fs.Float64Var(&o.QPS, "kube-api-qps", -1,
 		"Requests a second to the API server. Negative leaves it to the server's priority and fairness.")
 	fs.IntVar(&o.Burst, "kube-api-burst", 100, "How many requests may exceed kube-api-qps for a moment.")
@@ -134,6 +140,9 @@ func (o *Options) validate() error {
 	var errs []error
 	if o.ConcurrentReconciles < 1 {
 		errs = append(errs, fmt.Errorf("--max-concurrent-reconciles is %d: it must be at least 1", o.ConcurrentReconciles))
+	}
+	if least := collector.MinWatches(); o.CollectorWatches < least {
+		errs = append(errs, fmt.Errorf("--collector-watches is %d: reading one namespace takes %d", o.CollectorWatches, least))
 	}
 	if o.QPS == 0 {
 		errs = append(errs, errors.New("--kube-api-qps is 0: give a positive number, or a negative one for no limit"))

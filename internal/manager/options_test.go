@@ -36,11 +36,13 @@ func TestDefaults(t *testing.T) {
 		"metrics-bind-address": o.MetricsAddress, "metrics-secure": o.SecureMetrics, "health-probe-bind-address": o.ProbeAddress,
 		"leader-elect": o.LeaderElection, "enable-http2": o.EnableHTTP2, "max-concurrent-reconciles": o.ConcurrentReconciles,
 		"namespaces": o.Namespaces, "kube-api-qps": o.QPS, "kube-api-burst": o.Burst,
+		"collector-watches": o.CollectorWatches,
 	}
 	want := map[string]any{
 		"metrics-bind-address": "0", "metrics-secure": true, "health-probe-bind-address": ":8081",
 		"leader-elect": false, "enable-http2": false, "max-concurrent-reconciles": 4,
 		"namespaces": []string(nil), "kube-api-qps": -1.0, "kube-api-burst": 100,
+		"collector-watches": 1200,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -76,6 +78,7 @@ func TestBadFlags(t *testing.T) {
 		"not a number":    {[]string{"--kube-api-burst=many"}, `invalid value "many" for flag -kube-api-burst: parse error; see --help`},
 		"not a flag":      {[]string{"run"}, `"run" is not a flag: the manager takes flags only, see --help`},
 		"no worker":       {[]string{"--max-concurrent-reconciles=0"}, "--max-concurrent-reconciles is 0: it must be at least 1"},
+		"no watch":        {[]string{"--collector-watches=5"}, "--collector-watches is 5: reading one namespace takes 6"},
 		"no request":      {[]string{"--kube-api-qps=0"}, "--kube-api-qps is 0: give a positive number, or a negative one for no limit"},
 		"no burst":        {[]string{"--kube-api-qps=5", "--kube-api-burst=0"}, "--kube-api-burst is 0: it must be at least 1"},
 		"too many shards": {[]string{"--shards=257"}, "--shards is 257: give a number from 1 to 256, or 0 for none"},

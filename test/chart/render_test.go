@@ -164,7 +164,8 @@ func into[T any](t testing.TB, object *unstructured.Unstructured) T {
 }
 
 // With watchNamespaces the operator has nothing cluster-wide but the right to
-// read what has no namespace; the same rules as ever are in each namespace.
+// read what has no namespace, and to ask who may do what; the same rules as ever
+// are in each namespace.
 func TestANamespacedInstallMayDoNothingElsewhere(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t, "")
@@ -172,6 +173,9 @@ func TestANamespacedInstallMayDoNothingElsewhere(t *testing.T) {
 	objects := h.template("{watchNamespaces: [team, other]}")
 	cluster := into[rbacv1.ClusterRole](t, find(t, objects, "ClusterRole", "-manager-role"))
 	for _, rule := range cluster.Rules {
+		if slices.Equal(rule.Resources, []string{"subjectaccessreviews"}) && slices.Equal(rule.Verbs, []string{"create"}) {
+			continue // a question, which is not stored
+		}
 		for _, resource := range rule.Resources {
 			if !slices.Contains([]string{"nodes", "namespaces", "customresourcedefinitions"}, resource) {
 				t.Errorf("cluster-wide it may %v %s", rule.Verbs, resource)

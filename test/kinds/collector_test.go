@@ -39,6 +39,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	collectorv1 "github.com/mycompany/pod-operator/api/collector/v1"
+	"github.com/mycompany/pod-operator/internal/access"
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
@@ -253,11 +254,20 @@ func expectPods(t testing.TB, c collectorv1.Change, kind string, added, deleted 
 	}
 }
 
+// grant lets a service account read a namespace, as the condition says.
+func grant(t testing.TB, home, account, namespace string) {
+	t.Helper()
+	suite.Kubectl(t, strings.Fields(access.Grant(home, account, namespace))[1:]...)
+}
+
 func TestCollectorLooksWhereItIsTold(t *testing.T) {
 	t.Parallel()
 	home, other, third := suite.Namespace(t), suite.Namespace(t), suite.Namespace(t)
 	col := collector(home, "afar", map[string]string{"app": "web"})
-	col.Spec.Namespaces = []string{other, third}
+	col.Spec.Namespaces, col.Spec.ServiceAccountName = []string{other, third}, "reader"
+	for _, ns := range col.Spec.Namespaces {
+		grant(t, home, "reader", ns)
+	}
 	create(t, col)
 	expectCounting(t, home, "afar")
 	for _, ns := range []string{home, other, third} {
@@ -336,26 +346,45 @@ func openWatches(t testing.TB, s *testkit.Suite, namespace string) []string {
 	return slices.Sorted(maps.Values(open))
 }
 
-func TestCollectorLeavesNothingBehind(t *testing.T) {
+// TestCollectorsShareTheirWatches: however many read a namespace, with whatever
+// selectors, at home or from elsewhere, it has one watch of each kind. With the
+// last of them the watches end.
+func TestCollectorsShareTheirWatches(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
+	ns, home := suite.Namespace(t), suite.Namespace(t)
 	for i := range 3 {
-		create(t, collector(ns, fmt.Sprintf("short-%d", i), map[string]string{"app": "web"}))
+		create(t, collector(ns, fmt.Sprintf("short-%d", i), map[string]string{"app": fmt.Sprint("web-", i)}))
 		expectCounting(t, ns, fmt.Sprintf("short-%d", i))
 	}
-	testkit.Eventually(t, "they share their watches", func() error {
-		if open := openWatches(t, suite, ns); len(open) != 6 {
-			return fmt.Errorf("%d are open:\n%s", len(open), strings.Join(open, "\n"))
-		}
-		return nil
-	})
+	grant(t, home, "default", ns)
+	afar := collector(home, "afar", nil)
+	afar.Spec.Namespaces = []string{ns}
+	create(t, afar)
+	expectCounting(t, home, "afar")
+	expectWatches := func(n int) {
+		t.Helper()
+		testkit.Eventually(t, fmt.Sprintf("%d watches are open", n), func() error {
+			if open := openWatches(t, suite, ns); len(open) != n {
+				return fmt.Errorf("%d are open:\n%s", len(open), strings.Join(open, "\n"))
+			}
+			return nil
+		})
+	}
+	expectWatches(6)
 	suite.Kubectl(t, "-n", ns, "delete", "collectors", "--all")
-	testkit.Eventually(t, "all watches have ended", func() error {
-		if open := openWatches(t, suite, ns); len(open) > 0 {
-			return fmt.Errorf("%d are open:\n%s", len(open), strings.Join(open, "\n"))
-		}
-		return nil
-	})
+	expectGone(t, ns)
+	expectWatches(6)
+	suite.Kubectl(t, "-n", home, "delete", "collectors", "--all")
+	expectWatches(0)
+}
+
+// expectGone: the operator has seen that a namespace has no Collectors. One that
+// was made after them counts.
+func expectGone(t testing.TB, namespace string) {
+	t.Helper()
+	create(t, collector(namespace, "last", map[string]string{"app": "none"}))
+	expectCounting(t, namespace, "last")
+	suite.Kubectl(t, "-n", namespace, "delete", "collector", "last")
 }
 
 func TestCollectorWritesItsStatusOnceASecondAtMost(t *testing.T) {

@@ -269,7 +269,7 @@ func checkRights(ctx context.Context) error {
 
 func forTheseKinds(group, resource string) bool {
 	switch group {
-	case "batch.tutorial.kubebuilder.io", "test.jiaozi.com", "collector.ip.mycompany.com":
+	case "batch.tutorial.kubebuilder.io", "test.jiaozi.com", "collector.ip.mycompany.com", "authorization.k8s.io":
 		return true
 	case "apps":
 		return resource != "controllerrevisions"

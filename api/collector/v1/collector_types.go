@@ -25,7 +25,7 @@ type CollectorSpec struct {
 	// Selector finds the pods by their labels, and the workloads (Deployment, StatefulSet, DaemonSet, ReplicaSet, PodManager) by their own labels or by those of the pods they make. An empty selector finds everything.
 	Selector metav1.LabelSelector `json:"selector"`
 
-	// Namespaces are where to look. Left out, it is the Collector's own namespace.
+	// Namespaces are where to look. Left out, it is the Collector's own namespace. Others are read with the rights of serviceAccountName.
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1
@@ -33,6 +33,22 @@ type CollectorSpec struct {
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	// +optional
 	Namespaces []string `json:"namespaces,omitempty"`
+
+	// ServiceAccountName is a service account of the Collector's own namespace. Other namespaces are read only where it may list and watch pods, Deployments, ReplicaSets, StatefulSets, DaemonSets and PodManagers. Left out, it is "default".
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	// +optional
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+}
+
+// Account is the name of the service account with whose rights other namespaces
+// are read.
+func (s *CollectorSpec) Account() string {
+	if s.ServiceAccountName == "" {
+		return DefaultServiceAccount
+	}
+	return s.ServiceAccountName
 }
 
 // EventCounts are numbers of watch events.

@@ -23,6 +23,9 @@ const (
 	MaxChanges = 20
 	// MaxChangeLength is how long the description of a change may be.
 	MaxChangeLength = 256
+	// DefaultServiceAccount is the service account of a Collector that names
+	// none: Kubernetes makes it in every namespace.
+	DefaultServiceAccount = "default"
 )
 
 // Condition types of a Collector.
@@ -48,6 +51,12 @@ const (
 	// ReasonNamespaceNotWatched: the operator was started for other
 	// namespaces only.
 	ReasonNamespaceNotWatched = "NamespaceNotWatched"
+	// ReasonNamespaceRefused: the Collector's service account may not read one
+	// of the namespaces, or the API server did not say that it may.
+	ReasonNamespaceRefused = "NamespaceRefused"
+	// ReasonNoRoom: the Collectors of this namespace, or all of them, read as
+	// many namespaces as they may.
+	ReasonNoRoom = "NoRoom"
 	// ReasonWatchFailed: the API server refuses a watch.
 	ReasonWatchFailed = "WatchFailed"
 )

@@ -28,15 +28,25 @@ limitations under the License.
 // are what was delivered, never what should have been. The reconciler copies the
 // book into the status, once a second at most while there is something new.
 //
+// A Collector reads its own namespace, and others only with the rights of a
+// service account of its own namespace (scope.go). The API server is asked
+// before a watch is opened and again and again while it is open (rights.go);
+// without an answer there is no right. Users who may write Collectors in a
+// namespace may as a rule make pods under that account, too, so the operator
+// reads nothing for them that they could not read themselves. How much is
+// watched has bounds, for each namespace with Collectors and for all (room.go).
+//
 // Invariants: a book holds facts of what matches now and a bounded number of
 // changes, no objects; when a Collector is gone, so are its book and the watches
-// that it alone needed; a Collector whose pods do not change is not written.
+// that it alone needed; a namespace that may no longer be read is no longer in
+// the status; a Collector whose pods do not change is not written.
 package collector
 
 import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -76,6 +86,8 @@ const coalesce = time.Second
 type Reconciler struct {
 	client     client.Client
 	watcher    *Watcher
+	rights     *rights
+	room       *room
 	recorder   recorder.EventRecorder
 	clock      clock.PassiveClock
 	namespaces []string
@@ -92,18 +104,28 @@ type Reconciler struct {
 type counter struct {
 	uid        types.UID
 	generation int64
-	book       *book
-	watches    *watches
+	// reads are the namespaces that it counts in.
+	reads   []string
+	book    *book
+	watches *watches
 	// last is the status as it was written last, which the cache may not
 	// show yet.
 	last collectorv1.CollectorStatus
 }
 
-// New makes a Reconciler. namespaces are those that the operator was started
-// for; none means all.
-func New(c client.Client, watcher *Watcher, events recorder.EventRecorder, clock clock.PassiveClock, namespaces []string) *Reconciler {
+// Limits are what the Collectors may do.
+type Limits struct {
+	// Namespaces are those that the operator was started for; none means all.
+	Namespaces []string
+	// Watches is how many all Collectors have together.
+	Watches int
+}
+
+// New makes a Reconciler.
+func New(c client.Client, watcher *Watcher, events recorder.EventRecorder, clock clock.PassiveClock, limits Limits) *Reconciler {
 	return &Reconciler{
-		client: c, watcher: watcher, recorder: events, clock: clock, namespaces: namespaces,
+		client: c, watcher: watcher, recorder: events, clock: clock, namespaces: limits.Namespaces,
+		rights: newRights(c, clock), room: newRoom(limits.Watches),
 		counters: map[types.NamespacedName]*counter{},
 	}
 }
@@ -119,24 +141,32 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	c, refusal := r.counter(col)
-	if refusal != nil {
+	selector, refused := r.selector(col)
+	if refused != nil {
 		r.stop(req.NamespacedName)
 		status := col.Status.DeepCopy()
 		status.ObservedGeneration = col.Generation
-		r.setConditions(status, col.Generation, refusal, nil)
+		newBook(nil, nil).status(status) // what is not read now is not shown
+		r.setConditions(status, col.Generation, refused, nil)
 		return ctrl.Result{}, r.write(ctx, col, &col.Status, *status)
 	}
-	return r.report(ctx, col, c)
+	s := r.scopeOf(ctx, col)
+	return r.report(ctx, col, r.counter(col, s.reads, selector), s)
 }
 
 // report writes what was counted.
-func (r *Reconciler) report(ctx context.Context, col *collectorv1.Collector, c *counter) (ctrl.Result, error) {
+func (r *Reconciler) report(ctx context.Context, col *collectorv1.Collector, c *counter, s scope) (ctrl.Result, error) {
 	next := c.book.tick(r.clock.Now())
+	if next == 0 || s.again > 0 && s.again < next {
+		next = s.again
+	}
 	status := c.last.DeepCopy()
 	status.ObservedGeneration = col.Generation
 	c.book.status(status)
 	stalled, starting := c.health()
+	if s.refused != nil {
+		stalled, starting = s.refused, nil
+	}
 	r.setConditions(status, col.Generation, stalled, starting)
 	if err := r.write(ctx, col, &c.last, *status); err != nil {
 		return ctrl.Result{}, err
@@ -165,28 +195,32 @@ func (c *counter) health() (stalled, starting *state) {
 	return nil, nil
 }
 
-// counter finds or starts the counter of a Collector, or says why it cannot.
-func (r *Reconciler) counter(col *collectorv1.Collector) (*counter, *state) {
-	key := client.ObjectKeyFromObject(col)
-	r.mu.Lock()
-	c := r.counters[key]
-	r.mu.Unlock()
-	if c != nil && c.uid == col.UID && c.generation == col.Generation {
-		return c, nil
-	}
+// selector reads what a Collector asks for, or says why it cannot be done.
+func (r *Reconciler) selector(col *collectorv1.Collector) (labels.Selector, *state) {
 	selector, err := metav1.LabelSelectorAsSelector(&col.Spec.Selector)
 	if err != nil {
 		return nil, &state{collectorv1.ReasonInvalidSelector, "spec.selector: " + err.Error()}
 	}
-	namespaces := col.Spec.Namespaces
-	if len(namespaces) == 0 {
-		namespaces = []string{col.Namespace}
+	return selector, r.outside(namespacesOf(col))
+}
+
+// counter finds the counter of a Collector, or starts one. What it counts is
+// begun anew when the spec changes or other namespaces may be read, so that
+// nothing is left of one that may not.
+func (r *Reconciler) counter(col *collectorv1.Collector, reads []string, selector labels.Selector) *counter {
+	key := client.ObjectKeyFromObject(col)
+	r.mu.Lock()
+	c := r.counters[key]
+	r.mu.Unlock()
+	if c != nil && c.uid == col.UID && c.generation == col.Generation && slices.Equal(c.reads, reads) {
+		return c
 	}
-	if refusal := r.outside(namespaces); refusal != nil {
-		return nil, refusal
+	last := *col.Status.DeepCopy()
+	if c != nil && c.uid == col.UID {
+		last = c.last
 	}
-	r.stop(key)
-	return r.start(col, namespaces, selector), nil
+	r.end(key)
+	return r.start(col, last, reads, selector)
 }
 
 // outside finds a namespace that the operator was not started for.
@@ -202,25 +236,35 @@ func (r *Reconciler) outside(namespaces []string) *state {
 	return nil
 }
 
-// start opens the watches. What an earlier process found out about changes is
-// kept, as long as it was asked for the same thing.
-func (r *Reconciler) start(col *collectorv1.Collector, namespaces []string, selector labels.Selector) *counter {
+// start opens the watches. What an earlier process or an earlier counter found
+// out about changes is kept, as long as it was asked for the same thing and may
+// still be read. last is the status as it was written last.
+func (r *Reconciler) start(col *collectorv1.Collector, last collectorv1.CollectorStatus, reads []string, selector labels.Selector) *counter {
 	key := client.ObjectKeyFromObject(col)
-	c := &counter{uid: col.UID, generation: col.Generation, last: *col.Status.DeepCopy()}
+	c := &counter{uid: col.UID, generation: col.Generation, reads: reads, last: last}
 	var past []collectorv1.Change
-	if col.Status.ObservedGeneration == col.Generation {
-		past = col.Status.RecentChanges
+	if last.ObservedGeneration == col.Generation {
+		past = slices.DeleteFunc(slices.Clone(last.RecentChanges), func(change collectorv1.Change) bool {
+			return !slices.Contains(reads, change.Namespace)
+		})
 	}
 	c.book = newBook(past, func() { r.wake(key) })
-	c.watches = r.watcher.open(r.base, namespaces, selector, c.book)
+	c.watches = r.watcher.open(r.base, reads, selector, c.book)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counters[key] = c
 	return c
 }
 
-// stop ends a counter and everything that it holds.
+// stop ends a counter and everything that it holds. Its watches end before
+// others get their room.
 func (r *Reconciler) stop(key types.NamespacedName) {
+	r.end(key)
+	r.room.leave(key)
+}
+
+// end ends a counter.
+func (r *Reconciler) end(key types.NamespacedName) {
 	r.mu.Lock()
 	c := r.counters[key]
 	delete(r.counters, key)
@@ -236,8 +280,9 @@ func (r *Reconciler) stopAll() {
 	counters := r.counters
 	r.counters = map[types.NamespacedName]*counter{}
 	r.mu.Unlock()
-	for _, c := range counters {
+	for key, c := range counters {
 		c.watches.stop()
+		r.room.leave(key)
 	}
 }
 
@@ -283,9 +328,18 @@ func (r *Reconciler) write(ctx context.Context, col *collectorv1.Collector, last
 	was := meta.FindStatusCondition(last.Conditions, collectorv1.ConditionStalled)
 	is := meta.FindStatusCondition(status.Conditions, collectorv1.ConditionStalled)
 	if is != nil && (was == nil || was.Reason != is.Reason) {
-		r.recorder.Eventf(col, nil, corev1.EventTypeWarning, collectorv1.ReasonFailed, "Count", "%s: %s", is.Reason, is.Message)
+		r.recorder.Eventf(col, nil, corev1.EventTypeWarning, collectorv1.ReasonFailed, "Count", "%s: %s", is.Reason, short(is.Message))
 	}
 	return nil
+}
+
+// short cuts a sentence to what an event takes: 1024 bytes for all of it.
+func short(message string) string {
+	const most = 900
+	if len(message) <= most {
+		return message
+	}
+	return strings.ToValidUTF8(message[:most], "") + "..."
 }
 
 // tell sends an event for a change that has settled.

@@ -54,6 +54,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, gate *crdgate.Gate, work
 func (r *Reconciler) started(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	r.base = ctx
 	r.wake = func(key types.NamespacedName) { queue.AddAfter(reconcile.Request{NamespacedName: key}, coalesce) }
+	r.room.setWake(r.wake)
 	return nil
 }
 

@@ -29,8 +29,10 @@ import (
 type CollectorSpecApplyConfiguration struct {
 	// Selector finds the pods by their labels, and the workloads (Deployment, StatefulSet, DaemonSet, ReplicaSet, PodManager) by their own labels or by those of the pods they make. An empty selector finds everything.
 	Selector *metav1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
-	// Namespaces are where to look. Left out, it is the Collector's own namespace.
+	// Namespaces are where to look. Left out, it is the Collector's own namespace. Others are read with the rights of serviceAccountName.
 	Namespaces []string `json:"namespaces,omitempty"`
+	// ServiceAccountName is a service account of the Collector's own namespace. Other namespaces are read only where it may list and watch pods, Deployments, ReplicaSets, StatefulSets, DaemonSets and PodManagers. Left out, it is "default".
+	ServiceAccountName *string `json:"serviceAccountName,omitempty"`
 }
 
 // CollectorSpecApplyConfiguration constructs a declarative configuration of the CollectorSpec type for use with
@@ -54,5 +56,13 @@ func (b *CollectorSpecApplyConfiguration) WithNamespaces(values ...string) *Coll
 	for i := range values {
 		b.Namespaces = append(b.Namespaces, values[i])
 	}
+	return b
+}
+
+// WithServiceAccountName sets the ServiceAccountName field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ServiceAccountName field is set to the value of the last call.
+func (b *CollectorSpecApplyConfiguration) WithServiceAccountName(value string) *CollectorSpecApplyConfiguration {
+	b.ServiceAccountName = &value
 	return b
 }
