@@ -31,6 +31,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -536,6 +537,45 @@ func TestCollectorWarnings(t *testing.T) {
 	}
 	l.do(t, "a namespace that does not exist", l.Create(t.Context(), c),
 		"namespace nowhere does not exist: nothing is counted there until it does")
+}
+
+// TestCollectorsOfOthersAreForThoseWhoMay: the webhook asks the API server about
+// the user, who is refused, and about the service account, of which it warns.
+func TestCollectorsOfOthersAreForThoseWhoMay(t *testing.T) {
+	t.Parallel()
+	home, shop := suite.Namespace(t), suite.Namespace(t)
+	user := "pods-only-" + home
+	suite.Kubectl(t, "-n", home, "create", "rolebinding", user, "--clusterrole=edit", "--user="+user)
+	// The policy may-read-pods asks for pods everywhere, and for no more.
+	suite.Kubectl(t, "create", "clusterrole", user, "--verb=list", "--resource=pods")
+	suite.Kubectl(t, "create", "clusterrolebinding", user, "--clusterrole="+user, "--user="+user)
+	config, err := suite.Cluster.RESTConfigFor(user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer, err := testkit.NewClient(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &collectorv1.Collector{
+		ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: "c"},
+		Spec:       collectorv1.CollectorSpec{Namespaces: []string{shop}},
+	}
+	want := user + " may not watch pods in namespace " + shop
+	testkit.Eventually(t, "the user is refused by the webhook", func() error {
+		err := writer.Create(t.Context(), c.DeepCopy())
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), want) {
+			return fmt.Errorf("got %w, want %s", err, want)
+		}
+		return nil
+	})
+	l := listen(t)
+	command := "kubectl create rolebinding collector-" + home + "-default --clusterrole=view --serviceaccount=" + home + ":default -n " + shop
+	l.do(t, "the service account has no rights", l.Create(t.Context(), c.DeepCopy()),
+		"service account default may not list pods in namespace "+shop+", and nothing is counted there until it may: "+command)
+	suite.Kubectl(t, strings.Fields(command)[1:]...)
+	c.Name = "granted"
+	l.do(t, "the service account has the rights", l.Create(t.Context(), c.DeepCopy()))
 }
 
 func label(t testing.TB, namespace string, labels map[string]string) {
