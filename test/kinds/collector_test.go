@@ -21,6 +21,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -321,6 +323,37 @@ func TestCollectorSaysThatItsSelectorIsWrong(t *testing.T) {
 	expectEvent(t, col, collectorv1.ReasonFailed, "Resembles")
 	patch(t, col, `{"spec":{"selector":{"matchExpressions":[{"key":"app","operator":"Exists"}]}}}`)
 	expectCounting(t, ns, "wrong")
+}
+
+// TestTheDocumentedWayToOtherNamespacesWorks follows docs/collector.md to the
+// letter.
+func TestTheDocumentedWayToOtherNamespacesWorks(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "collector.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Other namespaces\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, ns := range []string{"shop", "bank"} {
+		create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})
+	}
+	ran := 0
+	for line := range strings.Lines(section) {
+		if command, is := strings.CutPrefix(line, "$ kubectl "); is {
+			suite.Kubectl(t, strings.Fields(command)...)
+			ran++
+		}
+	}
+	_, manifest, _ := strings.Cut(section, "```yaml\n")
+	manifest, _, _ = strings.Cut(manifest, "```")
+	file := filepath.Join(t.TempDir(), "collector.yaml")
+	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil || ran == 0 {
+		t.Fatalf("%d commands: %v", ran, err)
+	}
+	suite.Kubectl(t, "apply", "-f", file)
+	expectCounting(t, "default", "collector-elsewhere")
+	suite.Kubectl(t, "delete", "-f", file)
 }
 
 // openWatches are the watches of the operator in a namespace that have not

@@ -131,7 +131,7 @@ func TestACollectorReadsNothingOfOthers(t *testing.T) {
 	})
 	testkit.Eventually(t, "the Collector is refused", func() error {
 		get(t, home, "spy", spy)
-		return stalledFor(spy, "NamespaceRefused", "may not list pods in namespace "+victim,
+		return stalledFor(spy, collectorv1.ReasonNamespaceRefused, "may not list pods in namespace "+victim,
 			fmt.Sprintf("kubectl create rolebinding collector-%s-default --clusterrole=view --serviceaccount=%s:default -n %s", home, home, victim))
 	})
 	// What happens there now is not counted either.
@@ -160,7 +160,7 @@ func TestACollectorReadsWithTheRightsOfItsAccount(t *testing.T) {
 	// Its own namespace is read in any case.
 	testkit.Eventually(t, "it reads at home", reads(own.Status.PodIP))
 	testkit.Eventually(t, "it says what to do", func() error {
-		return stalledFor(get(t, home, "wide", wide), "NamespaceRefused", "namespace "+other)
+		return stalledFor(get(t, home, "wide", wide), collectorv1.ReasonNamespaceRefused, "namespace "+other)
 	})
 	// The command is the one that the condition gives.
 	message := meta.FindStatusCondition(wide.Status.Conditions, collectorv1.ConditionStalled).Message
@@ -187,7 +187,7 @@ func TestACollectorReadsWithTheRightsOfItsAccount(t *testing.T) {
 	suite.Kubectl(t, "-n", other, "delete", "rolebinding", "--all")
 	testkit.Eventually(t, "it reads at home alone, and forgets the rest", reads(own.Status.PodIP))
 	testkit.Eventually(t, "it says so", func() error {
-		return stalledFor(get(t, home, "wide", wide), "NamespaceRefused", "namespace "+other)
+		return stalledFor(get(t, home, "wide", wide), collectorv1.ReasonNamespaceRefused, "namespace "+other)
 	})
 	if len(wide.Status.RecentChanges) != 0 {
 		t.Errorf("it still shows %+v", wide.Status.RecentChanges)
@@ -195,4 +195,33 @@ func TestACollectorReadsWithTheRightsOfItsAccount(t *testing.T) {
 	if err := suite.Client.Delete(t.Context(), pod); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestATenantsCollectorsHaveOnlySoMuchRoom: what is over the bound is not read
+// and not asked about, other tenants do not notice, and room that is given back
+// is used.
+func TestATenantsCollectorsHaveOnlySoMuchRoom(t *testing.T) {
+	t.Parallel()
+	home, other := suite.Namespace(t), suite.Namespace(t)
+	var names []string
+	for i := range 16 {
+		names = append(names, fmt.Sprintf("%s-%d", home, i))
+	}
+	expectStalled := func(namespace, name, reason string, words ...string) {
+		t.Helper()
+		testkit.Eventually(t, fmt.Sprintf("%s/%s is stalled: %s", namespace, name, reason), func() error {
+			return stalledFor(get(t, namespace, name, &collectorv1.Collector{}), reason, words...)
+		})
+	}
+	create(t, collectorOf(home, "greedy", names...))
+	expectStalled(home, "greedy", collectorv1.ReasonNamespaceRefused)
+	create(t, collectorOf(home, "more", "somewhere"))
+	expectStalled(home, "more", collectorv1.ReasonNoRoom, "the Collectors of namespace "+home+" may read 16 others")
+	create(t, collectorOf(other, "modest", "somewhere"))
+	expectStalled(other, "modest", collectorv1.ReasonNamespaceRefused, "may not list pods in namespace somewhere")
+
+	if err := suite.Client.Delete(t.Context(), collectorOf(home, "greedy")); err != nil {
+		t.Fatal(err)
+	}
+	expectStalled(home, "more", collectorv1.ReasonNamespaceRefused, "may not list pods in namespace somewhere")
 }
