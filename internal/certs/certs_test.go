@@ -18,12 +18,14 @@ package certs
 
 import (
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -31,7 +33,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 )
 
@@ -150,7 +154,7 @@ func TestRotationHasNoGap(t *testing.T) {
 			t.Fatal(err)
 		}
 		served[certificate.Leaf.SerialNumber.String()] = true
-		for _, believed := range [][]*x509.Certificate{bundles[max(0, minute-1)], bundles[minute]} {
+		for _, believed := range [][]*x509.Certificate{bundles[max(0, minute-int(k.settle().Minutes()))], bundles[minute]} {
 			roots := x509.NewCertPool()
 			for _, ca := range believed {
 				roots.AddCert(ca)
@@ -185,7 +189,8 @@ func TestNewHostsGetACertificateAtOnce(t *testing.T) {
 		{nil, []string{"localhost"}},
 		{[]string{"a"}, []string{"a"}},
 		{[]string{"a", "b"}, []string{"a", "b"}},
-		{nil, []string{"a", "b"}}, // uninstalled: nobody calls, so nothing has to change
+		{nil, []string{"a", "b"}}, // uninstalled: there are no callers, so nothing has to change
+		{[]string{"b"}, []string{"a", "b"}},
 	} {
 		if _, err := k.prepare(tt.hosts, noon); err != nil {
 			t.Fatal(err)
@@ -311,4 +316,83 @@ func foreignCA(t *testing.T) *x509.Certificate {
 		t.Fatal(err)
 	}
 	return ca
+}
+
+func TestPublication(t *testing.T) {
+	bundle := func([]byte) []byte { return []byte("new") }
+	version := patch{"add", "/metadata/resourceVersion", "7"}
+	tests := map[string]struct {
+		object string
+		want   []patch
+	}{
+		"an empty ConfigMap": {
+			object: `{metadata: {resourceVersion: "7"}}`,
+			want:   []patch{version, {"add", "/data", map[string]string{"ca.crt": "new"}}},
+		},
+		"other keys stay": {
+			object: `{metadata: {resourceVersion: "7"}, data: {other: "1", ca.crt: old}}`,
+			want:   []patch{version, {"add", "/data/ca.crt", "new"}},
+		},
+		"at rest nothing is written": {object: `{metadata: {resourceVersion: "7"}, data: {ca.crt: new}}`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			object := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(tt.object), &object.Object); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, publication(object, bundle)); diff != "" {
+				t.Errorf("patches (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestHostsAreThoseOfTargetsAndServices(t *testing.T) {
+	tests := map[string]struct {
+		options Options
+		want    []string
+	}{
+		"called by address":       {Options{URL: "https://127.0.0.1:9443", Hosts: []string{"m.n.svc"}}, []string{"127.0.0.1", "m.n.svc"}},
+		"called through Services": {Options{Hosts: []string{"m.n.svc"}}, []string{"m.n.svc", "w.n.svc"}},
+		"webhooks alone":          {Options{}, []string{"w.n.svc"}},
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{"webhooks": []any{
+		map[string]any{"clientConfig": map[string]any{"service": map[string]any{"name": "w", "namespace": "n"}}},
+	}}}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			k := &Keeper{options: tt.options}
+			if diff := cmp.Diff(tt.want, k.hosts([]*unstructured.Unstructured{object})); diff != "" {
+				t.Errorf("hosts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAConfigMapThatCannotBeWrittenDelaysNoWebhook: the rotation goes on, and
+// the error is returned to be logged.
+func TestAConfigMapThatCannotBeWrittenDelaysNoWebhook(t *testing.T) {
+	clock := clocktesting.NewFakeClock(noon)
+	k, err := NewKeeper(refusing{}, nil, Options{
+		Holder: "me", Lifetime: time.Hour, Clock: clock, ConfigMap: types.NamespacedName{Namespace: "n", Name: "ca"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait, err := k.Tend(t.Context())
+	if err == nil || wait > republish {
+		t.Errorf("wait %s, %v: want an error, and another attempt within %s", wait, err, republish)
+	}
+	clock.Step(propagation)
+	if err := k.Trusted(); err != nil {
+		t.Error(err)
+	}
+}
+
+// refusing reads nothing.
+type refusing struct{ client.Reader }
+
+func (refusing) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return errors.New("forbidden")
 }

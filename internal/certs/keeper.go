@@ -32,6 +32,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
@@ -45,9 +46,10 @@ const (
 	// nothing, and because that is how long a vanished replica's CA stays in
 	// the bundles.
 	DefaultLifetime = 24 * time.Hour
-	// maxSettle is how long a change of a bundle is given to reach every API
-	// server. Watches need milliseconds, and there is no hurry.
-	maxSettle = time.Minute
+	// maxSettle is how long a change of a bundle is given to reach everyone who
+	// trusts it. API servers watch and need milliseconds; Prometheus gets the
+	// ConfigMap through its operator and a mounted file, which takes minutes.
+	maxSettle = 10 * time.Minute
 	// propagation is what the first bundle is given to reach the API servers
 	// before Trusted says so.
 	propagation = time.Second
@@ -56,6 +58,8 @@ const (
 	calm = 200 * time.Millisecond
 	// retry is the wait after a failed pass.
 	retry = time.Second
+	// republish is the wait after the ConfigMap could not be written.
+	republish = time.Minute
 )
 
 // Options say how a Keeper works.
@@ -68,6 +72,12 @@ type Options struct {
 	// of the Service: https://host:port.
 	URL     string
 	Targets []Target
+	// Hosts are further names to serve under, besides those that the targets
+	// call.
+	Hosts []string
+	// ConfigMap, where it has a name, gets the CAs too, for clients that are no
+	// API servers.
+	ConfigMap types.NamespacedName
 	// Paths are those of the webhooks by their names, and of the conversion
 	// under the empty name.
 	Paths map[string]string
@@ -117,7 +127,7 @@ func (k *Keeper) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.serving == nil {
-		return nil, errors.New("the webhook server has no certificate yet")
+		return nil, errors.New("there is no serving certificate yet")
 	}
 	return k.serving.certificate, nil
 }
@@ -146,8 +156,8 @@ func (k *Keeper) Run(ctx context.Context, config *rest.Config, mapper meta.RESTM
 		case apierrors.IsConflict(err):
 			wait = 0 // replicas that start together meet at the bundles
 		default:
-			wait = retry
-			logger.Error(err, "cannot make the API server trust the webhooks, trying again")
+			wait = max(wait, retry)
+			logger.Error(err, "Cannot publish the CA of the serving certificate, trying again")
 		}
 		if !k.pause(ctx, calm, nil) || !k.pause(ctx, wait, wake) {
 			return nil
@@ -178,13 +188,15 @@ func (k *Keeper) watch(ctx context.Context, config *rest.Config, mapper meta.RES
 		default:
 		}
 	}
-	for _, t := range k.options.Targets {
+	for _, t := range append(slices.Clone(k.options.Targets), k.published()...) {
 		kind := &metav1.PartialObjectMetadata{}
 		kind.SetGroupVersionKind(t.GVK)
+		selected := cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", t.Name)}
+		if t.Namespace != "" {
+			selected.Namespaces = map[string]cache.Config{t.Namespace: {}}
+		}
 		// A cache each, because a cache knows a kind by one selector.
-		informers, err := cache.New(config, cache.Options{Mapper: mapper, ByObject: map[client.Object]cache.ByObject{
-			kind: {Field: fields.OneTermEqualSelector("metadata.name", t.Name)},
-		}})
+		informers, err := cache.New(config, cache.Options{Mapper: mapper, ByObject: map[client.Object]cache.ByObject{kind: selected}})
 		if err != nil {
 			return nil, fmt.Errorf("watch %s: %w", t, err)
 		}
@@ -203,10 +215,18 @@ func (k *Keeper) watch(ctx context.Context, config *rest.Config, mapper meta.RES
 	return wake, nil
 }
 
+// published is the ConfigMap, where there is one.
+func (k *Keeper) published() []Target {
+	if k.options.ConfigMap.Name == "" {
+		return nil
+	}
+	return []Target{configMap(k.options.ConfigMap)}
+}
+
 // Tend takes the next step, where one is due, and says how long to wait for
 // the one after it.
 func (k *Keeper) Tend(ctx context.Context) (time.Duration, error) {
-	objects, err := k.read(ctx)
+	objects, err := k.read(ctx, k.options.Targets)
 	if err != nil {
 		return 0, err
 	}
@@ -215,32 +235,53 @@ func (k *Keeper) Tend(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
+	bundle := func(old []byte) []byte { return merge(old, k.options.Holder, cas, now) }
 	for _, object := range objects {
-		list := patches(object, k.options.URL, k.options.Paths, func(bundle []byte) []byte {
-			return merge(bundle, k.options.Holder, cas, now)
-		})
-		if list == nil {
-			continue
-		}
-		if err := write(ctx, k.writer, object, list); err != nil {
+		if err := write(ctx, k.writer, object, patches(object, k.options.URL, k.options.Paths, bundle)); err != nil {
 			return 0, err
 		}
 	}
-	return k.advance(now), nil
+	// Webhooks do not wait for Prometheus: where the ConfigMap cannot be
+	// written, the rotation goes on without it.
+	err = k.publish(ctx, bundle)
+	wait := k.advance(now)
+	if err != nil {
+		wait = min(wait, republish)
+	}
+	return wait, err
 }
 
-func (k *Keeper) hosts(objects []*unstructured.Unstructured) []string {
-	if k.options.URL == "" {
-		return hostsOf(objects)
+// publish writes the CAs to the ConfigMap.
+func (k *Keeper) publish(ctx context.Context, bundle func([]byte) []byte) error {
+	objects, err := k.read(ctx, k.published())
+	if err != nil {
+		return err
 	}
-	u, _ := url.Parse(k.options.URL) // NewKeeper has parsed it
-	return []string{u.Hostname()}
+	for _, object := range objects {
+		if err := write(ctx, k.writer, object, publication(object, bundle)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hosts are the names to serve under, sorted.
+func (k *Keeper) hosts(objects []*unstructured.Unstructured) []string {
+	hosts := slices.Clone(k.options.Hosts)
+	if k.options.URL == "" {
+		hosts = append(hosts, hostsOf(objects)...)
+	} else {
+		u, _ := url.Parse(k.options.URL) // NewKeeper has parsed it
+		hosts = append(hosts, u.Hostname())
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
 }
 
 // read gets the targets that are installed.
-func (k *Keeper) read(ctx context.Context) ([]*unstructured.Unstructured, error) {
+func (k *Keeper) read(ctx context.Context, targets []Target) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
-	for _, t := range k.options.Targets {
+	for _, t := range targets {
 		object := t.object()
 		err := k.reader.Get(ctx, client.ObjectKeyFromObject(object), object)
 		if apierrors.IsNotFound(err) {
@@ -255,16 +296,20 @@ func (k *Keeper) read(ctx context.Context) ([]*unstructured.Unstructured, error)
 }
 
 // prepare makes the pairs that are needed and returns the CAs to trust. Hosts
-// that no certificate covers cannot wait for a rotation: whoever calls them is
-// refused already.
+// that no certificate covers cannot wait for a rotation: their callers are
+// refused already. A host that is no longer called can.
 func (k *Keeper) prepare(hosts []string, now time.Time) ([]*x509.Certificate, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(hosts) == 0 && k.serving == nil {
-		// Nothing is installed, so nobody calls but our own probe.
+	switch {
+	case len(hosts) > 0:
+	case k.serving == nil:
+		// Nothing is installed, so only our own probe calls.
 		hosts = []string{"localhost"}
+	default:
+		hosts = k.serving.hosts
 	}
-	fit := k.serving != nil && (len(hosts) == 0 || slices.Equal(k.serving.hosts, hosts))
+	fit := k.serving != nil && k.serving.covers(hosts)
 	switch {
 	case !fit || !k.serving.ca.NotAfter.After(now):
 		fresh, err := issue(k.options.Holder, hosts, now, k.options.Lifetime)
@@ -274,7 +319,7 @@ func (k *Keeper) prepare(hosts []string, now time.Time) ([]*x509.Certificate, er
 		k.retire(now)
 		k.serving, k.next = fresh, nil
 	case k.next == nil && !now.Before(k.serving.ca.NotAfter.Add(-k.options.Lifetime/2)):
-		fresh, err := issue(k.options.Holder, k.serving.hosts, now, k.options.Lifetime)
+		fresh, err := issue(k.options.Holder, hosts, now, k.options.Lifetime)
 		if err != nil {
 			return nil, err
 		}

@@ -46,6 +46,11 @@ type pair struct {
 	certificate *tls.Certificate
 }
 
+// covers tells whether the certificate is good for all of hosts.
+func (p *pair) covers(hosts []string) bool {
+	return !slices.ContainsFunc(hosts, func(host string) bool { return !slices.Contains(p.hosts, host) })
+}
+
 // issue makes a pair for hosts, which are DNS names or IP addresses. The CA may
 // vouch for these hosts and no others, and its key is gone when issue returns.
 func issue(holder string, hosts []string, now time.Time, lifetime time.Duration) (*pair, error) {

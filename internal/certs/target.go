@@ -27,31 +27,42 @@ import (
 	"strconv"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Target is an object with webhook client configurations in it.
+// CAKey is the key of the CAs in the ConfigMap.
+const CAKey = "ca.crt"
+
+// Target is an object with webhook client configurations in it, or the
+// ConfigMap.
 type Target struct {
 	GVK  schema.GroupVersionKind
 	Name string
+	// Namespace is empty for what is of the cluster.
+	Namespace string
 }
 
 // MutatingConfiguration is a MutatingWebhookConfiguration.
 func MutatingConfiguration(name string) Target {
-	return Target{admissionregistrationv1.SchemeGroupVersion.WithKind("MutatingWebhookConfiguration"), name}
+	return Target{GVK: admissionregistrationv1.SchemeGroupVersion.WithKind("MutatingWebhookConfiguration"), Name: name}
 }
 
 // ValidatingConfiguration is a ValidatingWebhookConfiguration.
 func ValidatingConfiguration(name string) Target {
-	return Target{admissionregistrationv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration"), name}
+	return Target{GVK: admissionregistrationv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration"), Name: name}
 }
 
 // CRD is a CustomResourceDefinition with a conversion webhook.
 func CRD(name string) Target {
-	return Target{schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}, name}
+	return Target{GVK: schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}, Name: name}
+}
+
+func configMap(name types.NamespacedName) Target {
+	return Target{GVK: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Name: name.Name, Namespace: name.Namespace}
 }
 
 // String names the target in errors.
@@ -61,6 +72,7 @@ func (t Target) object() *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(t.GVK)
 	u.SetName(t.Name)
+	u.SetNamespace(t.Namespace)
 	return u
 }
 
@@ -150,17 +162,39 @@ func patches(object *unstructured.Unstructured, base string, paths map[string]st
 			list = append(list, patch{"add", c.pointer + "/caBundle", wanted})
 		}
 	}
+	return guarded(object, list)
+}
+
+// publication is how the ConfigMap has to change so that it holds bundle(what
+// it holds now). Its other keys are not ours.
+func publication(object *unstructured.Unstructured, bundle func([]byte) []byte) []patch {
+	keys, _, _ := unstructured.NestedMap(object.Object, "data")
+	old, _ := keys[CAKey].(string)
+	wanted := string(bundle([]byte(old)))
+	switch {
+	case old == wanted:
+		return nil
+	case keys == nil:
+		return guarded(object, []patch{{"add", "/data", map[string]string{CAKey: wanted}}})
+	}
+	return guarded(object, []patch{{"add", "/data/" + CAKey, wanted}})
+}
+
+// guarded makes patches hold for the version that was read. A bundle is merged
+// from what was read: a write in between wins, and we merge again.
+func guarded(object *unstructured.Unstructured, list []patch) []patch {
 	if len(list) == 0 {
 		return nil
 	}
-	// A bundle is merged from what was read: whoever wrote in between wins,
-	// and we merge again.
 	return append([]patch{{"add", "/metadata/resourceVersion", object.GetResourceVersion()}}, list...)
 }
 
-// write sends patches.
+// write sends patches, where there are any.
 func write(ctx context.Context, c client.Writer, object *unstructured.Unstructured, list []patch) error {
-	t := Target{GVK: object.GroupVersionKind(), Name: object.GetName()}
+	if len(list) == 0 {
+		return nil
+	}
+	t := Target{GVK: object.GroupVersionKind(), Name: object.GetName(), Namespace: object.GetNamespace()}
 	raw, err := json.Marshal(list)
 	if err != nil {
 		return fmt.Errorf("patch %s: %w", t, err)

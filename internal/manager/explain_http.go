@@ -17,6 +17,7 @@ limitations under the License.
 package manager
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -59,7 +60,7 @@ func (e *Explain) bindFlags(fs *flag.FlagSet) {
 			"authenticates and authorizes; for example :8444. 0 turns them off.")
 	fs.StringVar(&e.CertDir, "explain-cert-path", "",
 		"A folder with tls.crt and tls.key for them. Empty takes the certificate of the webhook server, which kubectl podmanager "+
-			"can verify; without webhooks it makes a self-signed one.")
+			"can verify; without webhooks the one for --explain-service, and without that a self-signed one.")
 	fs.StringVar(&e.RecordFile, "record-file", "",
 		"A file to write the records to as well, a line of JSON each, rotated at 64 MiB, three old ones kept; "+
 			"for kubectl podmanager replay. Empty writes none.")
@@ -88,7 +89,7 @@ func (e *Explain) validate(o *Options) error {
 }
 
 // addExplain adds the HTTP side to the manager.
-func addExplain(mgr ctrl.Manager, records *records, webhooks *webhookServer, o Options) error {
+func addExplain(mgr ctrl.Manager, records *records, own *ownCertificate, o Options) error {
 	door, err := dashboard.NewDoor(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return err
@@ -110,7 +111,7 @@ func addExplain(mgr ctrl.Manager, records *records, webhooks *webhookServer, o O
 			return nil
 		}
 		go server.Sample(ctx)
-		return serveExplain(ctx, handler, webhooks, o)
+		return serveExplain(ctx, handler, own, o)
 	}))
 }
 
@@ -123,8 +124,8 @@ func (r *records) kind(gvk schema.GroupVersionKind, resource schema.GroupVersion
 }
 
 // serveExplain serves until the context ends. Streams end with it.
-func serveExplain(ctx context.Context, handler http.Handler, webhooks *webhookServer, o Options) error {
-	config, err := explainTLS(ctx, webhooks, o)
+func serveExplain(ctx context.Context, handler http.Handler, own *ownCertificate, o Options) error {
+	config, err := explainTLS(ctx, own, o)
 	if err != nil {
 		return err
 	}
@@ -143,22 +144,28 @@ func serveExplain(ctx context.Context, handler http.Handler, webhooks *webhookSe
 	return nil
 }
 
+// explainCertDir is the folder with the page's certificate: its own or that of
+// the webhooks.
+func (o *Options) explainCertDir() string {
+	if o.Webhooks.enabled() {
+		return cmp.Or(o.Explain.CertDir, o.Webhooks.CertDir)
+	}
+	return o.Explain.CertDir
+}
+
 // explainTLS takes the certificate from its folder, and again when it is
 // renewed; or the webhooks' certificate, whose CA is in the webhook
-// configuration, so that the plugin knows the operator by it. Without either it
-// makes one that no client can verify.
-func explainTLS(ctx context.Context, webhooks *webhookServer, o Options) (*tls.Config, error) {
+// configuration, so that the plugin knows the operator by it; or the operator's
+// own. Without any of them it makes one that no client can verify.
+func explainTLS(ctx context.Context, own *ownCertificate, o Options) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	if o.EnableHTTP2 {
 		config.NextProtos = []string{"h2", "http/1.1"}
 	}
-	dir := o.Explain.CertDir
-	if dir == "" && webhooks != nil {
-		if webhooks.keeper != nil {
-			config.GetCertificate = webhooks.keeper.GetCertificate
-			return config, nil
-		}
-		dir = o.Webhooks.CertDir
+	dir := o.explainCertDir()
+	if dir == "" && own != nil {
+		own.use(config)
+		return config, nil
 	}
 	if dir != "" {
 		watcher, err := certwatcher.New(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))

@@ -84,11 +84,12 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 	if err != nil {
 		return nil, err
 	}
+	own := newOwnCertificate(o)
 	options := ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         cacheOptions(o, records),
 		NewClient:                     records.newClient(),
-		Metrics:                       metricsOptions(o),
+		Metrics:                       metricsOptions(o, own),
 		HealthProbeBindAddress:        o.ProbeAddress,
 		PprofBindAddress:              o.ProfileAddress,
 		LeaderElection:                o.LeaderElection,
@@ -103,7 +104,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 	}
 	var webhooks *webhookServer
 	if o.Webhooks.enabled() {
-		if webhooks, err = newWebhookServer(o, scheme); err != nil {
+		if webhooks, err = newWebhookServer(o, own, scheme); err != nil {
 			return nil, err
 		}
 		options.WebhookServer = webhooks
@@ -111,6 +112,11 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 	mgr, err := ctrl.NewManager(config, options)
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
+	}
+	if own != nil {
+		if err := own.keep(mgr, o); err != nil {
+			return nil, fmt.Errorf("keep the operator's certificate: %w", err)
+		}
 	}
 	if err := errors.Join(addWarden(mgr, unreadable), addWork(ctx, mgr, o, records)); err != nil {
 		return nil, err
@@ -121,7 +127,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 		}
 	}
 	if o.Explain.enabled() {
-		if err := addExplain(mgr, records, webhooks, o); err != nil {
+		if err := addExplain(mgr, records, own, o); err != nil {
 			return nil, fmt.Errorf("set up the explanations: %w", err)
 		}
 	}
@@ -165,14 +171,19 @@ func cacheOptions(o Options, records *records) cache.Options {
 	return options
 }
 
-func metricsOptions(o Options) metricsserver.Options {
+// metricsOptions serve with the certificate in a folder, or with the operator's
+// own. Without either controller-runtime makes one that no client can verify.
+func metricsOptions(o Options, own *ownCertificate) metricsserver.Options {
 	options := metricsserver.Options{BindAddress: o.MetricsAddress, SecureServing: o.SecureMetrics}
 	if !o.SecureMetrics {
 		return options
 	}
 	options.FilterProvider = filters.WithAuthenticationAndAuthorization
-	if o.MetricsCertDir != "" {
+	switch {
+	case o.MetricsCertDir != "":
 		options.CertDir = filepath.Clean(o.MetricsCertDir)
+	case own != nil:
+		options.TLSOpts = append(options.TLSOpts, own.use)
 	}
 	if !o.EnableHTTP2 {
 		// HTTP/2 let a client open and reset streams without end

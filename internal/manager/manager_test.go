@@ -77,7 +77,7 @@ func TestTheCacheKeepsToItsNamespaces(t *testing.T) {
 
 // TestMetricsAreGuarded unless somebody says otherwise.
 func TestMetricsAreGuarded(t *testing.T) {
-	secure := metricsOptions(Options{MetricsAddress: ":8443", SecureMetrics: true})
+	secure := metricsOptions(Options{MetricsAddress: ":8443", SecureMetrics: true}, nil)
 	if !secure.SecureServing || secure.FilterProvider == nil {
 		t.Errorf("anybody reads them: %+v", secure)
 	}
@@ -88,13 +88,13 @@ func TestMetricsAreGuarded(t *testing.T) {
 	if slices.Contains(config.NextProtos, "h2") {
 		t.Error("HTTP/2 is served unasked")
 	}
-	if plain := metricsOptions(Options{MetricsAddress: ":8080"}); plain.SecureServing || plain.FilterProvider != nil {
+	if plain := metricsOptions(Options{MetricsAddress: ":8080"}, nil); plain.SecureServing || plain.FilterProvider != nil {
 		t.Errorf("plain metrics are guarded: %+v", plain)
 	}
-	if own := metricsOptions(Options{SecureMetrics: true, MetricsCertDir: "/certs/"}); own.CertDir != "/certs" {
+	if own := metricsOptions(Options{SecureMetrics: true, MetricsCertDir: "/certs/"}, &ownCertificate{}); len(own.TLSOpts) > 1 || own.CertDir != "/certs" {
 		t.Errorf("certificates come from %q", own.CertDir)
 	}
-	if h2 := metricsOptions(Options{SecureMetrics: true, EnableHTTP2: true}); len(h2.TLSOpts) > 0 {
+	if h2 := metricsOptions(Options{SecureMetrics: true, EnableHTTP2: true}, nil); len(h2.TLSOpts) > 0 {
 		t.Error("HTTP/2 was asked for and is not served")
 	}
 }

@@ -55,8 +55,9 @@ type Options struct {
 	QPS              float64
 	Burst            int
 
-	Shards   Shards
-	Webhooks Webhooks
+	Shards      Shards
+	Webhooks    Webhooks
+	Certificate Certificate
 
 	// Record keeps, in memory, why every fleet was reconciled and what was
 	// done.
@@ -84,7 +85,8 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	fs.BoolVar(&o.SecureMetrics, "metrics-secure", true,
 		"Serve metrics over HTTPS, to those whom the API server authenticates and authorizes.")
 	fs.StringVar(&o.MetricsCertDir, "metrics-cert-path", "",
-		"A folder with tls.crt and tls.key for the metrics endpoint. Empty makes a self-signed certificate.")
+		"A folder with tls.crt and tls.key for the metrics endpoint. Empty takes the certificate that the operator makes, see "+
+			"--metrics-service; without that and without webhooks a self-signed one.")
 	fs.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081",
 		"The address of /healthz and /readyz. 0 turns them off.")
 	fs.StringVar(&o.ProfileAddress, "pprof-bind-address", "0",
@@ -109,6 +111,7 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	o.Shards.bindFlags(fs)
 	o.Explain.bindFlags(fs)
 	o.Webhooks.bindFlags(fs)
+	o.Certificate.bindFlags(fs)
 	o.Zap.BindFlags(fs)
 	err := fs.Parse(args)
 	if errors.Is(err, ErrHelp) {
@@ -150,7 +153,7 @@ func (o *Options) validate() error {
 	if o.QPS > 0 && o.Burst < 1 {
 		errs = append(errs, fmt.Errorf("--kube-api-burst is %d: it must be at least 1", o.Burst))
 	}
-	errs = append(errs, checkControllers(o.Controllers), o.Webhooks.validate(), o.Explain.validate(o), o.Shards.validate(o))
+	errs = append(errs, checkControllers(o.Controllers), o.Webhooks.validate(), o.Certificate.validate(), o.Explain.validate(o), o.Shards.validate(o))
 	for _, name := range o.Namespaces {
 		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 			errs = append(errs, fmt.Errorf("--namespaces: %q is not a namespace name: %s", name, problems[0]))

@@ -87,6 +87,8 @@ func TestBadFlags(t *testing.T) {
 		"shards and lead": {[]string{"--shards=8", "--leader-elect"}, "--shards and --leader-elect exclude each other"},
 		"shards of pages": {[]string{"--shards=8", "--explain-bind-address=:1"}, "--explain-bind-address shows one replica's records"},
 		"other kinds":     {[]string{"--shards=8", "--controllers=collector"}, "--shards is for PodManagers: run --controllers=collector in an operator of its own"},
+		"not a Service":   {[]string{"--metrics-service=a.b"}, `--metrics-service is "a.b": a DNS-1035 label`},
+		"not a ConfigMap": {[]string{"--ca-configmap=A"}, `--ca-configmap is "A": a lowercase RFC 1123 subdomain`},
 		"not a namespace": {[]string{"--namespaces=a,B"}, `--namespaces: "B" is not a namespace name: a lowercase RFC 1123 label`},
 	} {
 		t.Run(name, func(t *testing.T) {

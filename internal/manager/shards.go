@@ -106,9 +106,9 @@ func (s *Shards) timing() shard.Timing {
 // its own for each: a cache that the API server filters, a queue and workers.
 // So a shard comes and goes whole, and the others do not notice.
 func addShards(mgr ctrl.Manager, o Options, records *records) error {
-	namespace, err := leaseNamespace(o)
+	namespace, err := ownNamespace(o)
 	if err != nil {
-		return err
+		return fmt.Errorf("--shards keeps its leases in the operator's namespace: %w", err)
 	}
 	clients, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
@@ -147,13 +147,14 @@ func shardsHeld() (prometheus.Gauge, error) {
 // namespaceFile is where a pod finds its namespace.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-func leaseNamespace(o Options) (string, error) {
+// ownNamespace is the one that the operator runs in.
+func ownNamespace(o Options) (string, error) {
 	if o.LeaderElectionNamespace != "" {
 		return o.LeaderElectionNamespace, nil
 	}
 	raw, err := os.ReadFile(namespaceFile)
 	if err != nil {
-		return "", fmt.Errorf("--shards outside a cluster needs --leader-election-namespace, where the leases are kept: %w", err)
+		return "", fmt.Errorf("outside a cluster give it with --leader-election-namespace: %w", err)
 	}
 	return strings.TrimSpace(string(raw)), nil
 }

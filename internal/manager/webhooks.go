@@ -25,15 +25,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -54,7 +51,6 @@ import (
 	webhookappsv1alpha1 "github.com/mycompany/pod-operator/internal/webhook/apps/v1alpha1"
 	webhookbatchv1alpha1 "github.com/mycompany/pod-operator/internal/webhook/batch/v1alpha1"
 	webhookcollectorv1 "github.com/mycompany/pod-operator/internal/webhook/collector/v1"
-	"github.com/mycompany/pod-operator/internal/webhook/paths"
 	"github.com/mycompany/pod-operator/internal/webhook/preflight"
 	webhooktestv1alpha1 "github.com/mycompany/pod-operator/internal/webhook/test/v1alpha1"
 )
@@ -95,6 +91,9 @@ func (w *Webhooks) bindFlags(fs *flag.FlagSet) {
 // enabled tells whether there is a webhook server.
 func (w *Webhooks) enabled() bool { return w.Address != "" && w.Address != "0" }
 
+// keepsCertificate tells whether the certificate is the operator's own.
+func (w *Webhooks) keepsCertificate() bool { return w.enabled() && w.CertDir == "" }
+
 func (w *Webhooks) validate() error {
 	if !w.enabled() {
 		return nil
@@ -126,22 +125,18 @@ func (w *Webhooks) listen() (host string, port int, err error) {
 	return host, port, nil
 }
 
-// webhookServer serves, and keeps its own certificate unless somebody else
-// does. Both begin before the manager's caches: a cache of objects that are
+// webhookServer serves, and keeps the operator's own certificate unless a folder
+// has another one. Both begin before the manager's caches: a cache of objects that are
 // stored in another version fills only once the conversion is served and
 // trusted.
 type webhookServer struct {
 	webhook.Server
-	// keeper is nil where the certificate is somebody else's.
-	keeper *certs.Keeper
-	config *rest.Config
-	mapper meta.RESTMapper
+	// own is nil where the certificate is in a folder.
+	own    *ownCertificate
 	scheme *runtime.Scheme
 }
 
-// newWebhookServer makes the server; own gives it a certificate later, because
-// that takes the manager's clients.
-func newWebhookServer(o Options, scheme *runtime.Scheme) (*webhookServer, error) {
+func newWebhookServer(o Options, own *ownCertificate, scheme *runtime.Scheme) (*webhookServer, error) {
 	host, port, err := o.Webhooks.listen()
 	if err != nil {
 		return nil, err
@@ -151,42 +146,12 @@ func newWebhookServer(o Options, scheme *runtime.Scheme) (*webhookServer, error)
 	if !o.EnableHTTP2 {
 		options.TLSOpts = append(options.TLSOpts, func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} })
 	}
-	if o.Webhooks.CertDir == "" {
-		options.TLSOpts = append(options.TLSOpts, func(c *tls.Config) {
-			c.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-				return s.keeper.GetCertificate(hello)
-			}
-		})
+	if o.Webhooks.keepsCertificate() {
+		s.own = own
+		options.TLSOpts = append(options.TLSOpts, own.use)
 	}
 	s.Server = webhook.NewServer(options)
 	return s, nil
-}
-
-// keepCertificate makes the keeper of the server's own certificate.
-func (s *webhookServer) keepCertificate(mgr ctrl.Manager, o Webhooks) error {
-	if o.CertDir != "" {
-		return nil
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		return fmt.Errorf("find out what this machine is called: %w", err)
-	}
-	s.config, s.mapper = mgr.GetConfig(), mgr.GetRESTMapper()
-	s.keeper, err = certs.NewKeeper(mgr.GetAPIReader(), mgr.GetClient(), certs.Options{
-		// In a pod the host name is the pod's; outside, two operators on one
-		// machine listen on different addresses.
-		Holder:   host + o.Address,
-		Lifetime: o.CertLifetime,
-		URL:      o.URL,
-		Clock:    clock.RealClock{},
-		Paths:    paths.All(),
-		Targets: []certs.Target{
-			certs.CRD(podManagerCRD),
-			certs.MutatingConfiguration(o.Configuration),
-			certs.ValidatingConfiguration(o.Configuration),
-		},
-	})
-	return err
 }
 
 // Register implements webhook.Server. Updates that mend an object which cannot be
@@ -200,19 +165,19 @@ func (s *webhookServer) Register(path string, hook http.Handler) {
 
 // Start implements manager.Runnable.
 func (s *webhookServer) Start(ctx context.Context) error {
-	if s.keeper == nil {
+	if s.own == nil {
 		return s.Server.Start(ctx)
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.keeper.Run(ctx, s.config, s.mapper) })
+	group.Go(func() error { return s.own.run(ctx) })
 	group.Go(func() error { return s.Server.Start(ctx) })
 	return group.Wait()
 }
 
 // ready is a readiness probe.
 func (s *webhookServer) ready(request *http.Request) error {
-	if s.keeper != nil {
-		if err := s.keeper.Trusted(); err != nil {
+	if s.own != nil {
+		if err := s.own.keeper.Trusted(); err != nil {
 			return err
 		}
 	}
@@ -221,9 +186,6 @@ func (s *webhookServer) ready(request *http.Request) error {
 
 // addWebhooks registers what the server serves.
 func addWebhooks(mgr ctrl.Manager, s *webhookServer, o Options) error {
-	if err := s.keepCertificate(mgr, o.Webhooks); err != nil {
-		return fmt.Errorf("keep the webhook server's certificate: %w", err)
-	}
 	convert, err := webhookapps.NewConversionHandler(mgr.GetConverterRegistry())
 	if err != nil {
 		return fmt.Errorf("set up the conversion: %w", err)

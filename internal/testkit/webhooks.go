@@ -32,8 +32,12 @@ import (
 	"github.com/mycompany/pod-operator/internal/manager"
 )
 
-// WebhookConfiguration is what config/ calls the webhook configurations.
-const WebhookConfiguration = "pod-operator-admission"
+const (
+	// WebhookConfiguration is what config/ calls the webhook configurations.
+	WebhookConfiguration = "pod-operator-admission"
+	// ServingCA is what config/ calls the ConfigMap with the operator's CA.
+	ServingCA = "pod-operator-serving-ca"
+)
 
 // NewWebhookSuite is NewSuite with the webhook configurations. The operator
 // has to be started with WebhookOptions.
@@ -62,7 +66,8 @@ func withoutWebhooks(objects []*unstructured.Unstructured) []*unstructured.Unstr
 	})
 }
 
-// WebhookOptions are OperatorOptions with webhooks and probes.
+// WebhookOptions are OperatorOptions with webhooks and probes, and with the CA
+// published.
 func WebhookOptions() (manager.Options, error) {
 	options := OperatorOptions()
 	address, err := FreeAddress()
@@ -75,6 +80,8 @@ func WebhookOptions() (manager.Options, error) {
 	options.Webhooks = manager.Webhooks{
 		Address: address, URL: "https://" + address, CertLifetime: certs.DefaultLifetime, Configuration: WebhookConfiguration,
 	}
+	options.LeaderElectionNamespace = OperatorNamespace
+	options.Certificate.ConfigMap = ServingCA
 	return options, nil
 }
 

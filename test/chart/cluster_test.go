@@ -19,6 +19,8 @@ package chart
 import (
 	"bufio"
 	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -267,17 +269,23 @@ func (c *cluster) stop(o *operator) {
 	})
 }
 
-// scrape reads an operator's metrics as somebody who may.
+// scrape reads an operator's metrics as somebody who may, and verifies it as the
+// ServiceMonitor does.
 func (c *cluster) scrape(o *operator, token string) (string, error) {
 	request, err := http.NewRequestWithContext(c.Context(), http.MethodGet, "https://"+o.options.MetricsAddress+"/metrics", nil)
 	if err != nil {
 		return "", err
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
-	insecure := &http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, // the server makes its own certificate
-	}}
-	response, err := insecure.Do(request)
+	namespace, roots := o.options.LeaderElectionNamespace, x509.NewCertPool()
+	published := c.kubectl("-n", namespace, "get", "configmap", o.options.Certificate.ConfigMap, "-o", `jsonpath={.data.ca\.crt}`)
+	if !roots.AppendCertsFromPEM([]byte(published)) {
+		return "", errors.New("the operator has published no CA")
+	}
+	verifying := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
+		RootCAs: roots, ServerName: o.options.Certificate.MetricsService + "." + namespace + ".svc", MinVersion: tls.VersionTLS12,
+	}}}
+	response, err := verifying.Do(request)
 	if err != nil {
 		return "", err
 	}

@@ -86,16 +86,53 @@ func TestTheChartSaysWhatConfigSays(t *testing.T) {
 // What is an option of both: the folders are not part of config/default.
 func TestTheChartsOptionsSayWhatConfigSays(t *testing.T) {
 	t.Parallel()
-	rendered := newHelm(t, "").template("{networkPolicy: {enabled: true}, metrics: {serviceMonitor: {enabled: true}}}")
-	for _, folder := range []string{"network-policy", "prometheus"} {
-		overlay := "namespace: pod-operator-system\nnamePrefix: pod-operator-\nresources: [%s/" + folder + "]\n"
-		for _, theirs := range overlaid(t, overlay) {
-			ours := find(t, rendered, theirs.GetKind(), theirs.GetName())
-			if diff := cmp.Diff(meaning(t, theirs), meaning(t, ours)); diff != "" {
-				t.Errorf("%s %s (-config +chart):\n%s", theirs.GetKind(), theirs.GetName(), diff)
-			}
+	rendered := newHelm(t, "").template("{networkPolicy: {enabled: true}}")
+	overlay := "namespace: pod-operator-system\nnamePrefix: pod-operator-\nresources: [%s/network-policy]\n"
+	for _, theirs := range overlaid(t, overlay) {
+		ours := find(t, rendered, theirs.GetKind(), theirs.GetName())
+		if diff := cmp.Diff(meaning(t, theirs), meaning(t, ours)); diff != "" {
+			t.Errorf("%s %s (-config +chart):\n%s", theirs.GetKind(), theirs.GetName(), diff)
 		}
 	}
+}
+
+// The ServiceMonitor names the certificate's CA, which is elsewhere with
+// cert-manager.
+func TestTheChartsServiceMonitorIsConfigs(t *testing.T) {
+	t.Parallel()
+	for folder, text := range map[string]string{
+		"default":     "{metrics: {serviceMonitor: {enabled: true}}}",
+		"certmanager": "{metrics: {serviceMonitor: {enabled: true}}, webhooks: {certificates: cert-manager}}",
+	} {
+		theirs := find(t, monitored(t, folder), "ServiceMonitor", "-metrics-monitor")
+		ours := find(t, newHelm(t, "").template(text), "ServiceMonitor", "-metrics-monitor")
+		if diff := cmp.Diff(meaning(t, theirs), meaning(t, ours)); diff != "" {
+			t.Errorf("%s (-config +chart):\n%s", folder, diff)
+		}
+	}
+}
+
+// monitored renders a folder of config/ with the ServiceMonitor turned on.
+func monitored(t *testing.T, folder string) []*unstructured.Unstructured {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(testkit.Root(), "config"))); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "default", "kustomization.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	turnedOn := strings.Replace(string(text), "# - ../prometheus", "- ../prometheus", 1)
+	if err := os.WriteFile(path, []byte(turnedOn), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	objects, err := install.Render(filepath.Join(dir, folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
 }
 
 func kustomization(t *testing.T, folders, components []string) []*unstructured.Unstructured {

@@ -54,7 +54,9 @@ func expressions(t *testing.T) (asked map[string]string, alerts []string) {
 					}
 				}
 			case "ConfigMap":
-				maps.Copy(asked, panels(t, into[corev1.ConfigMap](t, object).Data["pod-operator.json"]))
+				if dashboard, ok := into[corev1.ConfigMap](t, object).Data["pod-operator.json"]; ok {
+					maps.Copy(asked, panels(t, dashboard))
+				}
 			}
 		}
 	}

@@ -126,7 +126,7 @@ func ofOthers(group, resource, verb string) bool {
 	case "apps":
 		return resource != "controllerrevisions"
 	case "":
-		return resource == "namespaces"
+		return resource == "namespaces" || resource == "configmaps"
 	case "apiextensions.k8s.io":
 		return verb == "get" || verb == "patch"
 	}
@@ -230,6 +230,12 @@ func checkWrite(e *localkube.AuditEvent) error {
 	if kind == "patch podmanagers/status.apps.mycompany.com" {
 		if !strings.Contains(string(e.RequestObject), `{"op":"test","path":"/metadata/uid"`) {
 			return errors.New("the patch tests no UID")
+		}
+		return nil
+	}
+	if kind == "patch configmaps" {
+		if !strings.HasPrefix(string(e.RequestObject), `[{"op":"add","path":"/metadata/resourceVersion","value":"`) {
+			return errors.New("the patch has no resourceVersion")
 		}
 		return nil
 	}

@@ -143,7 +143,10 @@ func TestWithCertManager(t *testing.T) {
 	}
 	// The patch replaces the arguments as a whole.
 	plain := into[kappsv1.Deployment](t, find(t, render(t, "default"), "Deployment", "pod-operator-controller-manager")).Spec.Template.Spec
-	want := slices.Concat(plain.Containers[0].Args, []string{"--webhook-cert-path=" + mount.MountPath})
+	want := slices.DeleteFunc(plain.Containers[0].Args, func(arg string) bool {
+		return strings.HasPrefix(arg, "--metrics-service=") || strings.HasPrefix(arg, "--ca-configmap=")
+	})
+	want = append(want, "--webhook-cert-path="+mount.MountPath, "--metrics-cert-path="+mount.MountPath)
 	if diff := cmp.Diff(want, pod.Containers[0].Args); diff != "" {
 		t.Errorf("arguments (-default +certmanager):\n%s", diff)
 	}

@@ -98,12 +98,18 @@ func webhookOptions(t *testing.T) manager.Options {
 	return options
 }
 
-// bundles are what the API server trusts, everywhere it was told.
+// published names the ConfigMap among the bundles.
+const published = "the ConfigMap"
+
+// bundles are what the API server trusts, everywhere it was told, and what other
+// clients are told.
 func bundles(ctx context.Context, c client.Client) (map[string][]byte, error) {
 	var mutating admissionregistrationv1.MutatingWebhookConfiguration
 	var validating admissionregistrationv1.ValidatingWebhookConfiguration
 	var crd apiextensionsv1.CustomResourceDefinition
+	var configMap corev1.ConfigMap
 	err := errors.Join(
+		c.Get(ctx, client.ObjectKey{Namespace: testkit.OperatorNamespace, Name: testkit.ServingCA}, &configMap),
 		c.Get(ctx, client.ObjectKey{Name: testkit.WebhookConfiguration}, &mutating),
 		c.Get(ctx, client.ObjectKey{Name: testkit.WebhookConfiguration}, &validating),
 		c.Get(ctx, client.ObjectKey{Name: "podmanagers.apps.mycompany.com"}, &crd),
@@ -111,7 +117,9 @@ func bundles(ctx context.Context, c client.Client) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := map[string][]byte{"the conversion": crd.Spec.Conversion.Webhook.ClientConfig.CABundle}
+	all := map[string][]byte{
+		"the conversion": crd.Spec.Conversion.Webhook.ClientConfig.CABundle, published: []byte(configMap.Data[certs.CAKey]),
+	}
 	for _, w := range mutating.Webhooks {
 		all[w.Name] = w.ClientConfig.CABundle
 	}
@@ -289,6 +297,7 @@ func startReplica(t *testing.T, s *testkit.Suite, lifetime time.Duration) {
 	}
 	keeper, err := certs.NewKeeper(c, c, certs.Options{
 		Holder: otherReplica, Lifetime: lifetime, Clock: clock.RealClock{},
+		ConfigMap: types.NamespacedName{Namespace: testkit.OperatorNamespace, Name: testkit.ServingCA},
 		Targets: []certs.Target{
 			certs.CRD("podmanagers.apps.mycompany.com"),
 			certs.MutatingConfiguration(testkit.WebhookConfiguration),
@@ -339,6 +348,10 @@ func TestTrustIsRepaired(t *testing.T) {
 	s := own(t, localkube.APIOnly())
 	options := webhookOptions(t)
 	serve(t, s, options)
+	emptied := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: testkit.OperatorNamespace, Name: testkit.ServingCA}}
+	if err := s.Client.Patch(t.Context(), emptied, client.RawPatch(types.MergePatchType, []byte(`{"data":null}`))); err != nil {
+		t.Fatalf("take the published CA away: %v", err)
+	}
 	for _, obj := range []client.Object{
 		&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: testkit.WebhookConfiguration}},
 		&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: testkit.WebhookConfiguration}},

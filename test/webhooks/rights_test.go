@@ -28,7 +28,7 @@ import (
 
 // checkRights reads the audit log of the shared cluster when all tests are
 // done: the operator was refused nothing, and it needed every right that it has
-// for its webhooks. test/integration looks after the others.
+// for its webhooks and its certificate. test/integration looks after the others.
 func checkRights() error {
 	events, err := suite.Cluster.AuditEvents(0)
 	if err != nil {
@@ -52,7 +52,7 @@ func checkRights() error {
 	if flag.Lookup("test.run").Value.String() != "" {
 		return errors.Join(errs...) // whether a right is needed shows only when all tests ran
 	}
-	for _, resource := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "customresourcedefinitions"} {
+	for _, resource := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "customresourcedefinitions", "configmaps"} {
 		// An API server that streams lists needs no list, others do.
 		for _, verb := range []string{"get", "watch", "patch"} {
 			if right := verb + " " + resource; !used.Has(right) {

@@ -39,6 +39,7 @@ import (
 type shipped struct {
 	deployment kappsv1.Deployment
 	metrics    corev1.Service
+	servingCA  corev1.ConfigMap
 	crds       []apiextensionsv1.CustomResourceDefinition
 	mutating   admissionregistrationv1.MutatingWebhookConfiguration
 	validating admissionregistrationv1.ValidatingWebhookConfiguration
@@ -106,6 +107,8 @@ func (s *shipped) take(object *unstructured.Unstructured) error {
 		if strings.HasSuffix(object.GetName(), "-metrics-service") {
 			return into(&s.metrics)
 		}
+	case "ConfigMap":
+		return into(&s.servingCA)
 	case "CustomResourceDefinition":
 		var crd apiextensionsv1.CustomResourceDefinition
 		defer func() { s.crds = append(s.crds, crd) }()

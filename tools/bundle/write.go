@@ -59,6 +59,9 @@ func write(o options, csv *operatorsv1alpha1.ClusterServiceVersion, s *shipped) 
 	metrics := s.metrics.DeepCopy()
 	metrics.Namespace = "" // OLM puts it where the operator is
 	files[metrics.Name+".service.yaml"] = metrics
+	servingCA := s.servingCA.DeepCopy()
+	servingCA.Namespace = ""
+	files[servingCA.Name+".configmap.yaml"] = servingCA
 	for name, object := range files {
 		if err := writeYAML(filepath.Join(folder, name), object); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

@@ -46,6 +46,11 @@ default
 {{- if and .Values.webhooks.enabled (eq .Values.webhooks.certificates "cert-manager") -}}true{{- end -}}
 {{- end -}}
 
+{{/* The operator makes a certificate for metrics or the page and publishes its CA. */}}
+{{- define "pod-operator.publishes" -}}
+{{- if and (or .Values.metrics.enabled .Values.explain.enabled) (not (include "pod-operator.certManager" .)) -}}true{{- end -}}
+{{- end -}}
+
 {{/* An object of config/, given as {root, object}, as this release's: its name
 gets the prefix, and it gets our labels. */}}
 {{- define "pod-operator.ours" -}}
