@@ -68,6 +68,9 @@ type Webhooks struct {
 	CertLifetime time.Duration
 	// Configuration is the name of the webhook configurations to trust it.
 	Configuration string
+	// ClientCAFile has the CA of the API server's client certificate; empty
+	// serves every client. ClientName is the certificate's common name.
+	ClientCAFile, ClientName string
 }
 
 // podManagerCRD is the CRD with a conversion webhook.
@@ -86,6 +89,11 @@ func (w *Webhooks) bindFlags(fs *flag.FlagSet) {
 		"How long a certificate that the operator makes lives. It is replaced at half of that.")
 	fs.StringVar(&w.Configuration, "webhook-configuration", "pod-operator-admission",
 		"The name of the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration to put the certificate into.")
+	fs.StringVar(&w.ClientCAFile, "webhook-client-ca-file", "",
+		"A file with the CA of the client certificate that the API server shows to admission webhooks. Clients without one are "+
+			"refused there; the conversion is served to all, because the API server shows none. Empty serves all clients.")
+	fs.StringVar(&w.ClientName, "webhook-client-name", "",
+		"The common name that the client certificate must have. Empty accepts every certificate of the CA.")
 }
 
 // enabled tells whether there is a webhook server.
@@ -107,6 +115,9 @@ func (w *Webhooks) validate() error {
 	}
 	if w.URL != "" && w.CertDir != "" {
 		errs = append(errs, errors.New("--webhook-url needs a certificate of the operator's own: leave --webhook-cert-path out"))
+	}
+	if w.ClientName != "" && w.ClientCAFile == "" {
+		errs = append(errs, errors.New("--webhook-client-name needs --webhook-client-ca-file: without a CA no certificate is asked for"))
 	}
 	if w.CertDir == "" && w.CertLifetime < time.Second {
 		errs = append(errs, fmt.Errorf("--webhook-cert-lifetime is %s: it must be at least 1s", w.CertLifetime))
@@ -132,8 +143,10 @@ func (w *Webhooks) listen() (host string, port int, err error) {
 type webhookServer struct {
 	webhook.Server
 	// own is nil where the certificate is in a folder.
-	own    *ownCertificate
-	scheme *runtime.Scheme
+	own *ownCertificate
+	// callers is nil where every client is served.
+	callers *callers
+	scheme  *runtime.Scheme
 }
 
 func newWebhookServer(o Options, own *ownCertificate, scheme *runtime.Scheme) (*webhookServer, error) {
@@ -142,6 +155,9 @@ func newWebhookServer(o Options, own *ownCertificate, scheme *runtime.Scheme) (*
 		return nil, err
 	}
 	s := &webhookServer{scheme: scheme}
+	if s.callers, err = newCallers(o.Webhooks); err != nil {
+		return nil, err
+	}
 	options := webhook.Options{Host: host, Port: port, CertDir: o.Webhooks.CertDir}
 	if !o.EnableHTTP2 {
 		options.TLSOpts = append(options.TLSOpts, func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} })
@@ -150,15 +166,21 @@ func newWebhookServer(o Options, own *ownCertificate, scheme *runtime.Scheme) (*
 		s.own = own
 		options.TLSOpts = append(options.TLSOpts, own.use)
 	}
+	if s.callers != nil {
+		options.TLSOpts = append(options.TLSOpts, s.callers.ask)
+	}
 	s.Server = webhook.NewServer(options)
 	return s, nil
 }
 
 // Register implements webhook.Server. Updates that mend an object which cannot be
-// decoded are let through.
+// decoded are let through; clients that are not known are not.
 func (s *webhookServer) Register(path string, hook http.Handler) {
 	if w, ok := hook.(*admission.Webhook); ok {
 		w.Handler = preflight.Mend(w.Handler, s.scheme)
+	}
+	if s.callers != nil && path != webhookapps.ConversionPath {
+		hook = s.callers.only(hook)
 	}
 	s.Server.Register(path, hook)
 }

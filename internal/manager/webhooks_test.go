@@ -67,6 +67,10 @@ func TestWebhookFlags(t *testing.T) {
 			args: []string{"--webhook-url=https://127.0.0.1:9443", "--webhook-cert-path=/certs"},
 			bad:  "--webhook-url needs a certificate of the operator's own: leave --webhook-cert-path out",
 		},
+		"a caller's name without its CA": {
+			args: []string{"--webhook-client-name=kube-apiserver"},
+			bad:  "--webhook-client-name needs --webhook-client-ca-file",
+		},
 		"a certificate for a moment": {
 			args: []string{"--webhook-cert-lifetime=1ms"},
 			bad:  "--webhook-cert-lifetime is 1ms: it must be at least 1s",

@@ -46,6 +46,11 @@ default
 {{- if and .Values.webhooks.enabled (eq .Values.webhooks.certificates "cert-manager") -}}true{{- end -}}
 {{- end -}}
 
+{{/* Only the API server calls the admission webhooks, by its client certificate. */}}
+{{- define "pod-operator.clientCA" -}}
+{{- if and .Values.webhooks.enabled (or .Values.webhooks.clientCA.configMap .Values.webhooks.clientCA.secret) -}}true{{- end -}}
+{{- end -}}
+
 {{/* The operator makes a certificate for metrics or the page and publishes its CA. */}}
 {{- define "pod-operator.publishes" -}}
 {{- if and (or .Values.metrics.enabled .Values.explain.enabled) (not (include "pod-operator.certManager" .)) -}}true{{- end -}}
@@ -104,6 +109,12 @@ subjects:
 {{- end -}}
 {{- if and $v.crds.v1alpha1 (not $v.webhooks.enabled) -}}
 {{- fail "crds.v1alpha1 needs webhooks.enabled: without a conversion, objects in v1alpha1 would lose fields." -}}
+{{- end -}}
+{{- if and $v.webhooks.clientCA.configMap $v.webhooks.clientCA.secret -}}
+{{- fail "webhooks.clientCA.configMap and webhooks.clientCA.secret exclude each other: the CA is read from one of them." -}}
+{{- end -}}
+{{- if and $v.webhooks.clientCA.name (not $v.webhooks.clientCA.configMap) (not $v.webhooks.clientCA.secret) -}}
+{{- fail "webhooks.clientCA.name needs webhooks.clientCA.configMap or webhooks.clientCA.secret: without a CA no certificate is asked for." -}}
 {{- end -}}
 {{- if and (not $v.webhooks.enabled) (eq $v.webhooks.certificates "cert-manager") -}}
 {{- fail "webhooks.certificates is cert-manager but webhooks.enabled is false: there is nothing to make a certificate for." -}}
