@@ -13,6 +13,7 @@ BIN := bin
 IMG ?= controller:latest
 CONTAINER_TOOL ?= docker
 DOCKER_ARGS ?=
+PLATFORMS ?= linux/amd64,linux/arm64
 BUNDLE_IMG ?= pod-operator-bundle:latest
 BENCH ?=
 IMAGE_ARGS ?=
@@ -186,9 +187,21 @@ binaries: ## Build only our own programs, the ones under cmd/.
 control-plane: ## Build only Kubernetes and kwok. KUBE_BIN=DIR takes ready-made ones and compiles kwok alone.
 	@go run ./hack/build -only control-plane
 
+# tools/image compiles; the Dockerfile has no base image, so there is none to pull.
+# CONTAINER_TOOL builds for the machine's own platform, buildx for PLATFORMS.
 .PHONY: docker-build
 docker-build: ## Build the operator's image, IMG.
-	$(CONTAINER_TOOL) build -t $(IMG) --build-arg VERSION=$(VERSION) $(DOCKER_ARGS) .
+	@cd tools && go run ./image --name $(IMG) --platforms linux/$(shell go env GOARCH) $(IMAGE_ARGS)
+	$(CONTAINER_TOOL) build -t $(IMG) --build-arg TARGETARCH=$(shell go env GOARCH) $(DOCKER_ARGS) .
+
+.PHONY: docker-push
+docker-push: ## Push the operator's image, IMG.
+	$(CONTAINER_TOOL) push $(IMG)
+
+.PHONY: docker-buildx
+docker-buildx: ## Build the operator's image, IMG, for PLATFORMS and push it.
+	@cd tools && go run ./image --name $(IMG) --platforms $(PLATFORMS) $(IMAGE_ARGS)
+	$(CONTAINER_TOOL) buildx build --push --platform $(PLATFORMS) -t $(IMG) $(DOCKER_ARGS) .
 
 .PHONY: image
 image: ## Build the operator's image without Docker: an OCI layout, image.tar and an SBOM in dist/image. IMG names it.

@@ -21,6 +21,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -59,7 +60,11 @@ func build(ctx context.Context, o options) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
-	base, err := layer(baseFiles(), o.stamp.date)
+	files := baseFiles()
+	if err := layOut(files, filepath.Join(out, "base")); err != nil {
+		return fmt.Errorf("lay out the base: %w", err)
+	}
+	base, err := layer(files, o.stamp.date)
 	if err != nil {
 		return err
 	}
@@ -136,6 +141,28 @@ func baseFiles() []file {
 		{name: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, data: roots.Bytes()},
 		{name: "tmp/", mode: 0o1777},
 	}
+}
+
+// layOut writes files into a folder, for the Dockerfile.
+func layOut(files []file, dir string) error {
+	for _, f := range files {
+		path := filepath.Join(dir, f.name)
+		if f.data == nil {
+			mode := fs.FileMode(f.mode & 0o777)
+			if f.mode&0o1000 != 0 {
+				mode |= fs.ModeSticky
+			}
+			// The umask does not hold for a chmod.
+			if err := errors.Join(os.MkdirAll(path, 0o755), os.Chmod(path, mode)); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, f.data, 0o644), os.Chmod(path, 0o644)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // layer makes a layer whose every time is the same.

@@ -17,7 +17,9 @@ limitations under the License.
 // Command image builds the operator's image without Docker and without a
 // registry: it cross-compiles the binary, lays it on a base of its own making
 // (certificates, a user, nothing else) and writes a multi-architecture OCI
-// layout, the same as a tar archive, and a list of what is in it (SPDX).
+// layout, the same as a tar archive, and a list of what is in it (SPDX). The
+// binaries and the base stay beside them, from which the Dockerfile makes the same
+// image.
 //
 // The same commit gives the same digest, wherever it is built: paths are
 // trimmed, times are the commit's, and the certificates come from a module.
