@@ -32,6 +32,7 @@ KUSTOMIZE := $(BIN)/kustomize
 GOLANGCI_LINT := $(BIN)/golangci-lint
 DLV := $(BIN)/dlv
 GREMLINS := $(BIN)/gremlins
+GOVULNCHECK := $(BIN)/govulncheck
 KUBEBUILDER := $(BIN)/kubebuilder
 HELM := $(BIN)/helm
 OPM := $(BIN)/opm
@@ -312,6 +313,14 @@ lint: $(GOLANGCI_LINT) ## Lint. The rules, also those on imports, are in .golang
 	cd tools/bundle && $(abspath $(GOLANGCI_LINT)) run ./...
 	$(GOLANGCI_LINT) fmt --diff playground
 
+# The database is asked for the names of modules; the code stays here.
+VULNDB ?= https://vuln.go.dev
+VULN_PKG ?= ./cmd/...
+
+.PHONY: vuln
+vuln: $(GOVULNCHECK) ## Look for known vulnerabilities in what our programs call. VULNDB names the database: https://HOST or file:///FOLDER.
+	@hack/vuln $(GOVULNCHECK) $(VULNDB) $(VULN_PKG)
+
 .PHONY: lint-fix
 lint-fix: $(GOLANGCI_LINT) ## Lint and repair what can be repaired.
 	$(GOLANGCI_LINT) run --fix ./...
@@ -414,4 +423,5 @@ $(BIN)/hugo: export CGO_ENABLED = 0
 $(eval $(call tool,hugo,tools/docs,github.com/gohugoio/hugo))
 $(eval $(call tool,crd-ref-docs,tools/docs,github.com/elastic/crd-ref-docs))
 $(eval $(call tool,gremlins,tools/mutants,github.com/go-gremlins/gremlins/cmd/gremlins))
+$(eval $(call tool,govulncheck,tools/vuln,golang.org/x/vuln/cmd/govulncheck))
 $(eval $(call tool,golangci-lint,tools/lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint))
