@@ -34,12 +34,13 @@ import (
 
 	"github.com/mycompany/pod-operator/internal/install"
 	"github.com/mycompany/pod-operator/internal/manager"
+	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
 // A client that skips the verification sends its token to anyone who answers.
 func TestNothingIsScrapedUnverified(t *testing.T) {
 	for _, folder := range []string{"config", "charts", "bundle", "docs", "examples"} {
-		err := filepath.WalkDir(filepath.Join("../..", folder), func(path string, entry fs.DirEntry, err error) error {
+		err := filepath.WalkDir(filepath.Join(testkit.Root(), folder), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || filepath.Ext(path) == ".go" {
 				return err
 			}

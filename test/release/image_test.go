@@ -77,8 +77,10 @@ func TestNoImageHasABaseThatCanChange(t *testing.T) {
 				stages[words[2]] = true
 			}
 		}
-		if copied := regexp.MustCompile(`(?im)^COPY .*--from=([^\s]+)`).FindStringSubmatch(text); copied != nil && !stages[copied[1]] {
-			t.Errorf("%s copies from %s", name, copied[1])
+		for _, copied := range regexp.MustCompile(`(?im)^COPY .*--from=([^\s]+)`).FindAllStringSubmatch(text, -1) {
+			if !stages[copied[1]] {
+				t.Errorf("%s copies from %s", name, copied[1])
+			}
 		}
 	}
 }
