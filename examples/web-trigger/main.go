@@ -29,6 +29,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,7 +79,7 @@ func run(ctx context.Context, cfg *rest.Config, namespace string) error {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
-	if err := mgr.Add(&manager.Server{Name: "web-trigger", Server: &http.Server{Handler: mux}, Listener: listener}); err != nil {
+	if err := mgr.Add(&manager.Server{Name: "web-trigger", Server: &http.Server{Handler: mux, ReadHeaderTimeout: time.Second}, Listener: listener}); err != nil {
 		return err
 	}
 

@@ -96,6 +96,6 @@ func (k *keeper) tune() bool {
 // program for a moment.
 func (k *keeper) percent(live uint64) int {
 	const step = 25
-	percent := int(k.room*100/max(live, 1<<20)) / step * step
+	percent := int(k.room*100/max(live, 1<<20)) / step * step //nolint:gosec // the quotient is small: live is at least a mebibyte
 	return max(percent, least)
 }

@@ -171,7 +171,7 @@ func (c *Cluster) node(opts NodeOptions, i int) *corev1.Node {
 				{Type: corev1.NodeHostName, Address: name},
 				{Type: corev1.NodeInternalDNS, Address: "localhost"}, // where kwok answers for it
 			},
-			DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(c.port(Kwok))}},
+			DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(c.port(Kwok))}}, //nolint:gosec // a port
 			NodeInfo: corev1.NodeSystemInfo{
 				OperatingSystem: "linux", Architecture: "amd64", OSImage: "kwok", KubeletVersion: "kwok",
 				ContainerRuntimeVersion: "kwok", KernelVersion: "kwok",
@@ -183,7 +183,7 @@ func (c *Cluster) node(opts NodeOptions, i int) *corev1.Node {
 // zoneName counts zone-a … zone-z, zone-27 ….
 func zoneName(i int) string {
 	if i < 26 {
-		return "zone-" + string(rune('a'+i))
+		return "zone-" + string(rune('a'+i)) //nolint:gosec // i is below 26
 	}
 	return "zone-" + strconv.Itoa(i+1)
 }

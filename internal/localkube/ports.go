@@ -45,7 +45,7 @@ func newPorts() *ports { return &ports{given: map[int]bool{}} }
 
 func (p *ports) next() (int, error) {
 	for range portTries {
-		port := lowestPort + rand.IntN(highestPort-lowestPort)
+		port := lowestPort + rand.IntN(highestPort-lowestPort) //nolint:gosec // a port to try is no secret
 		if !p.given[port] && portIsFree(port) {
 			p.given[port] = true
 			return port, nil

@@ -92,8 +92,8 @@ func startProcess(s *spawner, spec ProcessSpec, onDeath func(error)) (*Process, 
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
-	defer log.Close() // the child has its own descriptor
-	cmd := exec.Command(spec.Path, spec.Args...)
+	defer log.Close()                            // the child has its own descriptor
+	cmd := exec.Command(spec.Path, spec.Args...) //nolint:gosec // the programs of the control plane are what it is for
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Env = append(os.Environ(), spec.Env...)
 	cmd.SysProcAttr = childAttributes()

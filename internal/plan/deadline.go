@@ -49,7 +49,7 @@ func (s *scene) runClock(record *appsv1.RolloutRecord) {
 	now := s.moment()
 	if record.StuckTime != nil {
 		gap := now.Sub(record.StuckTime.Time)
-		record.StuckSeconds += int32(max(0, min(gap, s.longestGap())) / time.Second)
+		record.StuckSeconds += int32(max(0, min(gap, s.longestGap())) / time.Second) //nolint:gosec // longestGap is minutes
 	}
 	record.StuckTime = &now
 }

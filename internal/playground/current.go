@@ -173,7 +173,7 @@ func (v *visitor) start(ctx context.Context, probes int) (exited chan struct{}, 
 		"--metrics-bind-address=0", "--webhook-bind-address=0", fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", probes),
 		"--leader-elect", "--leader-election-namespace=" + operatorNamespace,
 	}, v.opts.operatorArgs...)
-	cmd := exec.CommandContext(ctx, v.layout.bin("manager"), args...)
+	cmd := exec.CommandContext(ctx, v.layout.bin("manager"), args...) //nolint:gosec // it starts the operator that it was built with
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
 	cmd.Stdout, cmd.Stderr = log, log

@@ -40,7 +40,7 @@ import (
 // Of is the shard of an owner, from 0 to shards-1. The value is written into
 // labels, so it must never change for the same input.
 func Of(namespace, name string, shards int) int {
-	return int(mix(namespace, name) % uint64(shards))
+	return int(mix(namespace, name) % uint64(shards)) //nolint:gosec // there are 1 to 256 shards
 }
 
 // mix hashes two strings. FNV-1a hardly mixes its high bits for short strings,

@@ -17,6 +17,7 @@ limitations under the License.
 package flightrecorder
 
 import (
+	"cmp"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -120,7 +121,7 @@ func (r *Recorder) Query(q Query) []*Record {
 		r.store.walkObject(objectKey{controller, q.Namespace, q.Name}, visit)
 		all = append(all, found...)
 	}
-	slices.SortFunc(all, func(a, b *Record) int { return int(b.Seq) - int(a.Seq) })
+	slices.SortFunc(all, func(a, b *Record) int { return cmp.Compare(b.Seq, a.Seq) })
 	if limit >= 0 && len(all) > limit {
 		all = all[:limit]
 	}

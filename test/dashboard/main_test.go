@@ -49,7 +49,7 @@ var (
 	origin string
 	// browserless is a client that takes the self-signed certificate.
 	browserless = &http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // made a moment ago, by the operator under test
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // made a moment ago, by the operator under test
 	}}
 )
 

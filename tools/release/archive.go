@@ -84,7 +84,7 @@ func writeZip(path string, entries map[string]entry, date time.Time) error {
 	w := zip.NewWriter(&raw)
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		header := &zip.FileHeader{Name: name, Method: zip.Deflate, Modified: date}
-		header.SetMode(fs.FileMode(entries[name].mode))
+		header.SetMode(fs.FileMode(entries[name].mode)) //nolint:gosec // 0o644 or 0o755
 		file, err := w.CreateHeader(header)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)

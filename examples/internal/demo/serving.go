@@ -79,7 +79,7 @@ func (s *Serving) Ready(ctx context.Context) error {
 func FreeAddress() (string, error) {
 	const lowest, highest, tries = 10000, 20000, 100
 	for range tries {
-		address := fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(highest-lowest))
+		address := fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(highest-lowest)) //nolint:gosec // a port to try is no secret
 		if listener, err := net.Listen("tcp", address); err == nil {
 			return address, listener.Close()
 		}

@@ -18,9 +18,10 @@ package kube
 
 import (
 	"bytes"
+	"crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -47,7 +48,9 @@ const (
 
 func newScreen(out io.Writer) *Screen {
 	const digits = 1e8
-	return &Screen{out: out, key: fmt.Sprintf("%08d;", rand.Uint32N(digits))}
+	var drawn [8]byte
+	_, _ = rand.Read(drawn[:]) // it never fails
+	return &Screen{out: out, key: fmt.Sprintf("%08d;", binary.BigEndian.Uint64(drawn[:])%digits)}
 }
 
 // Unwrap is what the Screen prints on.
