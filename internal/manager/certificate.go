@@ -120,8 +120,8 @@ func (c *ownCertificate) use(config *tls.Config) {
 	}
 }
 
-// keep makes the keeper. The webhook server runs it, because its callers are
-// needed before the caches are synced; without webhooks the manager does.
+// keep makes the keeper. The webhook server runs it, because the API server calls
+// before the caches are synced; without webhooks the manager does.
 func (c *ownCertificate) keep(mgr ctrl.Manager, o Options) error {
 	host, err := os.Hostname()
 	if err != nil {

@@ -269,7 +269,7 @@ func (c *cluster) stop(o *operator) {
 	})
 }
 
-// scrape reads an operator's metrics as somebody who may, and verifies it as the
+// scrape reads an operator's metrics as a user who may, and verifies it as the
 // ServiceMonitor does.
 func (c *cluster) scrape(o *operator, token string) (string, error) {
 	request, err := http.NewRequestWithContext(c.Context(), http.MethodGet, "https://"+o.options.MetricsAddress+"/metrics", nil)

@@ -53,7 +53,7 @@ var matrix = map[string]string{
 	"no webhooks":       "{webhooks: {enabled: false}, admissionPolicy: {enabled: false}}",
 	"cert-manager":      "{webhooks: {certificates: cert-manager}, metrics: {rules: {enabled: true}, serviceMonitor: {enabled: true}}}",
 	"callers":           "{webhooks: {clientCA: {configMap: callers, name: kube-apiserver}}}",
-	"callers, a Secret": "{webhooks: {certificates: cert-manager, clientCA: {secret: callers, key: tls.crt}}}",
+	"callers by Secret": "{webhooks: {certificates: cert-manager, clientCA: {secret: callers, key: tls.crt}}}",
 	"an issuer of ours": "{webhooks: {certificates: cert-manager, certManager: {issuerRef: {kind: ClusterIssuer, name: company}}}}",
 	"all of monitoring": "{metrics: {readers: [{name: prometheus, namespace: monitoring}], serviceMonitor: {enabled: true, interval: 30s, labels: {team: a}}, " +
 		"rules: {enabled: true, labels: {team: a}, alertLabels: {team: a}, runbookURL: 'https://docs.example.com/operations'}, dashboard: {enabled: true}}}",

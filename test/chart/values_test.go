@@ -18,12 +18,16 @@ package chart
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	kappsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/mycompany/pod-operator/internal/manager"
 )
 
 func TestHelmLintIsContent(t *testing.T) {
@@ -56,6 +60,8 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"another kind with shards":     {"{shards: 4, controllers: [podmanager, collector]}", "run controllers: [collector] in a release of its own"},
 		"a monitor of nothing":         {"{metrics: {enabled: false, serviceMonitor: {enabled: true}}}", "metrics.serviceMonitor.enabled needs metrics.enabled"},
 		"rights for everybody":         {"{serviceAccount: {create: false}}", "set serviceAccount.name"},
+		"two CAs of the callers":       {"{webhooks: {clientCA: {configMap: a, secret: b}}}", "webhooks.clientCA.configMap and webhooks.clientCA.secret exclude each other"},
+		"a caller without a CA":        {"{webhooks: {clientCA: {name: kube-apiserver}}}", "without a CA no certificate is asked for"},
 		"a certificate for nothing":    {"{webhooks: {enabled: false, certificates: cert-manager}}", "there is nothing to make a certificate for"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,5 +96,30 @@ func TestTheDefaultsLetInOnlyWhatIsNeeded(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]bool{"8443": false, "8444": false, "9443": true}, open); diff != "" {
 		t.Errorf("ports, and whether anything reaches them (-want +got):\n%s", diff)
+	}
+}
+
+// The operator reads the CA of the webhooks' callers where it is mounted.
+func TestTheCallersCAIsMounted(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"from a ConfigMap": "{webhooks: {clientCA: {configMap: callers, name: kube-apiserver}}}",
+		"from a Secret":    "{webhooks: {clientCA: {secret: callers, name: kube-apiserver}}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pod := into[kappsv1.Deployment](t, find(t, newHelm(t, "").template(text), "Deployment", "")).Spec.Template.Spec
+			options, err := manager.ParseFlags(pod.Containers[0].Args, io.Discard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mount, volume := pod.Containers[0].VolumeMounts[0], pod.Volumes[0]
+			if options.Webhooks.ClientCAFile != mount.MountPath+"/ca.crt" || options.Webhooks.ClientName != "kube-apiserver" {
+				t.Errorf("it reads %s for %q; mounted is %s", options.Webhooks.ClientCAFile, options.Webhooks.ClientName, mount.MountPath)
+			}
+			if (volume.ConfigMap == nil) == (volume.Secret == nil) || volume.Name != mount.Name {
+				t.Errorf("the volume is %+v", volume)
+			}
+		})
 	}
 }
