@@ -192,7 +192,7 @@ control-plane: ## Build only Kubernetes and kwok. KUBE_BIN=DIR takes ready-made 
 # CONTAINER_TOOL builds for the machine's own platform, buildx for PLATFORMS.
 .PHONY: docker-build
 docker-build: ## Build the operator's image, IMG.
-	@cd tools && go run ./image --name $(IMG) --platforms linux/$(shell go env GOARCH) $(IMAGE_ARGS)
+	@cd tools && go run ./image --name $(IMG) --version '$(VERSION)' --platforms linux/$(shell go env GOARCH) $(IMAGE_ARGS)
 	$(CONTAINER_TOOL) build -t $(IMG) --build-arg TARGETARCH=$(shell go env GOARCH) $(DOCKER_ARGS) .
 
 .PHONY: docker-push
@@ -201,7 +201,7 @@ docker-push: ## Push the operator's image, IMG.
 
 .PHONY: docker-buildx
 docker-buildx: ## Build the operator's image, IMG, for PLATFORMS and push it.
-	@cd tools && go run ./image --name $(IMG) --platforms $(PLATFORMS) $(IMAGE_ARGS)
+	@cd tools && go run ./image --name $(IMG) --version '$(VERSION)' --platforms $(PLATFORMS) $(IMAGE_ARGS)
 	$(CONTAINER_TOOL) buildx build --push --platform $(PLATFORMS) -t $(IMG) $(DOCKER_ARGS) .
 
 .PHONY: image
