@@ -82,6 +82,63 @@ func TestOneObjectDoesNotStopTheOthers(t *testing.T) {
 	}
 }
 
+// What a pod template holds costs the API server as much, whichever client makes the
+// pods. So large ones are compared with ReplicaSets of the same template: beside
+// PodManagers another tenant waits at most twice as long as beside those.
+func TestALargeTemplateCostsOthersNoMoreThanAReplicaSets(t *testing.T) {
+	for name, template := range largeTemplates() {
+		t.Run(name, func(t *testing.T) {
+			ours := attack{gvk: schema.GroupVersionKind{Group: "apps.mycompany.com", Version: "v1", Kind: "PodManager"}, spec: map[string]any{
+				"replicas": int64(4), "template": template,
+			}}
+			theirs := attack{gvk: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, spec: map[string]any{
+				"replicas": int64(4), "template": template, "selector": map[string]any{"matchLabels": map[string]any{"app": "large"}},
+			}}
+			for try := range tries {
+				took := underAttack(t, ours)
+				if took <= floor {
+					return
+				}
+				beside := underAttack(t, theirs)
+				usual := victimTakes(t)
+				t.Logf("try %d: another tenant's pods took %s beside PodManagers, %s beside ReplicaSets, %s alone", try, took, beside, usual)
+				if took <= 2*max(beside, usual) {
+					return
+				}
+			}
+			t.Error("more than twice the time beside ReplicaSets, at every try")
+		})
+	}
+}
+
+// largeTemplates are pod templates with a list or a text that is very long.
+func largeTemplates() map[string]map[string]any {
+	template := func(labels map[string]any, containers ...any) map[string]any {
+		labels["app"] = "large"
+		return map[string]any{"metadata": map[string]any{"labels": labels}, "spec": map[string]any{"containers": containers}}
+	}
+	container := func(name string) map[string]any { return map[string]any{"name": name, "image": "nginx:1.27"} }
+	var containers, env []any
+	labels := map[string]any{}
+	for i := range 100 {
+		containers = append(containers, container(fmt.Sprintf("c-%d", i)))
+	}
+	for i := range 500 {
+		labels[fmt.Sprintf("label-%d", i)] = "value"
+		env = append(env, map[string]any{"name": fmt.Sprintf("VARIABLE_%d", i), "value": "value"})
+	}
+	texts := container("app")
+	texts["args"] = []any{strings.Repeat("a", 200<<10)}
+	variables := container("app")
+	variables["env"] = env
+	return map[string]map[string]any{
+		"100 containers":  template(map[string]any{}, containers...),
+		"500 labels":      template(labels, container("app")),
+		"500 variables":   template(map[string]any{}, variables),
+		"a long argument": template(map[string]any{}, texts),
+	}
+}
+
 // victimTakes is how long a PodManager of three pods takes to be ready.
 func victimTakes(t testing.TB) time.Duration {
 	t.Helper()
@@ -120,8 +177,7 @@ func underAttack(t *testing.T, a attack) time.Duration {
 }
 
 // attacks reads the CRDs of the cluster: every number, list and text of their
-// specs, each at its largest. What a pod template may hold is the API server's own: a
-// pod of 256 containers costs it as much, whichever client makes it.
+// specs, each at its largest. Pod templates have a test of their own.
 func attacks(t *testing.T) []attack {
 	t.Helper()
 	var crds apiextensionsv1.CustomResourceDefinitionList
