@@ -100,26 +100,38 @@ func TestRandomSchedules(t *testing.T) {
 func TestTheClockJumps(t *testing.T) {
 	l := newLaboratory(t)
 	counts := &tally{}
-	for _, name := range l.names() {
-		t.Run(name, func(t *testing.T) {
-			s, fair := l.scenarios[name], l.fair[name]
-			s.Uncounted = true
-			for at := 1; at < len(fair.Trace); at += 3 * raceFactor {
-				for _, by := range []time.Duration{-time.Hour, 5 * time.Minute} {
-					if by < 0 && strings.Contains(name, "failed") {
-						continue
-					}
-					result := play(t, l.Lab, Run{Scenario: s, Jump: by, JumpAt: at})
-					result.Violations = append(result.Violations, compare(s, false, fair, result)...)
-					counts.add(result)
-					if len(result.Violations) > 0 {
-						t.Errorf("%s after step %d: %s", by, at, tell(Case{Scenario: name}, result))
-					}
-				}
-			}
-		})
+	step := 3 * raceFactor
+	if testing.Short() {
+		step *= 3
 	}
+	t.Run("scenarios", func(t *testing.T) {
+		for _, name := range l.names() {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				jump(t, l, counts, name, step)
+			})
+		}
+	})
 	counts.write(t, "1-simulator-clock", "1 simulator, the clock jumps", 0, "")
+}
+
+// jump plays a scenario with the clock set back or forward after every so many steps.
+func jump(t *testing.T, l *laboratory, counts *tally, name string, step int) {
+	s, fair := l.scenarios[name], l.fair[name]
+	s.Uncounted = true
+	for at := 1; at < len(fair.Trace); at += step {
+		for _, by := range []time.Duration{-time.Hour, 5 * time.Minute} {
+			if by < 0 && strings.Contains(name, "failed") {
+				continue
+			}
+			result := play(t, l.Lab, Run{Scenario: s, Jump: by, JumpAt: at})
+			result.Violations = append(result.Violations, compare(s, false, fair, result)...)
+			counts.add(result)
+			if len(result.Violations) > 0 {
+				t.Errorf("%s after step %d: %s", by, at, tell(Case{Scenario: name}, result))
+			}
+		}
+	}
 }
 
 // TestEveryDeviation is exhaustive: for fleets of up to two pods it plays every
