@@ -14,7 +14,8 @@ IMG ?= controller:latest
 CONTAINER_TOOL ?= docker
 DOCKER_ARGS ?=
 PLATFORMS ?= linux/amd64,linux/arm64
-BUNDLE_IMG ?= pod-operator-bundle:latest
+IMAGE_TAG_BASE ?= pod-operator
+BUNDLE_IMG ?= $(IMAGE_TAG_BASE)-bundle:latest
 BENCH ?=
 IMAGE_ARGS ?=
 RELEASE_ARGS ?=
@@ -297,6 +298,14 @@ BUNDLE_ARGS ?=
 .PHONY: bundle
 bundle: ## Generate the bundle for the Operator Lifecycle Manager, of IMG, and have OLM's validators judge it.
 	@cd tools/bundle && go run . --image $(IMG) --version $(BUNDLE_VERSION) $(BUNDLE_ARGS)
+
+.PHONY: bundle-build
+bundle-build: ## Build the bundle's image, BUNDLE_IMG, which is IMAGE_TAG_BASE-bundle:latest unless named.
+	$(CONTAINER_TOOL) build -t $(BUNDLE_IMG) -f bundle/bundle.Dockerfile $(DOCKER_ARGS) bundle
+
+.PHONY: bundle-push
+bundle-push: ## Push the bundle's image, BUNDLE_IMG.
+	$(CONTAINER_TOOL) push $(BUNDLE_IMG)
 
 .PHONY: catalog
 catalog: $(OPM) ## Render a file-based catalog with the bundle into dist/catalog. BUNDLE_IMG names the bundle's image.

@@ -24,6 +24,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -113,6 +114,14 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	o.Webhooks.bindFlags(fs)
 	o.Certificate.bindFlags(fs)
 	o.Zap.BindFlags(fs)
+	fs.Func("v", "How much is logged, as kubectl counts: -v=4 is --zap-log-level=4, and -v=0 is info.", func(level string) error {
+		if level == "0" {
+			level = "info"
+		} else if n, err := strconv.ParseUint(level, 10, 7); err != nil || n == 0 {
+			return errors.New("take a number from 0 to 127")
+		}
+		return fs.Set("zap-log-level", level)
+	})
 	err := fs.Parse(args)
 	if errors.Is(err, ErrHelp) {
 		fs.SetOutput(output)

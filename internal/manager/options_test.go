@@ -24,6 +24,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap/zapcore"
 )
 
 // TestDefaults: those that kubebuilder's users know.
@@ -68,6 +69,21 @@ func TestFlagsAreRead(t *testing.T) {
 	}
 }
 
+// TestVerbosity: -v counts as it does for kubectl.
+func TestVerbosity(t *testing.T) {
+	for args, want := range map[string]int8{"-v=0": 0, "-v=1": -1, "--v=4": -4, "--zap-log-level=2": -2} {
+		o, err := ParseFlags([]string{args}, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for level := int8(-6); level <= 0; level++ {
+			if got := o.Zap.Level.Enabled(zapcore.Level(level)); got != (level >= want) {
+				t.Errorf("%s: level %d is logged: %t", args, level, got)
+			}
+		}
+	}
+}
+
 // TestBadFlags: each gets a sentence.
 func TestBadFlags(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -76,6 +92,7 @@ func TestBadFlags(t *testing.T) {
 	}{
 		"unknown":         {[]string{"--nonsense"}, "flag provided but not defined: -nonsense; see --help"},
 		"not a number":    {[]string{"--kube-api-burst=many"}, `invalid value "many" for flag -kube-api-burst: parse error; see --help`},
+		"no verbosity":    {[]string{"-v=much"}, `invalid value "much" for flag -v: take a number from 0 to 127; see --help`},
 		"not a flag":      {[]string{"run"}, `"run" is not a flag: the manager takes flags only, see --help`},
 		"no worker":       {[]string{"--max-concurrent-reconciles=0"}, "--max-concurrent-reconciles is 0: it must be at least 1"},
 		"no watch":        {[]string{"--collector-watches=5"}, "--collector-watches is 5: reading one namespace takes 6"},
