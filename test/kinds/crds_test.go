@@ -78,6 +78,8 @@ type crdStory struct {
 	crds map[string]*unstructured.Unstructured
 
 	end func() error
+	// marked is when the audit log was marked last.
+	marked time.Time
 }
 
 func renderCRDs(t testing.TB) map[string]*unstructured.Unstructured {
@@ -121,7 +123,8 @@ func (c *crdStory) uninstall(t testing.TB, name string) {
 	c.Kubectl(t, "delete", "crd", name, "--timeout=60s")
 }
 
-// requests counts what the operator asked for of a resource since a mark.
+// requests counts what the operator asked for of a resource since a mark. What it
+// asked for before and was answered later is not among it.
 func (c *crdStory) requests(t testing.TB, mark localkube.AuditMark, resource string) (n int) {
 	t.Helper()
 	events, err := c.Cluster.AuditEvents(mark)
@@ -131,7 +134,7 @@ func (c *crdStory) requests(t testing.TB, mark localkube.AuditMark, resource str
 	for i := range events {
 		e := &events[i]
 		ends := e.Verb == "watch" && e.Stage == "ResponseComplete"
-		if e.User.Username == testkit.OperatorUser && e.ObjectRef.Resource == resource && !ends {
+		if e.User.Username == testkit.OperatorUser && e.ObjectRef.Resource == resource && !ends && e.RequestReceivedTimestamp.After(c.marked) {
 			n++
 		}
 	}
@@ -144,6 +147,7 @@ func (c *crdStory) mark(t testing.TB) localkube.AuditMark {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.marked = time.Now()
 	return mark
 }
 
