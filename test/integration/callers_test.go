@@ -137,6 +137,9 @@ users:
 // admits for the API server, which shows its certificate, and for no other
 // client. The conversion stays open, because the API server shows none there.
 func TestTheWebhooksAreForTheAPIServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it has a cluster for itself: make test-rest runs it")
+	}
 	t.Parallel()
 	const name = "kube-apiserver-webhook-client"
 	ca, other := newSigner(t), newSigner(t)

@@ -49,6 +49,9 @@ import (
 // own starts a cluster for one test, because it does things to the operator.
 func own(t *testing.T, components []localkube.Component) *testkit.Suite {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it has a cluster for itself: make test-rest runs it")
+	}
 	s, err := testkit.NewWebhookSuite(t.Context(), localkube.Options{Components: components})
 	if err != nil {
 		t.Fatalf("start a cluster: %v", err)
