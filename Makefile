@@ -50,9 +50,8 @@ RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # keeps every method there is: without them the operator is two thirds of the size.
 GOFLAGS += -tags=grpcnotrace
 export GOFLAGS
-# vet runs by itself, once, and nothing that make test links is debugged. Most tests
-# wait for a cluster, so more of them run at once than there are cores.
-GO_TEST := go run ./hack/runtests -vet=off -ldflags='-s -w' -parallel 4
+# vet runs by itself, once, and nothing that make test links is debugged.
+GO_TEST := go run ./hack/runtests -vet=off -ldflags='-s -w'
 
 # make test leaves these to make test-all: they need a browser, helm or hugo, start
 # many clusters, or take long. What make test does run, it runs with -short.

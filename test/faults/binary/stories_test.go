@@ -334,11 +334,18 @@ func ownWebhookDown(p *plot) {
 
 func nodeLost(p *plot) {
 	labels := map[string]string{"pool": p.namespace}
-	p.must(p.Cluster.CreateNodes(p.t.Context(), localkube.NodeOptions{Count: 2, Prefix: p.namespace + "-", Labels: labels}))
+	// The pods of other stories stay off nodes that go.
+	taint := corev1.Taint{Key: "pool", Value: p.namespace, Effect: corev1.TaintEffectNoSchedule}
+	p.must(p.Cluster.CreateNodes(p.t.Context(), localkube.NodeOptions{
+		Count: 2, Prefix: p.namespace + "-", Labels: labels, Taints: []corev1.Taint{taint},
+	}))
 	p.t.Cleanup(func() {
 		_ = p.Client.DeleteAllOf(context.Background(), &corev1.Node{}, client.MatchingLabels(labels))
 	})
-	pm := testkit.MakePodManager(p.namespace, "web").Replicas(4).PodSpec(func(s *corev1.PodSpec) { s.NodeSelector = labels }).
+	pm := testkit.MakePodManager(p.namespace, "web").Replicas(4).PodSpec(func(s *corev1.PodSpec) {
+		s.NodeSelector = labels
+		s.Tolerations = []corev1.Toleration{{Key: taint.Key, Value: taint.Value, Effect: taint.Effect}}
+	}).
 		Annotate("localkube.mycompany.com/termination-delay", "1h").Obj()
 	p.create(pm)
 	p.ready()
