@@ -64,6 +64,8 @@ func installOperator(ctx context.Context, work string) error {
 	cmd := exec.CommandContext(ctx, filepath.Join(testkit.Root(), "bin", "helm"), "install", "pod-operator",
 		filepath.Join(testkit.Root(), "charts", "pod-operator"), "--namespace", testkit.OperatorNamespace, "--create-namespace",
 		"--set", "image.repository="+repository, "--set", "image.tag="+tag,
+		// A test reads PodManagers in both versions.
+		"--set", "crds.v1alpha1=true",
 		// The other node is the one that loses its power.
 		"--set", `nodeSelector.kubernetes\.io/hostname=`+nodeA,
 		"--wait", "--timeout", patience.String())
