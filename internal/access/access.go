@@ -27,6 +27,8 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -52,8 +54,8 @@ func Resources() []schema.GroupResource {
 // ServiceAccount is a service account as the API server authenticates it.
 func ServiceAccount(namespace, name string) authenticationv1.UserInfo {
 	return authenticationv1.UserInfo{
-		Username: "system:serviceaccount:" + namespace + ":" + name,
-		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
+		Username: serviceaccount.MakeUsername(namespace, name),
+		Groups:   append(serviceaccount.MakeGroupNames(namespace), user.AllAuthenticated),
 	}
 }
 

@@ -143,7 +143,7 @@ func addControllers(ctx context.Context, w *wiring) error {
 	if w.pods, err = observe.NewPodIndex(ctx, mgr.GetCache(), appsv1.LabelName, batchv1alpha1.LabelName); err != nil {
 		return err
 	}
-	doorman, err := newDoorman(mgr)
+	gatekeeper, err := newGatekeeper(mgr)
 	if err != nil {
 		return err
 	}
@@ -152,11 +152,11 @@ func addControllers(ctx context.Context, w *wiring) error {
 		if err := k.add(ctx, w, gate); err != nil {
 			return fmt.Errorf("set up the controller %s: %w", k.name, err)
 		}
-		if err := doorman.admit(ctx, k.crd, gate); err != nil {
+		if err := gatekeeper.admit(ctx, k.crd, gate); err != nil {
 			return err
 		}
 	}
-	return errors.Join(doorman.setup(mgr), mgr.AddReadyzCheck("versions", doorman.ready))
+	return errors.Join(gatekeeper.setup(mgr), mgr.AddReadyzCheck("versions", gatekeeper.ready))
 }
 
 // addFleet adds the controller of a kind that keeps pods.

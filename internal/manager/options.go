@@ -26,7 +26,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
@@ -75,17 +74,12 @@ type Options struct {
 // ErrHelp says that the user asked for help and got it.
 var ErrHelp = flag.ErrHelp
 
-// registering is held because controller-runtime keeps its flag in a variable.
-var registering sync.Mutex
-
 // ParseFlags reads the command line. An error is a sentence for the user.
 func ParseFlags(args []string, output io.Writer) (Options, error) {
 	o := Options{}
 	fs := flag.NewFlagSet("manager", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // a bad flag gets one sentence, not the whole usage
-	registering.Lock()
 	config.RegisterFlags(fs)
-	registering.Unlock()
 	fs.BoolVar(&o.ShowVersion, "version", false, "Print the version and end.")
 	fs.StringVar(&o.MetricsAddress, "metrics-bind-address", "0",
 		"The address the metrics endpoint binds to, for example :8443. 0 turns it off.")

@@ -121,12 +121,12 @@ func (s *stage) keepAudit() error {
 // installation does where nothing else is asked for.
 func storedOnly(objects []*unstructured.Unstructured) error {
 	for _, object := range objects {
-		versions, ok, err := unstructured.NestedSlice(object.Object, "spec", "versions")
-		if err != nil {
-			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
-		}
-		if !ok || object.GetKind() != "CustomResourceDefinition" {
+		if object.GetKind() != "CustomResourceDefinition" {
 			continue
+		}
+		versions, _, err := unstructured.NestedSlice(object.Object, "spec", "versions")
+		if err != nil {
+			return fmt.Errorf("CustomResourceDefinition %s: %w", object.GetName(), err)
 		}
 		for _, item := range versions {
 			if version, ok := item.(map[string]any); ok {

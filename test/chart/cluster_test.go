@@ -216,7 +216,7 @@ func (c *cluster) start(deployment *kappsv1.Deployment) *operator {
 	}
 	args = append(args, "--kubeconfig="+kubeconfig, "--leader-election-namespace="+deployment.Namespace)
 	o := &operator{done: make(chan error, 1)}
-	if o.options, err = manager.ParseFlags(slices.DeleteFunc(slices.Clone(args), isKubeconfig), io.Discard); err != nil {
+	if o.options, err = parse(slices.DeleteFunc(slices.Clone(args), isKubeconfig)); err != nil {
 		c.Fatalf("the operator refuses the Deployment's flags: %v", err)
 	}
 	log, err := os.Create(filepath.Join(c.TempDir(), "log"))

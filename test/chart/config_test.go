@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -230,6 +231,16 @@ func normal(tree any) any {
 	return tree
 }
 
+// parsing is held because controller-runtime keeps its flag in a variable.
+var parsing sync.Mutex
+
+// parse reads flags as the operator does.
+func parse(args []string) (manager.Options, error) {
+	parsing.Lock()
+	defer parsing.Unlock()
+	return manager.ParseFlags(args, io.Discard)
+}
+
 // flags puts the meaning of the flags in the place of their text, and drops what
 // is chosen at installation: the image and how it is pulled.
 func flags(t *testing.T, deployment *unstructured.Unstructured) {
@@ -238,7 +249,7 @@ func flags(t *testing.T, deployment *unstructured.Unstructured) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(deployment.Object, &typed, true); err != nil {
 		t.Fatalf("Deployment: %v", err)
 	}
-	options, err := manager.ParseFlags(typed.Spec.Template.Spec.Containers[0].Args, io.Discard)
+	options, err := parse(typed.Spec.Template.Spec.Containers[0].Args)
 	if err != nil {
 		t.Fatalf("the operator refuses its flags: %v", err)
 	}

@@ -18,7 +18,6 @@ package chart
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -26,8 +25,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	kappsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/mycompany/pod-operator/internal/manager"
 )
 
 func TestHelmLintIsContent(t *testing.T) {
@@ -109,7 +106,7 @@ func TestTheCallersCAIsMounted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pod := into[kappsv1.Deployment](t, find(t, newHelm(t, "").template(text), "Deployment", "")).Spec.Template.Spec
-			options, err := manager.ParseFlags(pod.Containers[0].Args, io.Discard)
+			options, err := parse(pod.Containers[0].Args)
 			if err != nil {
 				t.Fatal(err)
 			}

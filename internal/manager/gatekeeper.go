@@ -59,16 +59,16 @@ const (
 	newFor     = time.Minute
 )
 
-// doorman opens and closes the gates of the kinds. What is served is found out
+// gatekeeper opens and closes the gates of the kinds. What is served is found out
 // through discovery, which is asked at the start and then only when the CRD of
 // a closed gate shows up; that it does, and that it goes, a metadata-only watch
 // tells.
-type doorman struct {
+type gatekeeper struct {
 	cache     client.Reader
 	discovery discovery.CachedDiscoveryInterfaceWithContext
 	log       logr.Logger
 	// gates are by the name of their CRD. They are all there before the
-	// doorman starts.
+	// gatekeeper starts.
 	gates map[string]*crdgate.Gate
 	// live reads whole CRDs past the cache, which has only their metadata.
 	live client.Reader
@@ -79,12 +79,12 @@ type doorman struct {
 	refused, looked map[string]string
 }
 
-func newDoorman(mgr ctrl.Manager) (*doorman, error) {
+func newGatekeeper(mgr ctrl.Manager) (*gatekeeper, error) {
 	c, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return nil, fmt.Errorf("make a discovery client: %w", err)
 	}
-	return &doorman{
+	return &gatekeeper{
 		cache:     mgr.GetClient(),
 		discovery: memory.NewMemCacheClientWithContext(c),
 		log:       mgr.GetLogger().WithName("kinds"),
@@ -96,7 +96,7 @@ func newDoorman(mgr ctrl.Manager) (*doorman, error) {
 }
 
 // admit takes a gate in and opens it where its kind is served already.
-func (d *doorman) admit(ctx context.Context, crd string, gate *crdgate.Gate) error {
+func (d *gatekeeper) admit(ctx context.Context, crd string, gate *crdgate.Gate) error {
 	d.gates[crd] = gate
 	served, err := d.served(ctx, gate.GVK())
 	if err != nil {
@@ -117,7 +117,7 @@ func (d *doorman) admit(ctx context.Context, crd string, gate *crdgate.Gate) err
 }
 
 // served asks the cached discovery.
-func (d *doorman) served(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
+func (d *gatekeeper) served(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
 	list, err := d.discovery.ServerResourcesForGroupVersionWithContext(ctx, gvk.GroupVersion().String())
 	if apierrors.IsNotFound(err) || errors.Is(err, memory.ErrCacheNotFound) {
 		return false, nil
@@ -134,7 +134,7 @@ func crdMetadata() *metav1.PartialObjectMetadata {
 	return crd
 }
 
-// slimCRD drops what the doorman does not read: the annotation that kubectl
+// slimCRD drops what the gatekeeper does not read: the annotation that kubectl
 // apply leaves on a CRD is as large as the CRD.
 func slimCRD(raw any) (any, error) {
 	if crd, ok := raw.(client.Object); ok {
@@ -145,9 +145,9 @@ func slimCRD(raw any) (any, error) {
 	return raw, nil
 }
 
-// setup adds the doorman to the manager. It runs on every replica, elected or
+// setup adds the gatekeeper to the manager. It runs on every replica, elected or
 // not, so that none is surprised by what it finds when it is.
-func (d *doorman) setup(mgr ctrl.Manager) error {
+func (d *gatekeeper) setup(mgr ctrl.Manager) error {
 	ours := predicate.NewPredicateFuncs(func(crd client.Object) bool { return d.gates[crd.GetName()] != nil })
 	all := source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		for crd := range d.gates {
@@ -165,7 +165,7 @@ func (d *doorman) setup(mgr ctrl.Manager) error {
 }
 
 // Reconcile opens or closes the gate of one CRD.
-func (d *doorman) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (d *gatekeeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	gate := d.gates[req.Name]
 	crd := crdMetadata()
 	err := d.cache.Get(ctx, req.NamespacedName, crd)
@@ -206,7 +206,7 @@ func (d *doorman) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 
 // refuses looks at a CRD, and remembers whether its objects are worked on. A version
 // of the CRD that it knows is not looked at again.
-func (d *doorman) refuses(ctx context.Context, name, version string) (bool, error) {
+func (d *gatekeeper) refuses(ctx context.Context, name, version string) (bool, error) {
 	if refused, known := d.known(name, version); known {
 		return refused, nil
 	}
@@ -236,7 +236,7 @@ func (d *doorman) refuses(ctx context.Context, name, version string) (bool, erro
 }
 
 // forget: a CRD that is gone is no reason not to be ready.
-func (d *doorman) forget(name string) {
+func (d *gatekeeper) forget(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.refused, name)
@@ -244,7 +244,7 @@ func (d *doorman) forget(name string) {
 }
 
 // known is what was found out about a version of a CRD.
-func (d *doorman) known(name, version string) (refused, known bool) {
+func (d *gatekeeper) known(name, version string) (refused, known bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.refused[name] != "", version != "" && d.looked[name] == version
@@ -268,7 +268,7 @@ func lossy(crd *apiextensionsv1.CustomResourceDefinition) string {
 }
 
 // ready is a readiness probe: it fails while a kind is refused.
-func (d *doorman) ready(*http.Request) error {
+func (d *gatekeeper) ready(*http.Request) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(d.refused)) {

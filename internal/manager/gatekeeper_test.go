@@ -67,7 +67,7 @@ func TestAKindIsStoppedOnlyForWhatItsCRDSays(t *testing.T) {
 	if err := gate.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	d := &doorman{
+	d := &gatekeeper{
 		cache: cachedCRD{}, live: live, log: logr.Discard(), gates: map[string]*crdgate.Gate{podManagerCRD: gate},
 		refused: map[string]string{}, looked: map[string]string{},
 	}
