@@ -53,14 +53,18 @@ export GOFLAGS
 # vet runs by itself, once, and nothing that make test links is debugged.
 GO_TEST := go run ./hack/runtests -vet=off -ldflags='-s -w'
 
-# make test leaves these to make test-all: they need a browser, helm or hugo, start
+# make test leaves these to make test-rest: they need a browser, helm or hugo, start
 # many clusters, or take long. What make test does run, it runs with -short.
 REST := examples/flightrecorder test/bench test/chart test/dashboard test/docs test/examples test/faults/binary test/plugin \
 	test/release test/shards test/tenants test/translation test/tutorial test/upgrade
-# Of these, -short leaves out a part, or the race detector finds what they do.
-RACED := internal/apply internal/certs internal/controller/... internal/dashboard internal/flight internal/localkube internal/manager \
-	internal/observe internal/playground internal/quarantine internal/shard internal/webhook/... pkg/flightrecorder examples/workqueue \
-	test/faults/conformance test/faults/crash test/faults/sim test/integration test/kinds test/rollout test/webhooks
+# What runs with the race detector: packages with goroutines of their own, and
+# suites that have the operator in the process of the test.
+RACED := examples/flightrecorder examples/workqueue internal/apply internal/certs internal/controller/... internal/dashboard internal/flight \
+	internal/manager internal/observe internal/quarantine internal/shard internal/webhook/... pkg/flightrecorder \
+	test/dashboard test/faults/crash test/integration test/kinds test/plugin test/rollout test/tenants test/upgrade test/webhooks
+# What runs without: suites of real processes, and those of which make test leaves
+# a part out.
+PLAIN := $(filter-out $(RACED),$(REST)) internal/localkube internal/playground test/faults/sim
 
 # These take longest and begin first, so that no core waits for one of them at the end.
 LONG := test/webhooks test/rollout test/faults/sim test/kinds test/tutorial test/chart test/examples test/integration test/shards \
@@ -111,7 +115,8 @@ test-all: test test-rest ## Run all tests there are: make test, then make test-r
 test-rest: build chromium $(HELM) $(HUGO) ## Run what make test leaves out: browser, helm, hugo, many clusters, fuzzing, and the race detector.
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
 	$(if $(RACE),@echo "compiling for the race detector" && GOGC=400 go build $(RACE) ./internal/... ./pkg/...)
-	@$(GO_TEST) $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(rest)
+	@$(GO_TEST) $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(call longest-first,$(call slashed,$(RACED)))
+	@$(GO_TEST) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(call longest-first,$(call slashed,$(PLAIN)))
 	cd tools/bundle && go test ./...
 	@$(call fuzz,$(FUZZ_LIGHT),2s)
 	@$(faults-table)
@@ -382,7 +387,6 @@ undeploy: uninstall ## Delete the PodManagers, then everything that deploy insta
 slashed = $(addprefix ./,$(1))
 quick = $(call longest-first,$(filter-out $(call slashed,$(REST) test/browser test/e2e test/e2e/%),$(shell \
 	go list -f '{{if or .TestGoFiles .XTestGoFiles}}.{{slice .ImportPath 33}}{{end}}' ./...)))
-rest = $(call longest-first,$(call slashed,$(RACED) $(REST)))
 longest-first = $(filter $(1),$(call slashed,$(LONG))) $(filter-out $(call slashed,$(LONG)),$(1))
 
 # FOLDER:TARGET. A fuzzed package is compiled for it with all it imports, so only

@@ -28,6 +28,9 @@ import (
 
 // TestPlayground is a day with the playground, in the background.
 func TestPlayground(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a playground through everything: make test-rest runs it")
+	}
 	p := newProject(t).withOperator()
 	t.Cleanup(func() { p.run("down") })
 

@@ -37,7 +37,7 @@ func TestNoSuccessorBeforeItsBackoff(t *testing.T) {
 			for _, v := range l.fair[s.Name].Violations {
 				t.Errorf("without faults: %s", v)
 			}
-			for seed := range uint64(30 / raceFactor) {
+			for seed := range uint64(30 / fewer()) {
 				c, schedule := l.drawFrom(rand.New(rand.NewPCG(seed, 7)), s.Name)
 				result := l.play(t, *c, schedule)
 				for _, v := range result.Violations {

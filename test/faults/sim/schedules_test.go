@@ -27,13 +27,21 @@ import (
 	"github.com/mycompany/pod-operator/test/faults/summary"
 )
 
-// How much is tried. make faults tries more.
+// How much is tried. make faults tries more, and -short a quarter of it.
 var (
-	schedules = flag.Int("schedules", 1400/raceFactor, "how many random schedules are played")
+	schedules = flag.Int("schedules", 1400, "how many random schedules are played")
 	seedFlag  = flag.Uint64("seed", 1, "the first seed, always the same so that only a change can break a test; 0 takes one from the clock")
 	depth     = flag.Int("deviations", 1, "how many deviations the exhaustive search combines")
-	stride    = flag.Int("stride", 45*raceFactor, "of so many schedules the exhaustive search plays one; 1 plays all")
+	stride    = flag.Int("stride", 45, "of so many schedules the exhaustive search plays one; 1 plays all")
 )
+
+// fewer is what -short divides by.
+func fewer() int {
+	if testing.Short() {
+		return 4
+	}
+	return 1
+}
 
 // tally counts over shards.
 type tally struct {
@@ -77,7 +85,7 @@ func TestRandomSchedules(t *testing.T) {
 			t.Run(fmt.Sprint(shard), func(t *testing.T) {
 				t.Parallel()
 				failures := 0
-				for i := shard; i < *schedules && failures < maxFailures; i += shards {
+				for i := shard; i < *schedules/fewer() && failures < maxFailures; i += shards {
 					c, schedule := l.draw(seed + uint64(i))
 					result := l.play(t, *c, schedule)
 					counts.add(result)
@@ -100,10 +108,7 @@ func TestRandomSchedules(t *testing.T) {
 func TestTheClockJumps(t *testing.T) {
 	l := newLaboratory(t)
 	counts := &tally{}
-	step := 3 * raceFactor
-	if testing.Short() {
-		step *= 3
-	}
+	step := 3 * fewer()
 	t.Run("scenarios", func(t *testing.T) {
 		for _, name := range l.names() {
 			t.Run(name, func(t *testing.T) {
@@ -149,7 +154,7 @@ func TestEveryDeviation(t *testing.T) {
 			})
 		}
 	})
-	counts.write(t, "1-simulator-exhaustive", "1 simulator, every deviation", 0, fmt.Sprintf("up to %d at once, one of %d", *depth, *stride))
+	counts.write(t, "1-simulator-exhaustive", "1 simulator, every deviation", 0, fmt.Sprintf("up to %d at once, one of %d", *depth, *stride*fewer()))
 }
 
 // exhaustion enumerates deviations.
@@ -182,7 +187,7 @@ func (e *exhaustion) explore(t *testing.T, c Case, more int) {
 	}
 	for decision := from; decision < len(result.Options); decision++ {
 		for pick := 1; pick < result.Options[decision]; pick++ {
-			if e.drawn++; more == 1 && e.drawn%*stride != 0 {
+			if e.drawn++; more == 1 && e.drawn%(*stride*fewer()) != 0 {
 				continue
 			}
 			next := c
