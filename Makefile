@@ -32,7 +32,6 @@ CONTROLLER_GEN := $(BIN)/controller-gen
 KUSTOMIZE := $(BIN)/kustomize
 GOLANGCI_LINT := $(BIN)/golangci-lint
 DLV := $(BIN)/dlv
-GREMLINS := $(BIN)/gremlins
 GOVULNCHECK := $(BIN)/govulncheck
 KUBEBUILDER := $(BIN)/kubebuilder
 HELM := $(BIN)/helm
@@ -156,7 +155,7 @@ fuzz-tenants: build ## Throw objects at a running operator for FUZZTIME, while a
 	go test -timeout 0 -count 1 ./test/tenants -run TestTenantsFuzz -fuzz-tenants $(FUZZTIME) -v
 
 .PHONY: mutants
-mutants: $(GREMLINS) ## Change the code on purpose and count which changes the tests notice. MUTANTS='-only internal/desired -write' narrows it and writes the docs.
+mutants: ## Change the code on purpose and count which changes the tests notice. MUTANTS='-only internal/desired -write' narrows it and writes the docs.
 	@go run ./hack/mutants $(MUTANTS)
 
 .PHONY: e2e
@@ -435,6 +434,5 @@ $(eval $(call tool,opm,tools/opm,github.com/operator-framework/operator-registry
 $(BIN)/hugo: export CGO_ENABLED = 0
 $(eval $(call tool,hugo,tools/docs,github.com/gohugoio/hugo))
 $(eval $(call tool,crd-ref-docs,tools/docs,github.com/elastic/crd-ref-docs))
-$(eval $(call tool,gremlins,tools/mutants,github.com/go-gremlins/gremlins/cmd/gremlins))
 $(eval $(call tool,govulncheck,tools/vuln,golang.org/x/vuln/cmd/govulncheck))
 $(eval $(call tool,golangci-lint,tools/lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint))

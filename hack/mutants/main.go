@@ -14,9 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command mutants changes the code on purpose, one small piece at a time, and
-// counts how many of these mutants the tests of their package notice. make mutants
-// runs it; gremlins does the work.
+// Command mutants changes the code on purpose, one operator at a time, and counts
+// how many of these mutants the tests of their package notice. make mutants runs
+// it. docs/adr/0002-our-own-mutants.md says why it is our own.
 //
 // Of internal/plan all mutants have to be killed, but for those that
 // survivors.txt excuses with a reason; of the others, as many as the table below
@@ -24,15 +24,19 @@ limitations under the License.
 package main
 
 import (
-	"cmp"
-	"encoding/json"
+	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"os/signal"
+	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 )
 
 // target is a package and the share of its mutants that has to be killed.
@@ -53,61 +57,61 @@ const (
 	excuses = "hack/mutants/survivors.txt"
 )
 
-// What a mutant comes to, in gremlins' words.
-const (
-	killed   = "KILLED"
-	timedOut = "TIMED OUT" // the tests hung: they noticed
-	lived    = "LIVED"
-	uncov    = "NOT COVERED"
-)
-
-// mutant is a change that was tried.
-type mutant struct {
-	File   string
-	Line   int    `json:"line"`
-	Type   string `json:"type"`
-	Status string `json:"status"`
-	// Text is the line that was changed.
-	Text string
+// options narrow a run.
+type options struct {
+	only    string
+	match   *regexp.Regexp
+	workers int
+	write   bool
 }
 
 func main() {
-	only := flag.String("only", "", "folders to mutate, separated by commas; all when empty")
-	gremlins := flag.String("gremlins", "bin/gremlins", "the mutation tester")
-	write := flag.Bool("write", false, "write the scores into "+page)
-	exclude := flag.String("exclude", "", "files to leave alone, as a regular expression")
+	var o options
+	flag.StringVar(&o.only, "only", "", "folders to mutate, separated by commas; all when empty")
+	match := flag.String("match", "", "try only mutants whose FILE:LINE matches this regular expression")
+	flag.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many mutants are tried at a time")
+	flag.BoolVar(&o.write, "write", false, "write the scores into "+page)
 	flag.Parse()
-	if err := run(*gremlins, *only, *exclude, *write); err != nil {
-		fmt.Fprintln(os.Stderr, err)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	if o.match, err = regexp.Compile(*match); err == nil {
+		err = run(ctx, o, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
-func run(gremlins, only, exclude string, write bool) error {
+func run(ctx context.Context, o options, out io.Writer) error {
+	if o.write && o.match.String() != "" {
+		return fmt.Errorf("-write is for whole packages: leave -match out")
+	}
 	reasons, err := readExcuses(excuses)
 	if err != nil {
 		return err
 	}
 	var rows, failed []string
 	for _, t := range targets {
-		if only != "" && !slices.Contains(strings.Split(only, ","), t.folder) {
+		if o.only != "" && !slices.Contains(strings.Split(o.only, ","), t.folder) {
 			continue
 		}
-		mutants, err := t.mutate(gremlins, exclude)
+		began := time.Now()
+		s, err := t.mutate(ctx, o, reasons, out)
 		if err != nil {
 			return err
 		}
-		s := judge(t, mutants, reasons)
 		for _, m := range s.survivors {
-			fmt.Printf("%s %s:%d %s: %s\n", m.Status, m.File, m.Line, m.Type, m.Text)
+			fmt.Fprintln(out, "survived:", m.describe())
 		}
 		rows = append(rows, s.row(commit()))
-		fmt.Println(s.row(commit()))
+		fmt.Fprintf(out, "%s in %s\n", s.row(commit()), time.Since(began).Round(time.Second))
 		if s.score() < t.least {
 			failed = append(failed, fmt.Sprintf("%s: %.1f %% of the mutants are killed, and %.0f %% have to be", t.folder, s.score(), t.least))
 		}
 	}
-	if write {
+	if o.write {
 		if err := writeRows(page, rows); err != nil {
 			return err
 		}
@@ -118,58 +122,26 @@ func run(gremlins, only, exclude string, write bool) error {
 	return nil
 }
 
-// mutate runs gremlins on a package. -short leaves out the tests that measure
-// cost, and most of the random ones.
-func (t target) mutate(gremlins, exclude string) ([]mutant, error) {
-	out := filepath.Join("test-output", "mutants", strings.ReplaceAll(t.folder, "/", "-")+".json")
-	if err := os.MkdirAll(filepath.Dir(out), 0o750); err != nil {
-		return nil, err
-	}
-	args := []string{"unleash", "./" + t.folder, "--timeout-coefficient", "120", "--output", out, "--output-statuses", "lct"}
-	if exclude != "" {
-		args = append(args, "--exclude-files", exclude)
-	}
-	cmd := exec.Command(gremlins, args...)
-	cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -short"))
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("mutate %s: %w", t.folder, err)
-	}
-	raw, err := os.ReadFile(out)
+// mutate tries the mutants of a package.
+func (t target) mutate(ctx context.Context, o options, reasons map[string]string, out io.Writer) (score, error) {
+	mutants, err := find(t.folder)
 	if err != nil {
-		return nil, err
+		return score{}, err
 	}
-	return parse(raw, os.ReadFile)
-}
-
-// parse reads gremlins' report, and the lines that it is about.
-func parse(raw []byte, read func(file string) ([]byte, error)) ([]mutant, error) {
-	var report struct {
-		Files []struct {
-			Name      string   `json:"file_name"`
-			Mutations []mutant `json:"mutations"`
-		} `json:"files"`
+	mutants = slices.DeleteFunc(mutants, func(m mutant) bool {
+		return !o.match.MatchString(fmt.Sprintf("%s:%d", m.File, m.Line))
+	})
+	fmt.Fprintf(out, "%s: %d mutants\n", t.folder, len(mutants))
+	tests, err := begin(ctx, t.folder, mutants)
+	if err != nil {
+		return score{}, err
 	}
-	if err := json.Unmarshal(raw, &report); err != nil {
-		return nil, err
+	defer tests.end()
+	outcomes, err := tests.tryAll(ctx, o.workers, out)
+	if err != nil {
+		return score{}, err
 	}
-	var all []mutant
-	for _, f := range report.Files {
-		content, err := read(f.Name)
-		if err != nil {
-			return nil, err
-		}
-		lines := strings.Split(string(content), "\n")
-		for _, m := range f.Mutations {
-			m.File = f.Name
-			if m.Line > 0 && m.Line <= len(lines) {
-				m.Text = strings.TrimSpace(lines[m.Line-1])
-			}
-			all = append(all, m)
-		}
-	}
-	slices.SortFunc(all, func(a, b mutant) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
-	return all, nil
+	return judge(t, mutants, outcomes, reasons), nil
 }
 
 // score is what a package's mutants came to.
@@ -179,27 +151,21 @@ type score struct {
 	survivors       []mutant
 }
 
-// judge counts. A mutant that is not covered survives as well as one that lived.
-func judge(t target, mutants []mutant, reasons map[string]string) score {
+// judge counts. What does not compile is no mutant.
+func judge(t target, mutants []mutant, outcomes []outcome, reasons map[string]string) score {
 	s := score{target: t}
-	for _, m := range mutants {
-		switch m.Status {
-		case killed, timedOut:
+	for i, m := range mutants {
+		switch {
+		case outcomes[i] == killed:
 			s.killed++
-		case lived, uncov:
-			if reasons[m.excuse()] != "" {
-				s.excused++
-			} else {
-				s.survivors = append(s.survivors, m)
-			}
+		case outcomes[i] == lived && reasons[m.excuse()] != "":
+			s.excused++
+		case outcomes[i] == lived:
+			s.survivors = append(s.survivors, m)
 		}
 	}
 	return s
 }
-
-// excuse identifies a mutant by its file, its kind and the text of its line: line
-// numbers change with every edit above.
-func (m mutant) excuse() string { return m.File + " | " + m.Type + " | " + m.Text }
 
 func (s *score) score() float64 {
 	all := s.killed + len(s.survivors)

@@ -32,9 +32,9 @@ import (
 // for a node, a quota, a hold or minReadySeconds, and the time in which the
 // operator did not look.
 
-// runClock counts the time since the last look, if pods of the goal were stuck
-// then and are now. A rollout that waits on purpose begins anew afterwards, and
-// the record of one that has failed stands.
+// runClock counts the time since the last look for which pods of the goal were
+// stuck. A rollout that waits on purpose begins anew afterwards, and the record of
+// one that has failed stands.
 func (s *scene) runClock(record *appsv1.RolloutRecord) {
 	switch {
 	case record.Waits:
@@ -42,16 +42,16 @@ func (s *scene) runClock(record *appsv1.RolloutRecord) {
 		return
 	case s.timeLeft(record) <= 0:
 		return
-	case !s.stuck():
-		record.StuckTime = nil
-		return
 	}
-	now := s.moment()
+	now, until := s.moment(), s.stuckUntil()
 	if record.StuckTime != nil {
-		gap := now.Sub(record.StuckTime.Time)
+		gap := until.Sub(record.StuckTime.Time)
 		record.StuckSeconds += int32(max(0, min(gap, s.longestGap())) / time.Second) //nolint:gosec // longestGap is minutes
 	}
-	record.StuckTime = &now
+	record.StuckTime = nil
+	if !until.Before(now.Time) {
+		record.StuckTime = &now
+	}
 }
 
 // timeLeft is how much longer pods may be stuck. Without a deadline they may be
@@ -70,16 +70,26 @@ func (s *scene) longestGap() time.Duration {
 	return max(time.Second, min(most, (s.desired.Update.ProgressDeadline/4).Truncate(time.Second)))
 }
 
-// stuck: a pod of the goal does not become available, and it is the pod's own
-// doing. One that is ready and waits for minReadySeconds is not stuck.
-func (s *scene) stuck() bool {
+// stuckUntil is the time up to which pods of the goal have been stuck: now, where
+// one that could run does not become available, and it is the pod's own doing. One
+// that is ready and waits for minReadySeconds is not stuck. Where one has failed,
+// the wait for its backoff counts, and not what comes after it: that its successor
+// is refused, say.
+func (s *scene) stuckUntil() time.Time {
+	now := s.moment().Time
 	for _, b := range s.staying() {
 		if s.moved(b) && !b.is(isOrphan) && b.pod.couldRun() && !b.pod.waitsForGate() && (!b.is(isServing) || b.pod.Resize == ResizeInProgress) {
-			return true
+			return now
 		}
 	}
-	missing := len(s.staying()) < s.desired.Replicas
-	return missing && slices.ContainsFunc(s.failed, s.failedItself)
+	if len(s.staying()) >= s.desired.Replicas || !slices.ContainsFunc(s.failed, s.failedItself) {
+		return time.Time{}
+	}
+	goal := s.decision.UpdateRevision
+	if record := s.counted(goal, s.failuresOf(goal)); record != nil && record.RetryTime.Time.Before(now) {
+		return record.RetryTime.Time
+	}
+	return now
 }
 
 // couldRun: the pod has a node, and the node works.

@@ -210,6 +210,7 @@ func TestTheClockOfARollout(t *testing.T) {
 	}
 	runs := func(f fleet) fleet { return stands(f).stuck(5*time.Minute, 20*time.Second) }
 	halfway, broken := aFleet(2, old(0), ordinal(1)), aFleet(2, old(0), ordinal(1).unready())
+	failed := aFleet(2, old(0), ordinal(1).failed(30*time.Second))
 	for name, test := range map[string]struct {
 		given fleet
 		want  appsv1.RolloutRecord
@@ -238,6 +239,22 @@ func TestTheClockOfARollout(t *testing.T) {
 		"and of a clock that was set back nothing": {
 			given: stands(broken).stuck(5*time.Minute, -time.Hour),
 			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: since, StuckSeconds: 300, StuckTime: &now},
+		},
+		"it counts the wait for the backoff of one that failed": {
+			given: runs(failed).failures(3, 30*time.Second, 40*time.Second),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: since, StuckSeconds: 320, StuckTime: &now},
+		},
+		"also where the failure is new": {
+			given: runs(failed).failures(2, 3*time.Minute, 10*time.Second),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: since, StuckSeconds: 310},
+		},
+		"and not that its successor is refused after it": {
+			given: runs(failed).failures(3, 30*time.Second, 20*time.Second),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: since, StuckSeconds: 310},
+		},
+		"nor that after a first failure, which has no backoff": {
+			given: runs(failed).failures(1, 30*time.Second, 0),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: since, StuckSeconds: 300},
 		},
 		"it stops when the time is up": {
 			given: stands(broken).stuck(10*time.Minute, 20*time.Second),

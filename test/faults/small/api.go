@@ -102,6 +102,9 @@ func (w *world) look(s *state, t trouble) (next *state, decision plan.Decision, 
 		outcomes = append(outcomes, o)
 	}
 	next.Status = stored(plan.Report(s.Desired, seen, decision, outcomes, now).Status)
+	for i := range next.Failed {
+		next.Failed[i].Seen = true
+	}
 	next.Woken, next.Next = done > 0, decision.NextLook
 	if done < len(outcomes) && (next.Next == 0 || next.Next > retry) {
 		next.Next = retry
@@ -278,8 +281,8 @@ func (s *state) fail(name string) {
 	slices.SortFunc(s.Dead, func(a, b death) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 }
 
-// countFailure counts how often in a row pods of a revision failed. Several at
-// once are one failure.
+// countFailure counts how often in a row pods of a revision failed. Several that
+// the operator meets in one look are one failure.
 func (s *state) countFailure(revision string) int {
 	for i := range s.Failed {
 		f := &s.Failed[i]
@@ -288,13 +291,15 @@ func (s *state) countFailure(revision string) int {
 		}
 		switch since := now.Sub(f.Last); {
 		case since == 0:
+		case !f.Seen:
+			f.Last = now
 		case since <= 2*s.Desired.FailedPods.Max:
-			f.Count, f.Last = f.Count+1, now
+			f.Count, f.Last, f.Seen = f.Count+1, now, false
 		default:
-			f.Count, f.Last = 1, now
+			f.Count, f.Last, f.Seen = 1, now, false
 		}
 		return f.Count
 	}
-	s.Failed = append(s.Failed, failures{revision, 1, now})
+	s.Failed = append(s.Failed, failures{Revision: revision, Count: 1, Last: now})
 	return 1
 }

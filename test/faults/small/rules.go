@@ -143,8 +143,14 @@ func (w *world) judgeRest(s *state) string {
 		}
 		return s.judgeRevisions(wanted, trouble)
 	}
+	room := s.Desired.Replicas + s.Desired.Update.MaxSurge - s.count(live)
 	for _, slot := range s.base() {
-		if broken := s.judgeSlot(slot); broken != "" && !excused(slot) {
+		if p := s.pod(plan.SlotName(&s.Desired, slot)); excused(slot) && (p == nil || !live(p)) {
+			room-- // it is kept for the pod that is refused
+		}
+	}
+	for _, slot := range s.base() {
+		if broken := s.judgeSlot(slot, room); broken != "" && !excused(slot) {
 			return broken
 		}
 	}
@@ -154,12 +160,13 @@ func (w *world) judgeRest(s *state) string {
 	return s.judgeRevisions(wanted, trouble)
 }
 
-// judgeSlot looks at one ordinal of a world at rest.
-func (s *state) judgeSlot(slot int) string {
+// judgeSlot looks at one ordinal of a world at rest in which there is room for so
+// many pods more.
+func (s *state) judgeSlot(slot, room int) string {
 	p := s.pod(plan.SlotName(&s.Desired, slot))
 	switch {
-	case (p == nil || !live(p)) && s.count(live) >= s.Desired.Replicas+s.Desired.Update.MaxSurge:
-		return "" // what could not be deleted has its place
+	case (p == nil || !live(p)) && room <= 0:
+		return "" // what could not be deleted or made has its place
 	case p == nil || !live(p):
 		return fmt.Sprintf("P: rests without a pod in slot %d, which nothing keeps from it", slot)
 	case !s.available(p):

@@ -100,6 +100,7 @@ type failures struct {
 	Revision string
 	Count    int
 	Last     time.Time
+	Seen     bool // the operator has looked since
 }
 
 // death is a pod that failed and has no successor yet, and when it may have one.
