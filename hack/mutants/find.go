@@ -5,7 +5,7 @@ Licensed under the Apache License, Version 2.0 (the "License");
 you may not use this file except in compliance with the License.
 You may obtain a copy of the License at
 
-	http://www.apache.org/licenses/LICENSE-2.0
+    http://www.apache.org/licenses/LICENSE-2.0
 
 Unless required by applicable law or agreed to in writing, software
 distributed under the License is distributed on an "AS IS" BASIS,
@@ -13,6 +13,7 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
+
 package main
 
 import (
@@ -47,26 +48,23 @@ const (
 	arithmetic = "ARITHMETIC_BASE"
 	count      = "INCREMENT_DECREMENT"
 	sign       = "INVERT_NEGATIVES"
-	logical    = "INVERT_LOGICAL"
 )
 
 // replacements are what becomes of an operator, one mutant for each.
 var replacements = map[token.Token]map[string]token.Token{
-	token.LSS:  {boundary: token.LEQ, negation: token.GEQ},
-	token.LEQ:  {boundary: token.LSS, negation: token.GTR},
-	token.GTR:  {boundary: token.GEQ, negation: token.LEQ},
-	token.GEQ:  {boundary: token.GTR, negation: token.LSS},
-	token.EQL:  {negation: token.NEQ},
-	token.NEQ:  {negation: token.EQL},
-	token.LAND: {logical: token.LOR},
-	token.LOR:  {logical: token.LAND},
-	token.ADD:  {arithmetic: token.SUB},
-	token.SUB:  {arithmetic: token.ADD},
-	token.MUL:  {arithmetic: token.QUO},
-	token.QUO:  {arithmetic: token.MUL},
-	token.REM:  {arithmetic: token.MUL},
-	token.INC:  {count: token.DEC},
-	token.DEC:  {count: token.INC},
+	token.LSS: {boundary: token.LEQ, negation: token.GEQ},
+	token.LEQ: {boundary: token.LSS, negation: token.GTR},
+	token.GTR: {boundary: token.GEQ, negation: token.LEQ},
+	token.GEQ: {boundary: token.GTR, negation: token.LSS},
+	token.EQL: {negation: token.NEQ},
+	token.NEQ: {negation: token.EQL},
+	token.ADD: {arithmetic: token.SUB},
+	token.SUB: {arithmetic: token.ADD},
+	token.MUL: {arithmetic: token.QUO},
+	token.QUO: {arithmetic: token.MUL},
+	token.REM: {arithmetic: token.MUL},
+	token.INC: {count: token.DEC},
+	token.DEC: {count: token.INC},
 }
 
 // find lists the mutants of a folder's files in order, without those of tests and

@@ -60,14 +60,12 @@ func TestEveryOperatorIsFound(t *testing.T) {
 		"3 ARITHMETIC_BASE const wait = 30 / minute",
 		"8 CONDITIONALS_BOUNDARY case a <= b && // a comment",
 		"8 CONDITIONALS_NEGATION case a >= b && // a comment",
-		"8 INVERT_LOGICAL case a < b || // a comment",
 		"9 CONDITIONALS_NEGATION list != nil:",
 		"10 INCREMENT_DECREMENT a--",
 		"11 INVERT_NEGATIVES case +a >= b-1 || a != 2*b:",
 		"11 CONDITIONALS_BOUNDARY case -a > b-1 || a != 2*b:",
 		"11 CONDITIONALS_NEGATION case -a < b-1 || a != 2*b:",
 		"11 ARITHMETIC_BASE case -a >= b+1 || a != 2*b:",
-		"11 INVERT_LOGICAL case -a >= b-1 && a != 2*b:",
 		"11 CONDITIONALS_NEGATION case -a >= b-1 || a == 2*b:",
 		"11 ARITHMETIC_BASE case -a >= b-1 || a != 2/b:",
 		"12 INCREMENT_DECREMENT b++",
@@ -117,7 +115,7 @@ func TestMutantsAreTried(t *testing.T) {
 		"a/a.go:3 ARITHMETIC_BASE, + for -: const one = 2 - 1",
 		"a/a.go:6 CONDITIONALS_BOUNDARY, >= for >: return n > 17+one &&",
 	}
-	if diff := cmp.Diff(want, survivors); diff != "" || s.killed != 4 {
+	if diff := cmp.Diff(want, survivors); diff != "" || s.killed != 3 {
 		t.Errorf("%d killed, survivors (-want +got):\n%s\n%s", s.killed, diff, out.String())
 	}
 }

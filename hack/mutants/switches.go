@@ -5,7 +5,7 @@ Licensed under the Apache License, Version 2.0 (the "License");
 you may not use this file except in compliance with the License.
 You may obtain a copy of the License at
 
-	http://www.apache.org/licenses/LICENSE-2.0
+    http://www.apache.org/licenses/LICENSE-2.0
 
 Unless required by applicable law or agreed to in writing, software
 distributed under the License is distributed on an "AS IS" BASIS,
@@ -13,6 +13,7 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
+
 package main
 
 import (
@@ -91,7 +92,7 @@ func (r *rewriter) wrap(n ast.Node, before, after string) {
 
 // names are the ends of the calls' names.
 var names = map[token.Token]string{
-	token.LSS: "Less", token.LEQ: "LessOrEqual", token.GTR: "Greater", token.GEQ: "GreaterOrEqual", token.LAND: "And", token.LOR: "Or",
+	token.LSS: "Less", token.LEQ: "LessOrEqual", token.GTR: "Greater", token.GEQ: "GreaterOrEqual",
 	token.ADD: "Add", token.SUB: "Subtract", token.MUL: "Multiply", token.QUO: "Divide", token.REM: "Remainder",
 	token.INC: "Increment", token.DEC: "Decrement",
 }
@@ -101,10 +102,6 @@ func (r *rewriter) binary(n *ast.BinaryExpr, numbers []int) {
 	switch n.Op {
 	case token.EQL, token.NEQ:
 		r.wrap(n, fmt.Sprintf("mutantNot(%d, ", numbers[0]), ")")
-	case token.LAND, token.LOR:
-		r.wrap(n, fmt.Sprintf("mutant%s(%d, ", names[n.Op], numbers[0]), ")")
-		r.open = append(r.open, edit{at, 2, ","})
-		r.wrap(n.Y, "func() bool { return ", " }")
 	case token.LSS, token.LEQ, token.GTR, token.GEQ: // first the boundary, then the negation
 		r.wrap(n, fmt.Sprintf("mutantNot(%d, mutant%s(%d, ", numbers[1], names[n.Op], numbers[0]), "))")
 		r.open = append(r.open, edit{at, len(n.Op.String()), ","})
@@ -131,9 +128,8 @@ func (r *rewriter) result() []byte {
 	return []byte(out.String())
 }
 
-// calls is the file that the rewritten ones of a package call.
-func calls(name string) string {
-	return "package " + name + `
+// calls is what the rewritten files of a package call, without its first line.
+const calls = `
 
 import (
 	"cmp"
@@ -158,20 +154,6 @@ type mutantInteger interface {
 }
 
 func mutantNot(n int, is bool) bool { return is != (n == mutantActive) }
-
-func mutantAnd(n int, a bool, b func() bool) bool {
-	if n == mutantActive {
-		return a || b()
-	}
-	return a && b()
-}
-
-func mutantOr(n int, a bool, b func() bool) bool {
-	if n == mutantActive {
-		return a && b()
-	}
-	return a || b()
-}
 
 func mutantLess[T cmp.Ordered](n int, a, b T) bool           { return a < b || n == mutantActive && a == b }
 func mutantLessOrEqual[T cmp.Ordered](n int, a, b T) bool    { return a < b || n != mutantActive && a == b }
@@ -234,4 +216,3 @@ func mutantSign[T mutantNumber](n int, a T) T {
 	return a
 }
 `
-}

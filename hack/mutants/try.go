@@ -5,7 +5,7 @@ Licensed under the Apache License, Version 2.0 (the "License");
 you may not use this file except in compliance with the License.
 You may obtain a copy of the License at
 
-	http://www.apache.org/licenses/LICENSE-2.0
+    http://www.apache.org/licenses/LICENSE-2.0
 
 Unless required by applicable law or agreed to in writing, software
 distributed under the License is distributed on an "AS IS" BASIS,
@@ -13,6 +13,7 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
+
 package main
 
 import (
@@ -114,7 +115,7 @@ func (t *trial) compileAll(ctx context.Context) error {
 			}
 			overlay[file] = string(content)
 		}
-		overlay[filepath.Join(t.folder, "mutants_switches.go")] = calls(filepath.Base(t.folder))
+		overlay[filepath.Join(t.folder, "mutants_switches.go")] = "package " + filepath.Base(t.folder) + "\n" + calls
 		out, err := t.compile(ctx, "all", overlay)
 		if err == nil || ctx.Err() != nil {
 			return ctx.Err()
@@ -129,15 +130,15 @@ var compilerError = regexp.MustCompile(`(?m)^(\S+\.go):(\d+):\d+: `)
 
 // setAside leaves the mutants of the lines that the compiler refuses for later.
 // First those of arithmetic, whose types are the likely reason.
-func (t *trial) setAside(out []byte) (any bool) {
-	for _, found := range compilerError.FindAllStringSubmatch(string(out), -1) {
-		line, err := strconv.Atoi(found[2])
+func (t *trial) setAside(out []byte) (found bool) {
+	for _, place := range compilerError.FindAllStringSubmatch(string(out), -1) {
+		line, err := strconv.Atoi(place[2])
 		if err != nil {
 			continue
 		}
 		var here, numeric []int
 		for i, m := range t.mutants {
-			if t.alone[i] || filepath.Base(m.File) != filepath.Base(found[1]) || line < m.First || line > m.Last {
+			if t.alone[i] || filepath.Base(m.File) != filepath.Base(place[1]) || line < m.First || line > m.Last {
 				continue
 			}
 			here = append(here, i)
@@ -149,10 +150,10 @@ func (t *trial) setAside(out []byte) (any bool) {
 			here = numeric
 		}
 		for _, i := range here {
-			t.alone[i], any = true, true
+			t.alone[i], found = true, true
 		}
 	}
-	return any
+	return found
 }
 
 // compile compiles the package's tests with other contents of some files. The
