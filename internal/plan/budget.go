@@ -175,9 +175,7 @@ func (s *scene) move(pods []*stalePod, b budget) {
 			b.pay(cost)
 		}
 	}
-	if len(waiting) > 0 {
-		s.blockPods(appsv1.BlockedByBudget, s.limits(b), waiting)
-	}
+	s.blockPods(appsv1.BlockedByBudget, s.limits(b), waiting)
 }
 
 // moveOne moves a pod, one step at a time, and tells whether it did.

@@ -153,7 +153,7 @@ func (s *scene) condemnClaims() {
 	}
 	first := len(s.decision.Actions)
 	for i, a := range s.decision.Actions {
-		if a.Verb == DeletePod || a.Verb == EvictPod {
+		if a.Verb == DeletePod {
 			first = min(first, i)
 		}
 	}
@@ -181,7 +181,8 @@ func (s *scene) condemnClaims() {
 }
 
 // departing are this owner's pods that go or are about to, in the order in
-// which they were condemned.
+// which they were condemned. Evicted are only pods that have a successor in their
+// slot.
 func (s *scene) departing() []*Pod {
 	if len(s.gone) == 0 {
 		return s.terminating
@@ -192,7 +193,7 @@ func (s *scene) departing() []*Pod {
 	}
 	pods := slices.Clone(s.terminating)
 	for i := range s.decision.Actions {
-		if a := &s.decision.Actions[i]; (a.Verb == DeletePod || a.Verb == EvictPod) && byName[a.Pod] != nil && !byName[a.Pod].Terminating {
+		if a := &s.decision.Actions[i]; a.Verb == DeletePod && byName[a.Pod] != nil && !byName[a.Pod].Terminating {
 			pods = append(pods, byName[a.Pod])
 		}
 	}

@@ -106,6 +106,16 @@ func TestClaimsOfAFleet(t *testing.T) {
 		"Retain keeps the claims of pods that were scaled away": {
 			given: aFleet(1, ordinal(0)).claiming(appsv1.ClaimRetain, "data").claims(0, 1),
 		},
+		"the claim of an ordinal that a rollout needs for a while stays": {
+			given: aFleet(1, ordinal(0).revision(oldRev)).rollingOut().budget(0, 1).changing(Change{Recreate: "x"}).
+				claiming(appsv1.ClaimDelete, "data").claims(0, 1).condemned(),
+			want:    []string{"CreatePod web-1 RolloutSurge"},
+			blocked: []string{"UpdatePod web-0 Budget"},
+		},
+		"and goes when none does": {
+			given: aFleet(1, ordinal(0)).budget(0, 1).claiming(appsv1.ClaimDelete, "data").claims(0, 1).condemned(),
+			want:  []string{"DeleteClaim data-web-1 ClaimRetention"},
+		},
 		"Delete condemns a claim before its pod": {
 			given: aFleet(1, ordinal(0), ordinal(1), ordinal(2)).claiming(appsv1.ClaimDelete, "data").claims(0, 1, 2),
 			want: []string{

@@ -218,9 +218,10 @@ func (s *scene) block(b Blocked) {
 // lookAfter asks for a look no later than d from now.
 func (s *scene) lookAfter(d time.Duration) {
 	d = max(d, soon)
-	if s.decision.NextLook == 0 || d < s.decision.NextLook {
-		s.decision.NextLook = d
+	if s.decision.NextLook != 0 {
+		d = min(d, s.decision.NextLook)
 	}
+	s.decision.NextLook = d
 }
 
 // staying are the live pods that no rule has condemned yet. The caller does not
@@ -274,8 +275,8 @@ func (s *scene) conclude() Decision {
 	} else {
 		s.lookAfter(safetyLook)
 	}
-	if later := s.desired.Restart.Sub(s.now); later > 0 {
-		s.lookAfter(later)
+	if s.desired.Restart.After(s.now) {
+		s.lookAfter(s.desired.Restart.Sub(s.now))
 	}
 	return *d
 }

@@ -271,9 +271,7 @@ func (r *reporter) underWay() *state {
 	switch {
 	case r.desired.Deletion != DeletionNone:
 		return &state{appsv1.ReasonTerminating, r.terminatingMessage()}
-	case c.Live > want && r.noRollout() && r.decision.Counts.Stale-r.standing() <= c.Live-want:
-		// The stale pods that are not kept on purpose are those that go, once they
-		// are no longer held.
+	case c.Live > want && r.noRollout():
 		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", count(c.Live, "live pod"), want)}
 	case r.moving():
 		return &state{appsv1.ReasonRollingOut, fmt.Sprintf("%d of %d pods are on revision %s, %d available%s",

@@ -319,6 +319,71 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+// What Ready says in the words that people read, with the right numbers.
+func TestWhatConditionsSay(t *testing.T) {
+	old := func(slot int) podBuilder { return ordinal(slot).revision(oldRev) }
+	oldRandom := func(slot int) podBuilder { return random(slot).revision(oldRev) }
+	onDelete := func(f fleet) fleet { f.desired.Update.Strategy = appsv1.UpdateOnDelete; return f }
+	stillFailing := func(f fleet) fleet {
+		f.observed.Status.CurrentFailures = failureRecord(oldRev, 3, time.Second, time.Minute)
+		return f.condition(appsv1.ConditionStalled, appsv1.ReasonPodsFailing, metav1.ConditionTrue)
+	}
+	for name, test := range map[string]struct {
+		given  fleet
+		result Result // of every action
+		want   string
+	}{
+		"a paused fleet scales down, however long a holder keeps the surplus": {
+			given: aFleet(2, oldRandom(0), oldRandom(1), oldRandom(2).holdDelete()).random().rollingOut().paused(),
+			want:  "ScalingDown: 3 live pods, 2 asked for",
+		},
+		"so does one whose pods follow when they are deleted": {
+			given: onDelete(aFleet(2, oldRandom(0), oldRandom(1), oldRandom(2).holdDelete()).random().rollingOut()),
+			want:  "ScalingDown: 3 live pods, 2 asked for",
+		},
+		"one that rolls out as well says that": {
+			given:  aFleet(2, oldRandom(0), oldRandom(1), oldRandom(2)).random().rollingOut(),
+			result: Failed,
+			want:   "RollingOut: 0 of 2 pods are on revision web-new, 3 available",
+		},
+		"orphans beyond those asked for are taken in to be deleted": {
+			given: aFleet(1, ordinal(0), ordinal(1).orphan(), ordinal(2).orphan()),
+			want:  "ScalingDown: 3 live pods, 1 asked for",
+		},
+		"a pod that stands in for others is none of those asked for": {
+			given:  aFleet(2, ordinal(0), ordinal(2).surge()).rollingOut().budget(0, 1).progress(1, time.Minute),
+			result: Failed,
+			want:   "ScalingUp: 1 of 2 pods live",
+		},
+		"a fleet that never had its pods scales up": {
+			given:  aFleet(2, ordinal(0)),
+			result: Failed,
+			want:   "ScalingUp: 1 of 2 pods live",
+		},
+		"the deadline, and not what it holds back": {
+			given: aFleet(2, old(0), ordinal(1).unready()).rollingOut().progress(1, time.Hour).stuck(10*time.Minute, 20*time.Second),
+			want:  "ProgressDeadlineExceeded: revision web-new made no progress for 10m0s: 1 of 2 pods are available on it",
+		},
+		"pods of the revision before that fail, through the next try": {
+			given: stillFailing(aFleet(2, old(0).unready(), ordinal(1)).rollingOut().partition(1)),
+			want:  "PodsFailing: ",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := test.given.plan()
+			result := test.result
+			if result == "" {
+				result = Done
+			}
+			got := Report(test.given.desired, test.given.observed, d, outcomesOf(d, result), noon()).Status
+			ready := meta.FindStatusCondition(got.Conditions, appsv1.ConditionReady)
+			if said := ready.Reason + ": " + ready.Message; said != test.want {
+				t.Errorf("Ready says %q, want %q", said, test.want)
+			}
+		})
+	}
+}
+
 // A refused create is tried again and again; its warning comes when the cause
 // appears or changes, once.
 func TestStalledWarnsOncePerEpisode(t *testing.T) {
