@@ -283,7 +283,7 @@ func (r *reporter) underWay() *state {
 	case base < want && r.blockedBy(appsv1.BlockedByTermination):
 		return &state{
 			appsv1.ReasonWaitingForTermination,
-			fmt.Sprintf("%d of %d pods live; successors wait for %s to be gone", base, want, count(c.Terminating, "terminating pod")),
+			fmt.Sprintf("%d of %d pods live; successors wait for %s to be gone", base, want, r.predecessors()),
 		}
 	case base < want && (c.Failed > 0 || c.Lost > 0 || r.wasComplete()):
 		return &state{appsv1.ReasonReplacing, fmt.Sprintf("%d of %d pods live; the others are being replaced", base, want)}
@@ -298,6 +298,15 @@ func (r *reporter) underWay() *state {
 		return &state{appsv1.ReasonRollingOut, fmt.Sprintf("%d of %d pods are on revision %s", c.Updated, want, r.decision.UpdateRevision)}
 	}
 	return nil
+}
+
+// predecessors are the pods that have to be gone before their successors come. Those
+// that are not counted as terminating are lost with their node, or not ours.
+func (r *reporter) predecessors() string {
+	if r.counts.Terminating == 0 {
+		return "their predecessors"
+	}
+	return count(r.counts.Terminating, "terminating pod")
 }
 
 // leftBehind says that pods are on an old revision because the user keeps them

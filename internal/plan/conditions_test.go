@@ -355,6 +355,15 @@ func TestWhatConditionsSay(t *testing.T) {
 			result: Failed,
 			want:   "ScalingUp: 1 of 2 pods live",
 		},
+		"a pod that terminates is waited for": {
+			given: aFleet(2, ordinal(0), ordinal(1).terminating()),
+			want:  "WaitingForTermination: 1 of 2 pods live; successors wait for 1 terminating pod to be gone",
+		},
+		"so is one whose node is gone, and that cannot be deleted yet": {
+			given:  aFleet(2, ordinal(0), ordinal(1).nodeGone()),
+			result: Failed,
+			want:   "WaitingForTermination: 1 of 2 pods live; successors wait for their predecessors to be gone",
+		},
 		"a fleet that never had its pods scales up": {
 			given:  aFleet(2, ordinal(0)),
 			result: Failed,
