@@ -104,7 +104,7 @@ down: ## Stop the local Kubernetes.
 .PHONY: test
 test: $(if $(filter ./...,$(PKG)),build) ## Vet everything and run the tests that take minutes. PKG=./internal/plan TESTFLAGS='-run Scale -v' narrows it.
 	@echo "vetting"
-	@go vet $(PKG)
+	@GOGC=400 go vet $(PKG)
 	@$(GO_TEST) -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(if $(filter ./...,$(PKG)),$(quick),$(PKG))
 
 .PHONY: test-all
