@@ -226,12 +226,23 @@ func (s *state) wanted() string {
 	return s.Template
 }
 
-// stored is a status as the API server has it, without what nothing reads back:
-// times of transitions, and the history.
+// stored is a status as the API server has it, without what the planner does not
+// read back: the history, what conditions say and since when, and times that only
+// people read. So states that differ only in these are one.
 func stored(status appsv1.PodManagerStatus) appsv1.PodManagerStatus {
 	status.History = nil
 	for i := range status.Conditions {
-		status.Conditions[i].LastTransitionTime = metav1.Time{}
+		status.Conditions[i].LastTransitionTime, status.Conditions[i].Message = metav1.Time{}, ""
+	}
+	if status.Rollout != nil {
+		rollout := *status.Rollout
+		rollout.ProgressTime = metav1.NewTime(now.Add(-long)) // read only where a restart is asked for
+		status.Rollout = &rollout
+	}
+	if status.Rollback != nil {
+		rollback := *status.Rollback
+		rollback.Time, rollback.Message = metav1.Time{}, ""
+		status.Rollback = &rollback
 	}
 	return status
 }
