@@ -76,6 +76,9 @@ func TestWritesOfARollout(t *testing.T) {
 		"twenty images with the gate":      {"update: {readinessGate: true}", `{"image":"nginx:1.28"}`, 20, 60, false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && test.pods > 20 {
+				t.Skip("it keeps the API server busy: make test-rest runs it")
+			}
 			t.Parallel()
 			f := newFleet(t, test.pods, test.spec+plain)
 			f.writes(f.since) // until the creation has been told to its end

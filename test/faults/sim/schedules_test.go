@@ -27,7 +27,7 @@ import (
 	"github.com/mycompany/pod-operator/test/faults/summary"
 )
 
-// How much is tried. make faults tries more, and -short a quarter of it.
+// How much is tried. make faults tries more, and -short an eighth of it.
 var (
 	schedules = flag.Int("schedules", 1400, "how many random schedules are played")
 	seedFlag  = flag.Uint64("seed", 1, "the first seed, always the same so that only a change can break a test; 0 takes one from the clock")
@@ -38,7 +38,7 @@ var (
 // fewer is what -short divides by.
 func fewer() int {
 	if testing.Short() {
-		return 4
+		return 8
 	}
 	return 1
 }
