@@ -58,7 +58,7 @@ const (
 	isFollowing
 	// isRequested: the user wants it deleted.
 	isRequested
-	// isHeld: somebody keeps us from deleting or from changing it.
+	// isHeld: another controller keeps us from deleting or from changing it.
 	isHeld
 	// wasTold: its holder knows of something that we want.
 	wasTold
@@ -94,8 +94,9 @@ const (
 	inLeaving
 )
 
-// briefAll reads the pods and sorts them by name. The pods stay where they are:
-// nobody changes a pod, and to copy them would cost more than all the rest.
+// briefAll reads the pods and sorts them by name. It points at the pods instead
+// of copying them: no rule changes a pod, and the copies would cost more than
+// all the rest.
 func (s *scene) briefAll() []brief {
 	pods := s.observed.Pods
 	briefs := make([]brief, len(pods))

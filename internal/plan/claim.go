@@ -18,8 +18,8 @@ package plan
 
 import appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 
-// release lets go of pods whose labels were edited away: somebody took them
-// out of the fleet on purpose, to look at them.
+// release lets go of pods whose labels were edited away: a user took them out
+// of the fleet on purpose, to look at them.
 func release(s *scene) bool {
 	for _, p := range s.drifted {
 		if !s.room(ReleasePod, p) {

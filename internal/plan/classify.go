@@ -40,9 +40,8 @@ type scene struct {
 	terminating []*Pod // ours, and being deleted
 	drifted     []*Pod // ours by owner reference, not by labels
 
-	// briefs are about the live pods, in the same order; stays are those of
-	// them that stay, as of the last time that somebody asked, when so many
-	// were gone.
+	// briefs are about the live pods, in the same order; stays caches
+	// staying() and is valid while len(gone) == staysWithout.
 	briefs, stays []brief
 	staysWithout  int
 	// goalNumber is the number of the update revision, and template the name of
@@ -144,8 +143,8 @@ func (s *scene) classify() {
 
 // bucketOf finds a pod's bucket. An orphan counts as a member from the
 // start, because the pass that sees it adopts it; but a terminating orphan is
-// nobody's, and only its name matters. A pod that terminates is ours until it
-// is gone, even when its labels were edited away.
+// never adopted, and only its name matters. A pod that terminates is ours until
+// it is gone, even when its labels were edited away.
 func (s *scene) bucketOf(p *Pod) bucket {
 	switch {
 	case p.Terminating && p.Membership == Orphan:
@@ -169,9 +168,9 @@ func (p *Pod) dead() bool {
 	return p.NodeState != NodePresent || p.Phase == corev1.PodFailed || p.Phase == corev1.PodSucceeded
 }
 
-// adopts tells whether an orphan has a place here. With ordinals, one whose
+// adopts reports whether an orphan has a place here. With ordinals, one whose
 // name is not one of ours has none and is left alone; and an owner that is
-// being deleted takes in nobody.
+// being deleted adopts no pod.
 func (s *scene) adopts(p *Pod) bool {
 	return s.desired.Deletion == DeletionNone && (!s.ordinal() || p.Slot != NoSlot)
 }
@@ -231,7 +230,7 @@ func (s *scene) staying() []brief {
 		return s.stays
 	}
 	s.staysWithout = len(s.gone)
-	// A list of its own: somebody may still walk over the last one.
+	// A new list, because a caller may still range over the last one.
 	s.stays = slices.DeleteFunc(slices.Clone(s.stays), func(b brief) bool { return s.gone[b.pod] })
 	return s.stays
 }
@@ -281,7 +280,7 @@ func (s *scene) conclude() Decision {
 	return *d
 }
 
-// atRest: nothing will happen before somebody changes something.
+// atRest: nothing will happen until an object changes.
 func (s *scene) atRest() bool {
 	d := &s.decision
 	return s.desired.Deletion == DeletionNone && len(d.Actions) == 0 && !slices.ContainsFunc(d.Blocked, Blocked.passes) &&
@@ -289,9 +288,8 @@ func (s *scene) atRest() bool {
 		d.Counts.Following == 0
 }
 
-// passes: the blocker goes away by itself, or by somebody else's doing that no
-// event of ours tells. What the user's own spec holds back does not: an edit
-// wakes us.
+// passes: the blocker goes away by itself, or through a change for which we
+// get no event. What the user's own spec holds back does not: an edit wakes us.
 func (b Blocked) passes() bool {
 	switch b.By {
 	case appsv1.BlockedByPartition, appsv1.BlockedByPause, appsv1.BlockedByOnDelete, appsv1.BlockedByDeadline, appsv1.BlockedByPin,

@@ -28,7 +28,7 @@ import (
 )
 
 // failingCount is how many failures in a row count as stalled: the backoff
-// goes on, but somebody should look.
+// goes on, but a user should look.
 const failingCount = 3
 
 // state is a reason with its sentence.
@@ -38,8 +38,8 @@ type state struct{ reason, message string }
 // always there; Reconciling and Stalled are there only while they are true,
 // and never both, because a fleet that waits for help does not progress.
 //
-// Ready says that what this generation asks for is there, so that whoever waits
-// for it need not look further; Available says whether enough pods serve.
+// Ready says that what this generation asks for is there, so that a client that
+// waits for it need not look further; Available says whether enough pods serve.
 func (r *reporter) setConditions() {
 	stalled, reconciling := r.stalled(), (*state)(nil)
 	if stalled == nil {
@@ -82,7 +82,7 @@ func (r *reporter) setAvailable() {
 	r.put(available)
 }
 
-// pinned tells of a pin in force, and how to end it.
+// pinned reports a pin in force, and how to end it.
 func (r *reporter) pinned() *state {
 	if r.decision.Pinned == nil {
 		return nil
@@ -124,7 +124,7 @@ func (r *reporter) stalled() *state {
 		return nil
 	}
 	before := meta.FindStatusCondition(r.previous.Conditions, appsv1.ConditionStalled)
-	// Failing pods are told of when they are counted.
+	// tellFailures writes the events for failing pods.
 	if s.reason != appsv1.ReasonPodsFailing && (before == nil || before.Reason != s.reason) {
 		r.events = append(r.events, Event{
 			Type: corev1.EventTypeWarning, Reason: appsv1.ReasonFailed, Action: "Stall",
@@ -198,8 +198,8 @@ func (r *reporter) stalledByBlocker() *state {
 }
 
 // stillFailing keeps the condition through the next try, which may well end as
-// the others did: one that comes and goes with every try helps nobody who waits
-// for it. It goes when the pods are there, or with an edit.
+// the others did: a condition that comes and goes with every try is no use to
+// a client that waits for it. It goes when the pods are there, or with an edit.
 func (r *reporter) stillFailing() *state {
 	before := meta.FindStatusCondition(r.previous.Conditions, appsv1.ConditionStalled)
 	if before == nil || before.Reason != appsv1.ReasonPodsFailing || before.ObservedGeneration != r.desired.Generation ||

@@ -444,7 +444,7 @@ func TestATransitionKeepsItsTime(t *testing.T) {
 
 // The rules of kstatus, for any fleet and any outcome: Ready is always there,
 // Reconciling and Stalled are there only while they are true and never both,
-// and nobody is told that a fleet is done while it is not.
+// and no condition says that a fleet is done while it is not.
 func TestConditionsAreSafeForKstatus(t *testing.T) {
 	causes := []string{appsv1.ReasonPodsRefused, appsv1.ReasonQuotaExceeded, appsv1.ReasonNameTaken}
 	rapid.Check(t, func(t *rapid.T) {

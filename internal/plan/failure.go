@@ -329,7 +329,7 @@ func lastWords(p *Pod) string {
 }
 
 // failedWhy names only the pod's reason: its message is the program's own
-// text and may hold what nobody else should read.
+// text and may hold private data.
 func failedWhy(p *Pod) (reason, message string) {
 	switch {
 	case p.Reason == reasonEvicted:

@@ -87,7 +87,7 @@ type filling struct {
 	// slots and names find the pod that has a place.
 	slots []*Pod
 	names map[string]*Pod
-	// taken are the names that somebody else's pod has, or one that this
+	// taken are the names of pods outside the fleet and of those that this
 	// pass creates: the suffixes of two slots can be the same.
 	taken map[string]bool
 	// going are the pods that this pass deletes and whose places others take,
@@ -194,8 +194,8 @@ func (f *filling) surgeWhy() Why {
 }
 
 // waitedFor is how many pods that go still count as pods: those whose successor
-// has to wait for them, and those whose eviction may be refused. A pod that
-// ended is waited for by nobody.
+// has to wait for them, and those whose eviction may be refused. No successor
+// waits for a pod that ended.
 func (s *scene) waitedFor() int {
 	if s.ordinal() {
 		return 0

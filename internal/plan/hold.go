@@ -79,8 +79,8 @@ func (s *scene) list(h appsv1.HeldPod) {
 	}
 }
 
-// listKept lists the pods that were asked to go and that somebody's finalizer
-// keeps: with ordinals their successors wait for whoever that is.
+// listKept lists the terminating pods that a finalizer keeps: with ordinals
+// their successors wait until the finalizer is removed.
 func (s *scene) listKept() {
 	for _, p := range s.terminating {
 		if p.KeptBy != "" {

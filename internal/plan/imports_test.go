@@ -27,8 +27,8 @@ import (
 	"testing"
 )
 
-// The planner is pure: it may name a time but not ask for it, and it talks to
-// nobody. The linter says so too; this test needs no linter.
+// The planner is pure: it neither reads a clock nor does any I/O. The linter
+// checks this too; this test needs no linter.
 func TestThePlannerImportsNothingImpure(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) == 0 {

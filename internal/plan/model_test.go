@@ -37,7 +37,7 @@ type model struct {
 	desired   Desired
 	now       time.Time
 	pods      map[string]Pod
-	foreign   map[string]bool // names of pods that are nobody's
+	foreign   map[string]bool // names of pods outside the fleet
 	revisions []Revision
 	changes   []Change
 	claims    map[string]Claim
@@ -171,7 +171,7 @@ func (m *model) kubelet() {
 			delete(m.pods, name) // Kubernetes' own pod garbage collector
 			continue
 		case p.NodeState != NodePresent:
-			continue // nobody is there to do anything
+			continue // no kubelet is there to act
 		case p.Terminating:
 			delete(m.pods, name)
 			continue

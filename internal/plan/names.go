@@ -47,7 +47,7 @@ func SlotName(d *Desired, slot int) string {
 
 // SlotOf is the slot that a name stands for, or NoSlot. label is the value of
 // the slot label; a name that does not follow from it has no slot, so an
-// edited label never gives a pod somebody else's place.
+// edited label never gives a pod another pod's slot.
 func SlotOf(d *Desired, name, label string) int {
 	if d.Identity == appsv1.IdentityOrdinal {
 		rest, ok := strings.CutPrefix(name, d.NamePrefix)

@@ -73,7 +73,7 @@ func (s *scene) onReserved(b brief) bool { return b.slot >= 0 && s.position(b.sl
 // for, the lowest: as many as successors are missing or not available yet, and no
 // more than there may be pods in all. A pod that does not serve waits for none,
 // and one that is held may go at any time. A pod beyond replicas waits for none
-// either: whoever scales down may need its room for those that stay.
+// either: after a scale-down the pods that stay may need its room.
 func (s *scene) findMovers(condemned []brief) []brief {
 	var serving []brief
 	for _, b := range condemned {

@@ -59,7 +59,7 @@ func rules() [18]rule {
 		{"in-service", openGates},           // pods that are done go back to work
 		{"keep-claims", keepClaims},         // claims are marked before their pods go, and go after them
 		{"release-holders", releaseHolders}, // holders of pods that may stay are told
-		{"prune-revisions", pruneRevisions}, // old revisions nobody uses go
+		{"prune-revisions", pruneRevisions}, // old revisions that are not in use go
 	}
 }
 

@@ -307,8 +307,8 @@ func TestTheClockOfARollout(t *testing.T) {
 	}
 }
 
-// A disruption budget, or somebody who holds a pod, stops the clock of a
-// rollout whose pods are all well, and does not wind it.
+// A disruption budget, or a hold on a pod, stops the clock of a rollout whose
+// pods are all well, and does not reset it.
 func TestOthersStopTheClock(t *testing.T) {
 	f := aFleet(1, ordinal(0).revision(oldRev)).changing(Change{Recreate: "x"}).progress(0, time.Minute)
 	f.desired.Update.UseEviction = true

@@ -346,7 +346,7 @@ func (m *model) live() int {
 
 // checkLive: a pass never makes more of a fleet than it was asked for and may
 // surge. With ordinals there may be more for a while: an orphan above replicas
-// has to be ours before it goes, and one that is held keeps nobody else out.
+// has to be ours before it goes, and a held pod keeps no other pod out.
 func (m *model) checkLive(t *rapid.T, seen Observed, before int, d Decision) {
 	t.Helper()
 	most := max(before, m.desired.Replicas+m.desired.Update.MaxSurge)
@@ -377,7 +377,7 @@ func (m *model) quiet() bool {
 	return true
 }
 
-// goal is how many pods there can be: an ordinal whose name somebody else has
+// goal is how many pods there can be: an ordinal whose name a foreign pod has
 // stays empty.
 func (m *model) goal() int {
 	return m.desired.Replicas - m.taken(m.desired.Replicas)
@@ -406,9 +406,9 @@ func (m *model) mostAtRest() int {
 	return min(m.desired.Replicas, m.goal()+m.desired.Update.MaxSurge)
 }
 
-// checkRevisions: unless somebody stopped the rollout, or a name that is taken
-// uses up its budget or its surge, all pods but those behind the partition are
-// on the goal.
+// checkRevisions: unless the rollout is stopped, or a name that is taken uses
+// up its budget or its surge, all pods but those behind the partition are on
+// the goal.
 func (m *model) checkRevisions(t *rapid.T) {
 	t.Helper()
 	d := Plan(m.desired, m.observed(), m.now)

@@ -76,7 +76,7 @@ type Event struct {
 type Reported struct {
 	Status appsv1.PodManagerStatus `json:"status"`
 	Events []Event                 `json:"events,omitempty"`
-	// Deeds are the history entries that the first events tell of, one each.
+	// Deeds are the history entries behind the first events, one each.
 	Deeds []appsv1.Decision `json:"deeds,omitempty"`
 }
 
@@ -203,7 +203,7 @@ func (r *reporter) settle(pods []Pod) (Counts, []string) {
 	return counts, names
 }
 
-// deeds are the verbs that history and events speak of, with their words.
+// deeds are the verbs that history and events report, with their words.
 var deeds = []struct {
 	verb Verb
 	word string
@@ -217,7 +217,7 @@ var deeds = []struct {
 	{CreatePod, appsv1.ReasonCreated},
 }
 
-// tellDone writes one history entry and one event for each deed and reason,
+// tellDone writes one history entry and one event for each verb and reason,
 // not one for each pod.
 func (r *reporter) tellDone() {
 	for _, deed := range deeds {
@@ -347,7 +347,7 @@ func (r *reporter) waitsForOthers() bool {
 	return waits && r.counts.Available >= r.desired.Replicas
 }
 
-// movesPods: that a revision was stored or a holder was told moves nobody.
+// movesPods: storing a revision or telling a holder moves no pod.
 func movesPods(verb Verb) bool {
 	switch verb {
 	case OpenGate, ShutGate, ResizePod, UpdatePod, EvictPod, DeletePod, CreatePod, AdoptPod, ReleasePod, OrphanPod:
@@ -356,7 +356,7 @@ func movesPods(verb Verb) bool {
 	return false
 }
 
-// tellRollback tells, once, that a revision was taken back.
+// tellRollback reports, once, that a revision was rolled back.
 func (r *reporter) tellRollback() {
 	back, before := r.decision.Rollback, r.previous.Rollback
 	if back == nil || before != nil && before.From == back.From {
@@ -372,8 +372,8 @@ func (r *reporter) tellRollback() {
 	})
 }
 
-// remember puts an entry on top of the history, or into a recent one that
-// tells the same.
+// remember puts an entry on top of the history, or merges it into a recent one
+// that is alike.
 func (r *reporter) remember(entry appsv1.Decision) {
 	at := slices.IndexFunc(r.status.History, func(e appsv1.Decision) bool { return Alike(e, entry) })
 	if at >= 0 {
@@ -388,7 +388,7 @@ func (r *reporter) remember(entry appsv1.Decision) {
 	}
 }
 
-// tellFailures tells of the first of several failures in a row, which is
+// tellFailures reports the first of several failures in a row, which is
 // repaired at once, and warns, once, when they do not stop.
 func (r *reporter) tellFailures(now *appsv1.FailureRecord) {
 	if now == nil || counts(r.previous.Failures, now) || counts(r.previous.CurrentFailures, now) {

@@ -97,7 +97,7 @@ func (s *scene) findRevision(name string) *Revision {
 // again while another one is pinned.
 func pruneRevisions(s *scene) bool {
 	if len(s.observed.Revisions) <= s.desired.RevisionHistoryLimit {
-		return false // whoever uses them
+		return false // within the limit, in use or not
 	}
 	used := map[string]bool{s.template: true, s.decision.UpdateRevision: true, s.decision.CurrentRevision: true}
 	for i := range s.observed.Pods {

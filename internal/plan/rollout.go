@@ -108,8 +108,8 @@ func (s *scene) isStale(b brief) bool {
 // findStale lists the pods that have to move, in the order to move them: what
 // does not serve first, then what is not available yet, then with ordinals the
 // highest, otherwise the least useful. It also says how many pods beyond
-// replicas the scale-down leaves: a rollout that was stopped recreates nobody,
-// but whoever stands in for a pod that is not back yet stays.
+// replicas the scale-down leaves: a stopped rollout recreates no pod, but the
+// stand-in for a pod that is not back yet stays.
 func findStale(s *scene) bool {
 	for _, b := range s.staying() {
 		if s.isStale(b) {

@@ -301,7 +301,7 @@ func TestSuccessorsThatWait(t *testing.T) {
 	}
 }
 
-// Somebody may ask for a restart tonight.
+// A user may ask for a restart tonight.
 func TestARestartInTheFutureIsLookedForward(t *testing.T) {
 	f := aFleet(1, ordinal(0))
 	f.desired.Restart = noon().Add(8 * time.Hour)

@@ -61,7 +61,7 @@ func (f *blame) look(w *world) {
 		f.revisions, f.generation, f.lost = map[string]*fault{}, w.desired.Generation, 0
 	}
 	passed := w.now.Sub(f.last)
-	if f.away { // of an absence, which nobody can measure, a part may count
+	if f.away { // an absence cannot be measured, but a part of it may count
 		passed = min(passed, w.desired.Update.ProgressDeadline/4)
 	}
 	f.last, f.away = w.now, false

@@ -233,7 +233,7 @@ func (w *world) tellReady(b *body) {
 	b.Ready = ready
 }
 
-// mishap lets something go wrong that nobody asked for.
+// mishap injects one random fault or hold.
 func (w *world) mishap() {
 	bodies := w.shuffled()
 	if len(bodies) == 0 || w.calm {
@@ -304,7 +304,7 @@ func (w *world) observed() Observed {
 }
 
 // pass is one reconcile, with all that can go wrong in one: the operator dies
-// after some of the writes, or before it has told of them; or a write fails.
+// after some of the writes, or before it has reported them; or a write fails.
 func (w *world) pass() Decision {
 	seen := w.observed()
 	decision := Plan(w.desired, seen, w.now)

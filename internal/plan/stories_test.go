@@ -233,7 +233,7 @@ func (n *narrator) step(d Decision, says string) {
 	n.line("\nafter %3.0fs  %s", n.now.Sub(n.start).Seconds(), strings.Join(lines, "\n            "))
 }
 
-// counted names the pods that a blocker speaks of.
+// counted names the pods that a blocker holds back.
 func counted(b Blocked) string {
 	switch {
 	case b.Pod == "":

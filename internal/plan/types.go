@@ -137,7 +137,7 @@ const (
 // Observed is what the cache showed.
 type Observed struct {
 	Pods []Pod `json:"pods,omitempty"`
-	// HeldNames are pod names of ours that somebody else's pod has.
+	// HeldNames are pod names of this fleet that pods outside it have.
 	HeldNames []string   `json:"heldNames,omitempty"`
 	Revisions []Revision `json:"revisions,omitempty"`
 	// Changes say what leads from the revisions that pods are on to those
@@ -171,8 +171,8 @@ const (
 	NodePresent NodeState = ""
 	// NodeGone: the API server says that the node does not exist.
 	NodeGone NodeState = "Gone"
-	// NodeOutOfService: somebody vouched with the out-of-service taint that
-	// nothing runs there any more.
+	// NodeOutOfService: an out-of-service taint vouches that nothing runs
+	// there any more.
 	NodeOutOfService NodeState = "OutOfService"
 )
 
@@ -217,11 +217,11 @@ type Pod struct {
 	// Surge: a rollout made the pod to stand in for others.
 	Surge bool `json:"surge,omitempty"`
 
-	// HoldDelete and HoldUpdate say who holds the pod back from what: the
-	// value of the label, or the finalizer. Nil means that nobody does.
+	// HoldDelete and HoldUpdate name the holder that blocks a deletion or an
+	// update: the value of the label, or the finalizer. Nil means no hold.
 	HoldDelete *string `json:"holdDelete,omitempty"`
 	HoldUpdate *string `json:"holdUpdate,omitempty"`
-	// Wanted is what whoever holds the pod was told we want.
+	// Wanted is what the pod's holder was told we want.
 	Wanted string `json:"wanted,omitempty"`
 	// KeptBy is the finalizer that keeps a terminating pod.
 	KeptBy string `json:"keptBy,omitempty"`
@@ -253,7 +253,7 @@ type Gate string
 const (
 	// GateNone: the pod has no such gate.
 	GateNone Gate = ""
-	// GateUnset: it has the gate, and nobody has opened it yet.
+	// GateUnset: it has the gate, which has never been opened.
 	GateUnset Gate = "Unset"
 	// GateOpen: the pod is in service.
 	GateOpen Gate = "Open"
@@ -335,7 +335,7 @@ const (
 	// comes last.
 	ResizePod Verb = "ResizePod"
 	UpdatePod Verb = "UpdatePod"
-	// TellHolder tells whoever holds a pod what we want, or no longer want.
+	// TellHolder tells the holder of a pod what we want, or no longer want.
 	TellHolder Verb = "TellHolder"
 	// EvictPod deletes through the eviction API.
 	EvictPod    Verb = "EvictPod"
@@ -405,7 +405,7 @@ type Blocked struct {
 	Slot    int    `json:"slot"`
 	By      string `json:"by"`
 	Message string `json:"message"`
-	// Count is how many pods this speaks of; Pod is the first of them.
+	// Count is how many pods this concerns; Pod is the first of them.
 	Count int `json:"count,omitempty"`
 	// Failures is how often in a row pods failed, where they are the blocker.
 	Failures int `json:"failures,omitempty"`
