@@ -52,8 +52,8 @@ import (
 	"github.com/mycompany/pod-operator/internal/podrender"
 )
 
-// Ledger is told of every write, so that the next look at the cache knows what
-// it has to show.
+// Ledger notes every write, so that the next look at the cache knows what it
+// has to show.
 type Ledger interface {
 	Wrote(owner types.UID, obj client.Object)
 	TookAway(owner types.UID, obj client.Object)
@@ -94,8 +94,8 @@ type Target struct {
 	// Memory is what the owner's last passes were refused; nil where there were
 	// none.
 	Memory *Memory
-	// Outdated tells that the owner asks for something else by now: nothing
-	// more is begun then. Nil where nobody can tell.
+	// Outdated reports that the owner asks for something else by now: the
+	// applier then starts no more actions. Nil means that it is not checked.
 	Outdated func() bool
 }
 
@@ -350,7 +350,7 @@ func (r *run) checkOwner(ctx context.Context) error {
 }
 
 // setFinalizer patches the whole list of finalizers under the resourceVersion
-// that was read, so that nobody else's finalizer is lost.
+// that was read, so that no finalizer of another controller is lost.
 func (r *run) setFinalizer(ctx context.Context, action plan.Action) error {
 	owner := r.target.Owner.DeepCopyObject().(client.Object)
 	before := owner.DeepCopyObject().(client.Object)

@@ -30,8 +30,8 @@ import (
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
-// TestWhatMustNotFollowAFailure: no pod without its finalizer and revision, no
-// farewell too early; but what has to go, goes.
+// TestWhatMustNotFollowAFailure: no pod is created without its finalizer and
+// revision, and no finalizer is removed too early; but deletions go on.
 func TestWhatMustNotFollowAFailure(t *testing.T) {
 	all := []plan.Action{
 		{Verb: plan.AddFinalizer},
@@ -84,8 +84,8 @@ func TestARefusalIsNoError(t *testing.T) {
 	}
 }
 
-// TestAdoptionAsksTheAPIServer: an owner that is gone or going adopts nobody,
-// whatever the cache says.
+// TestAdoptionAsksTheAPIServer: an owner that is gone or being deleted adopts
+// no pod, whatever the cache says.
 func TestAdoptionAsksTheAPIServer(t *testing.T) {
 	reborn := owner()
 	reborn.UID = "another"
@@ -126,8 +126,8 @@ func TestAdoptionAsksTheAPIServer(t *testing.T) {
 	}
 }
 
-// TestANewProcessAsksTheAPIServer before it acts on what it was told of an
-// owner: the first list may come from an API server that is behind.
+// TestANewProcessAsksTheAPIServer before it acts on the cached owner: the first
+// list may come from an API server that is behind.
 func TestANewProcessAsksTheAPIServer(t *testing.T) {
 	newer := owner()
 	newer.Generation = 2

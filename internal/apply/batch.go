@@ -178,8 +178,7 @@ func outcome(action plan.Action, err error) plan.Outcome {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonNamespaceTerminating
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "status unknown for quota"):
-		// A quota that was just made and that nobody has counted yet: a
-		// moment later it says yes or no.
+		// A new quota without usage yet: a moment later it says yes or no.
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonQuotaExceeded
 	case forGood(err):
@@ -204,9 +203,9 @@ func noWebhook(err error) bool {
 	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
 }
 
-// aims are the verbs that are right only for the pod that was read. A conflict
-// says that it is another by now: a kubelet writes a pod's status at any moment,
-// which is no trouble to tell anybody of.
+// aims are the verbs that are right only for the object that was read. A
+// conflict says that it changed since: a kubelet writes a pod's status at any
+// moment, so a conflict is no failure to report.
 func aims(verb plan.Verb) bool {
 	switch verb {
 	case plan.OpenGate, plan.ShutGate, plan.ResizePod, plan.UpdatePod, plan.TellHolder,

@@ -202,7 +202,7 @@ func TestWritesInFlightAreBounded(t *testing.T) {
 			_, err := w.apply(t, many(plan.DeletePod, pods)...)
 			done <- err
 		}()
-		synctest.Wait() // until nobody can go on without an answer
+		synctest.Wait() // until every write waits for an answer
 		if got := w.asked("delete"); got != maxDeletesInFlight {
 			t.Errorf("%d writes are in flight at once, want %d", got, maxDeletesInFlight)
 		}

@@ -63,8 +63,8 @@ func (r *run) missPods(ctx context.Context) error {
 
 // clear makes sure, before the owner goes, that it leaves nothing behind. The
 // cache's word is not enough: the garbage collector would delete a pod that was
-// to be let go, and with --cascade=orphan it may have let go of a revision that
-// nobody will ever collect.
+// to be released, and with --cascade=orphan it may have released a revision
+// that would stay for ever.
 func (r *run) clear(ctx context.Context) error {
 	orphaning := slices.Contains(r.target.Owner.GetFinalizers(), metav1.FinalizerOrphanDependents)
 	var pods corev1.PodList

@@ -43,8 +43,8 @@ func revisionOf(name string, owners ...metav1.OwnerReference) client.Object {
 }
 
 // TestAnOwnerLeavesNothingBehind: its finalizer goes only when the API server
-// itself shows none of its pods, and it takes revisions along that nobody would
-// collect.
+// itself shows none of its pods, and revisions that the garbage collector would
+// not collect go with it.
 func TestAnOwnerLeavesNothingBehind(t *testing.T) {
 	ending := func(p *corev1.Pod) client.Object {
 		p.DeletionTimestamp, p.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{"example.com/slow"}

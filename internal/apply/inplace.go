@@ -199,7 +199,7 @@ func newImages(from, to []corev1.Container) []patchContainer {
 }
 
 // replaced sets what the new map has and takes away what only the old one had.
-// What somebody else put on the pod stays.
+// Keys that others put on the pod stay.
 func replaced(from, to map[string]string) map[string]*string {
 	patch := map[string]*string{}
 	for key := range from {

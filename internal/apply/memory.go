@@ -39,7 +39,7 @@ const (
 // Memory is what did not work in an owner's last passes. It is of one process:
 // a new one asks for everything once. What was refused for good is asked for
 // again after retryRefusal and answered from memory until then, so that a fleet
-// with much going on does not ask at every event, and its status tells of the
+// with much going on does not ask at every event, and its status reports the
 // refusal all the time. What the owner's own events may end, a full quota say,
 // is asked for at every look. An owner that asks for something else begins anew.
 type Memory struct {

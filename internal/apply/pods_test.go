@@ -33,8 +33,8 @@ import (
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
-// TestACreate is noted, so that nobody plans before the cache shows it, and
-// tells the UID of what was made.
+// TestACreate: a create is noted, so that no pass plans before the cache shows
+// it, and returns the UID of the new pod.
 func TestACreate(t *testing.T) {
 	w := newWorld(t)
 	outcomes, err := w.apply(t, plan.Action{Verb: plan.CreatePod, Pod: "web-0", Revision: "web-abc"})
@@ -47,7 +47,7 @@ func TestACreate(t *testing.T) {
 }
 
 // TestACreateThatExistsAlready: the name follows from the slot, so the pod is
-// either ours from a try whose answer was lost, or somebody else's.
+// either ours from a try whose answer was lost, or not ours.
 func TestACreateThatExistsAlready(t *testing.T) {
 	going := pod("web-0", controlledBy(me))
 	going.DeletionTimestamp, going.Finalizers = ptr.To(metav1.Now()), []string{"example.com/hold"}

@@ -35,7 +35,7 @@ func revision(raw string, owners ...metav1.OwnerReference) *kappsv1.ControllerRe
 }
 
 // TestARevisionThatExistsAlready: from a try whose answer was lost, from a
-// predecessor of the owner, or somebody else's.
+// predecessor of the owner, or of another owner.
 func TestARevisionThatExistsAlready(t *testing.T) {
 	const ours = `{"spec":{}}`
 	for name, test := range map[string]struct {

@@ -68,7 +68,7 @@ type world struct {
 type notes struct {
 	mu   sync.Mutex
 	list []string
-	// doubts: nobody has confirmed the owner yet.
+	// doubts: the API server has not confirmed the owner yet.
 	doubts bool
 }
 
