@@ -34,9 +34,8 @@ import (
 )
 
 // ledgerPatience is how long a write may stay unseen before the API server
-// itself is asked. A watch that was cut and resumed by a list never tells of a
-// pod that came and went in between, and nothing may wait for an event that
-// was missed.
+// itself is asked. A watch that was cut and resumed by a list never shows a pod
+// that came and went in between, and nothing may wait for a missed event.
 const ledgerPatience = 5 * time.Second
 
 // StaleError says that the cache has not seen one of our own writes yet.
@@ -52,9 +51,9 @@ type overdue struct {
 	obj        client.Object
 }
 
-// moot tells whether a write that is overdue will never show in the cache,
-// given what the API server says of its target: what was created is gone
-// again or is no longer the owner's, or what was taken away is back.
+// moot reports whether an overdue write will never show in the cache, given
+// what the API server says of its target: what was created is gone again or is
+// no longer the owner's, or what was taken away is back.
 func (o overdue) moot(found bool) bool {
 	there := found && o.obj.GetUID() == o.uid
 	if o.gone {
@@ -195,8 +194,8 @@ func (l *Ledger) Trust(owner types.UID) {
 	l.page(owner).trusted = true
 }
 
-// Saw notes that the cache showed an object's end, so nobody has to wait for
-// its beginning any more.
+// Saw notes that the cache showed an object's deletion, so the owner no longer
+// waits for its creation to show.
 func (l *Ledger) Saw(owner, gone types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -304,8 +303,8 @@ func (w write) shown(cached client.Object) bool {
 	case w.gone && w.version == "":
 		return false
 	}
-	// Where a pod that was let go is still the owner's in a later version,
-	// somebody gave it back.
+	// A pod that was released and is the owner's again in a later version was
+	// given back by another client.
 	return !older(cached.GetResourceVersion(), w.version)
 }
 

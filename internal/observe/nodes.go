@@ -38,7 +38,7 @@ func newNodes(cache, live client.Reader) *nodes {
 	return &nodes{cache: cache, live: live, known: map[string]whereabouts{}}
 }
 
-// whereabouts is what a pod is told of its node.
+// whereabouts is what a pod's node adds to its description.
 type whereabouts struct {
 	zone  string
 	state plan.NodeState
@@ -84,7 +84,7 @@ func (n *nodes) find(ctx context.Context, name string) (whereabouts, error) {
 	return w, nil
 }
 
-// OutOfService tells whether somebody vouched that nothing runs on the node.
+// OutOfService reports whether a taint vouches that nothing runs on the node.
 func OutOfService(node *corev1.Node) bool {
 	for _, taint := range node.Spec.Taints {
 		if taint.Key == corev1.TaintNodeOutOfService {

@@ -24,7 +24,7 @@ limitations under the License.
 //     While the cache has not seen all of it, Observe returns a StaleError and
 //     nothing is planned: a plan made on an old cache would create a second
 //     time or delete one too many. The gate is per owner, so a busy owner
-//     blocks nobody else.
+//     blocks no other.
 //   - Proof. A pod is called lost only when the API server itself, not the
 //     cache, says that its node does not exist.
 package observe

@@ -216,8 +216,8 @@ func allAllocated(containers []corev1.Container, statuses []corev1.ContainerStat
 	return true
 }
 
-// describeResize takes over what the node says of a resize; as long as it has
-// not seen the last size, it speaks of the one before.
+// describeResize takes over what the node says of a resize. Until the node has
+// seen the newest size, its condition is about the size before.
 func describeResize(p *plan.Pod, c *corev1.PodCondition, followed bool) {
 	state := plan.ResizeDeferred
 	switch {
@@ -294,10 +294,10 @@ func sidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// trouble is why a container does not serve, where its status tells: what it
-// waits for, or how its last run ended. One that crashes again and again waits
-// most of the time, but whoever looks may find it ended or started again. The
-// end of the run that a change in place replaced is none.
+// trouble is why a container does not serve, if its status says so: what it
+// waits for, or how its last run ended. A container in a crash loop waits most
+// of the time, but an observation may find it ended or started again. The end
+// of the run that a change in place replaced is no trouble.
 func trouble(pod *corev1.Pod, status *corev1.ContainerStatus, replaced string) string {
 	if w := status.State.Waiting; w != nil && troubled(w.Reason) {
 		return w.Reason
@@ -334,13 +334,13 @@ func inPlaceMarks(pod *corev1.Pod) []plan.ContainerMark {
 	}
 	var marks []plan.ContainerMark
 	if err := json.Unmarshal([]byte(note), &marks); err != nil {
-		return nil // somebody edited it
+		return nil // edited by hand
 	}
 	return marks
 }
 
-// Followed tells whether the kubelet speaks of the spec as it is. Older
-// kubelets do not tell.
+// Followed reports whether the pod's status is about its newest spec. Older
+// kubelets do not say; theirs counts as new.
 func Followed(pod *corev1.Pod) bool {
 	return pod.Status.ObservedGeneration == 0 || pod.Status.ObservedGeneration >= pod.Generation
 }

@@ -269,7 +269,7 @@ func TestTheSameImageUnderAnotherTagSettlesInTime(t *testing.T) {
 	}
 }
 
-// A container that crashes is told of in whichever state it is found, also from
+// A crashing container is reported in whichever state it is found, also from
 // the cache; one that a change in place has ended is not.
 func TestWhyAContainerDoesNotServe(t *testing.T) {
 	start := time.Unix(100, 0)
@@ -419,7 +419,7 @@ func TestAResizeIsDoneWhenTheNodeHasRoomForIt(t *testing.T) {
 	}
 }
 
-// TestAnEditedNoteIsNoNote: the annotation is on the pod, where anybody can
+// TestAnEditedNoteIsNoNote: the annotation is on the pod, where any client can
 // write.
 func TestAnEditedNoteIsNoNote(t *testing.T) {
 	pod := richPod()

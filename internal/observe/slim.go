@@ -123,7 +123,7 @@ func (s *Slimmer) slimLabels(pod *corev1.Pod) map[string]string {
 	labels := make(map[string]string, len(pod.Labels))
 	for key, value := range pod.Labels {
 		if value == pod.Name {
-			value = pod.Name // its slot, mostly, which nobody else has
+			value = pod.Name // mostly its slot, which no other pod has
 		} else {
 			value = s.strings.share(value)
 		}
@@ -216,9 +216,9 @@ func (s *Slimmer) slimStatuses(pod *corev1.Pod, list []corev1.ContainerStatus, s
 		if end := c.LastTerminationState.Terminated; end != nil && end.ExitCode != 0 && !c.Ready && c.State.Running != nil {
 			slim[i].State.Running, slim[i].LastTerminationState.Terminated = c.State.Running, slimEnd(end)
 		}
-		// When a container started is read where it was after the pod became
-		// ready, and where that is all that tells of a change in place; most
-		// started before.
+		// The start time of a container is read if it is after the pod became
+		// ready, or if it is the only sign of a change in place; most started
+		// before.
 		if run := c.State.Running; run != nil && (readyBefore(pod, run.StartedAt) || settlesInTime(pod)) {
 			slim[i].State.Running = run
 		}
