@@ -72,7 +72,7 @@ type workload struct {
 	// spec is what changes are described from; nil for a workload that has a
 	// parent.
 	spec any
-	// deleting: somebody asked for its end, and its dependents go first.
+	// deleting: its deletion was requested, and its dependents go first.
 	deleting bool
 	// atGoal: its status says that all pods are there and right.
 	atGoal bool
@@ -135,8 +135,8 @@ func (b *book) begin(now time.Time) {
 	}
 }
 
-// gap notes that a watch had to start anew. Nobody knows what was missed, so
-// what is being counted is no longer whole.
+// gap notes that a watch had to start anew. Events may have been missed, so the
+// counts of open windows are incomplete.
 func (b *book) gap() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -179,8 +179,8 @@ func (b *book) sawPod(v verb, p pod, now time.Time) {
 	b.attribute(p.controller, e)
 }
 
-// sawWorkload counts an event of a workload, and opens a window where it tells
-// of a change.
+// sawWorkload counts an event of a workload, and opens a window if the event is
+// a change.
 func (b *book) sawWorkload(v verb, w workload, now time.Time) {
 	defer b.changed()
 	b.mu.Lock()
@@ -228,8 +228,8 @@ func (b *book) forget(uid types.UID) {
 	delete(b.pending, uid)
 }
 
-// changeOf says what a workload's event tells of, or nothing where it is only
-// news of its status or its metadata.
+// changeOf describes the change in a workload's event, or is empty if only its
+// status or metadata changed.
 func changeOf(v verb, before, after *workload) string {
 	switch {
 	case v == added:

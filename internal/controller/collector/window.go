@@ -42,8 +42,8 @@ const (
 	lag = time.Second
 	// maxPending bounds the events that wait for one workload.
 	maxPending = 1024
-	// mourning is how long a workload that is gone is remembered after its
-	// last change was closed.
+	// mourning is how long a deleted workload is remembered at least; it is
+	// not forgotten before its last change is closed.
 	mourning = time.Minute
 )
 
@@ -273,7 +273,7 @@ func (b *book) atGoal(uid types.UID) bool {
 	return root.atGoal && (root.want < 0 || live == root.want)
 }
 
-// bury forgets workloads that are gone and that nothing speaks of any more.
+// bury forgets workloads that are gone and have no open window any more.
 func (b *book) bury(now time.Time, sooner func(time.Duration)) {
 	for uid, w := range b.workloads {
 		if w.goneAt.IsZero() {

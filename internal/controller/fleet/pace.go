@@ -56,14 +56,14 @@ type pacer struct {
 // pace is what the last look at a fleet says about the next.
 type pace struct {
 	look
-	// arrived counts the pods that were heard to become ready.
+	// arrived counts the pods that became ready, by their events.
 	arrived int
 	// created is how many pods a pass made of late, if all that were tried could
 	// be made; under which newest revision, and when.
 	created  int
 	revision string
 	at       time.Time
-	// generation is the newest that the owner with this UID was heard to have.
+	// generation is the newest that an event showed of the owner with this UID.
 	uid        types.UID
 	generation int64
 	// memory is what the last passes were refused.

@@ -268,9 +268,9 @@ func (r *Reconciler) log(ctx context.Context, outcomes []plan.Outcome) {
 // maxNote is the longest note that the events API takes.
 const maxNote = 1024
 
-// send hands an event to the recorder. The pod it speaks of is the related
-// object: its UID also keeps the recorder from folding two decisions of the
-// same reason into one event with the first one's text.
+// send hands an event to the recorder. The event's pod is the related object:
+// its UID also keeps the recorder from folding two decisions of the same reason
+// into one event with the first one's text.
 func (r *Reconciler) send(owner client.Object, e plan.Event) {
 	note := e.Note
 	if len(note) > maxNote {

@@ -71,7 +71,7 @@ type Watched struct {
 	Tap *flightrecorder.Tap
 }
 
-// hear is a handler whose events are recorded.
+// hear wraps a handler so that its events are recorded.
 func (w Watched) hear(h handler.EventHandler) handler.EventHandler {
 	if w.Tap == nil {
 		return h
@@ -116,9 +116,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, led
 		Complete(w.reconciler(r))
 }
 
-// Ears are how a reconciler hears of the cluster: which events pass, and whom
-// they wake. They are apart from the manager so that a simulation of the
-// cluster is heard in the same way.
+// Ears are a reconciler's event handlers and predicates: which events pass, and
+// which owners they enqueue. They are apart from the manager so that a
+// simulation of the cluster can use them too.
 type Ears struct {
 	Owners       handler.EventHandler
 	OwnerChanged predicate.Predicate
@@ -126,11 +126,11 @@ type Ears struct {
 	PodChanged   predicate.Predicate
 	Nodes        handler.EventHandler
 	NodeLost     predicate.Predicate
-	// PodGone is told of every pod that the cache saw go.
+	// PodGone is called for every pod that the cache saw go.
 	PodGone func(pod client.Object)
 }
 
-// Ears makes the reconciler's ears. reader finds the owners of pods.
+// Ears makes the reconciler's handlers. reader finds the owners of pods.
 func (r *Reconciler) Ears(reader client.Reader, ledger *observe.Ledger, w Watched) Ears {
 	owners := ownerFinder{reader: reader, kind: r.kind, watched: w, pace: r.pace}
 	return Ears{
@@ -140,7 +140,8 @@ func (r *Reconciler) Ears(reader client.Reader, ledger *observe.Ledger, w Watche
 		PodChanged:   podChanged(),
 		Nodes:        handler.EnqueueRequestsFromMapFunc(owners.ofNode),
 		NodeLost:     nodeLost(),
-		// Nobody has to wait for the beginning of what the cache saw end.
+		// The owner need not wait for the creation of a pod whose deletion the
+		// cache saw.
 		PodGone: func(pod client.Object) {
 			if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == w.GVK.Kind {
 				ledger.Saw(ref.UID, pod.GetUID())
@@ -167,9 +168,10 @@ func watchEnds(ctx context.Context, mgr ctrl.Manager, ears Ears) error {
 }
 
 // ownerChanged passes a new or edited spec, a deletion, a changed list of
-// finalizers (somebody may have taken ours off), the annotations that ask for
-// something, and a status that is not the one we wrote: a predecessor's last
-// write may arrive late, and would stand for ever. An owner that is gone is forgotten on the way.
+// finalizers (another client may have removed ours), the annotations that ask
+// for something, and a status that is not the one we wrote: a predecessor's last
+// write may arrive late, and would stay for ever. It also forgets an owner that
+// is gone.
 func (r *Reconciler) ownerChanged(ledger *observe.Ledger) predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {

@@ -23,9 +23,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// sizes are the gauges of every owner. They are made when somebody reads them:
-// three gauges with labels take more than 2 KB of memory, and an operator may
-// have thousands of owners.
+// sizes are the gauges of every owner. They are made at each scrape: three
+// gauges with labels take more than 2 KB of memory, and an operator may have
+// thousands of owners.
 type sizes struct {
 	desired, ready, stalled *prometheus.Desc
 
@@ -33,7 +33,7 @@ type sizes struct {
 	told map[owner]size
 }
 
-// owner is whom a gauge speaks of.
+// owner identifies the object of a gauge.
 type owner struct {
 	kind string
 	key  types.NamespacedName
@@ -63,8 +63,8 @@ func (s *sizes) Describe(to chan<- *prometheus.Desc) {
 	to <- s.stalled
 }
 
-// Collect implements prometheus.Collector. It lets go of the lock before it
-// sends, because whoever reads may be slow.
+// Collect implements prometheus.Collector. It releases the lock before it
+// sends, because the receiver may be slow.
 func (s *sizes) Collect(to chan<- prometheus.Metric) {
 	type line struct {
 		owner

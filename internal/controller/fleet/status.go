@@ -39,13 +39,13 @@ import (
 // While a fleet moves, its counters and its history change with every pod.
 // They are written at most once in a window that grows from the first to the
 // last value; a change of anything else, and the goal, is written at once.
-// The first status of a new owner waits as well: nobody has read anything of it
-// yet, and its goal may be the first thing to say. It waits longer where many
-// are new at once, because then each of them takes longer.
+// The first status of a new owner waits as well: no client has read a status of
+// it yet, and the first one written may already be its goal. It waits longer
+// where many are new at once, because then each of them takes longer.
 // A fleet that leaves its goal because pods go says so when their successors are
 // made, or a moment later: making them comes first.
-// Events of deeds wait for more of their kind, longer each time, so that an
-// event tells of a decision and not of a pod.
+// Events of actions wait for more of their kind, longer each time, so that an
+// event reports a decision and not a pod.
 const (
 	firstWindow = 500 * time.Millisecond
 	lastWindow  = 5 * time.Second
@@ -88,7 +88,7 @@ type draft struct {
 	// version is the owner's resourceVersion after our last write.
 	version string
 
-	// events wait to be sent, with the deeds they tell of.
+	// events wait to be sent, with the history entries behind them.
 	events []plan.Event
 	deeds  []appsv1.Decision
 	since  time.Time
@@ -108,8 +108,8 @@ func (w *statusWriter) memory(owner client.Object) appsv1.PodManagerStatus {
 	return w.kind.Status(owner)
 }
 
-// foreign tells whether somebody else changed the status. A write of ours whose
-// answer is still on its way counts as foreign, which costs one look.
+// foreign reports whether another client changed the status. A write of ours
+// whose answer is still on its way counts as foreign, which costs one look.
 func (w *statusWriter) foreign(before, after client.Object) bool {
 	if equality.Semantic.DeepEqual(w.kind.Status(before), w.kind.Status(after)) {
 		return false
@@ -120,7 +120,8 @@ func (w *statusWriter) foreign(before, after client.Object) bool {
 	return d == nil || d.version != after.GetResourceVersion()
 }
 
-// write tells what was reported, or returns for how long it waits.
+// write writes the reported status and events, or returns for how long they
+// wait.
 func (w *statusWriter) write(ctx context.Context, owner client.Object, reported plan.Reported, now time.Time) (time.Duration, error) {
 	d := w.draft(owner.GetUID())
 	wait, err := w.writeStatus(ctx, owner, d, reported.Status, now)
@@ -172,9 +173,9 @@ func (w *statusWriter) writeStatus(ctx context.Context, owner client.Object, d *
 			w.kind.Name(), client.ObjectKeyFromObject(owner), err))
 	}
 	w.ledger.WroteOwner(after)
-	// A patch says what changed. Where somebody wrote in between, for example
-	// a predecessor whose last write came late, the two are mixed: then what
-	// came of it is as foreign as a status that we did not write.
+	// A patch says what changed. If another client wrote in between, for
+	// example a predecessor whose last write came late, the two are mixed:
+	// then the result is as foreign as a status that we did not write.
 	if equality.Semantic.DeepEqual(w.kind.Status(after), status) {
 		w.mu.Lock()
 		d.version = after.GetResourceVersion()
@@ -210,8 +211,8 @@ func isNew(before, after appsv1.PodManagerStatus) bool {
 		!meta.IsStatusConditionTrue(after.Conditions, appsv1.ConditionStalled)
 }
 
-// leaves tells whether a fleet leaves its goal because pods go, and nothing else
-// is to be told of it.
+// leaves reports whether a fleet leaves its goal because pods go, and has
+// nothing else to report.
 func leaves(before, after appsv1.PodManagerStatus) bool {
 	if !atGoal(before) || atGoal(after) || after.TerminatingReplicas == 0 || meta.IsStatusConditionTrue(after.Conditions, appsv1.ConditionStalled) {
 		return false
@@ -220,7 +221,7 @@ func leaves(before, after appsv1.PodManagerStatus) bool {
 	return onlyProgress(before, after)
 }
 
-// pace makes the window longer while nothing but progress is told.
+// pace makes the window longer while only progress is written.
 func (d *draft) pace(now time.Time, progress bool) {
 	d.last = now
 	if progress && d.window > 0 {
@@ -282,7 +283,7 @@ func (w *statusWriter) sendEvents(owner client.Object, d *draft, atGoal bool, no
 	return 0
 }
 
-// farewell sends what is left to say of an owner that is gone.
+// farewell sends the last events of an owner that is gone.
 func (w *statusWriter) farewell(owner client.Object, reported plan.Reported, now time.Time) {
 	d := w.draft(owner.GetUID())
 	d.take(reported, now)

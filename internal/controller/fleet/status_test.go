@@ -219,8 +219,8 @@ func TestAFleetThatLosesPodsMakesNewOnesFirst(t *testing.T) {
 	}
 }
 
-// TestTheFirstStatusOfANewOwner waits for its goal, but not long, and not where
-// somebody has to know.
+// TestTheFirstStatusOfANewOwner waits for its goal, but not long, and not if a
+// user has to know.
 func TestTheFirstStatusOfANewOwner(t *testing.T) {
 	for name, test := range map[string]struct {
 		others int
@@ -318,7 +318,7 @@ func TestAStatusPatchCarriesTheUID(t *testing.T) {
 }
 
 // TestAMixedStatusIsForeign: a patch on top of a write that we had not seen
-// makes a status that nobody meant, so its event has to wake the owner.
+// makes a status that neither writer meant, so its event has to wake the owner.
 func TestAMixedStatusIsForeign(t *testing.T) {
 	s := newScribe(t)
 	read := func() *appsv1.PodManager {

@@ -84,7 +84,7 @@ func fleetOwner(name string) *appsv1.PodManager {
 	return &appsv1.PodManager{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Generation: 2},
 		Spec:       appsv1.PodManagerSpec{Replicas: &replicas, Image: "app:1"},
-		// It has been told of before. The first status of a new one waits.
+		// It has a status already. The first status of a new owner waits.
 		Status: appsv1.PodManagerStatus{ObservedGeneration: 1},
 	}
 }

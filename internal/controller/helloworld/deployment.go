@@ -48,7 +48,7 @@ func Size(hw *testv1alpha1.HelloWorld) int32 { return size(hw) }
 func Deployment(hw *testv1alpha1.HelloWorld) (*kappsv1.Deployment, error) { return typed(render(hw)) }
 
 // render is the Deployment that a HelloWorld asks for: exactly the fields that
-// are ours. Everything else of it belongs to whoever sets it.
+// are ours. Every other field belongs to the client that sets it.
 func render(hw *testv1alpha1.HelloWorld) *kappsv1ac.DeploymentApplyConfiguration {
 	label := map[string]string{testv1alpha1.LabelName: hw.Name}
 	container := corev1ac.Container().
@@ -136,7 +136,8 @@ func sameSecurity(is, should *corev1.SecurityContext) bool {
 }
 
 // usurpers are ports of our container that have our port's name and another
-// number. Applying ours beside them would be refused, because names are unique.
+// number or protocol. The API server would refuse ours beside them, because
+// names are unique.
 func usurpers(live *kappsv1.Deployment) []int32 {
 	var ports []int32
 	if c := nginx(live); c != nil {
@@ -172,8 +173,8 @@ func ours(d *kappsv1.Deployment, hw *testv1alpha1.HelloWorld) bool {
 	return ref != nil && ref.UID == hw.UID
 }
 
-// Slim drops from a Deployment, before the cache stores it, what nobody here
-// reads.
+// Slim drops the fields of a Deployment that this controller does not read,
+// before the cache stores it.
 func Slim(raw any) (any, error) {
 	d, ok := raw.(*kappsv1.Deployment)
 	if !ok {

@@ -17,9 +17,9 @@ limitations under the License.
 // Package helloworld keeps an nginx Deployment for every HelloWorld.
 //
 // A reconcile looks at the Deployment of the HelloWorld's name and does one of
-// four things: creates it; leaves it alone, because it is somebody else's, and
-// says so; puts our own fields of it right by a server-side apply; or does
-// nothing. Then it writes the status, where that says something new.
+// four things: creates it; leaves it alone, because it is not this
+// HelloWorld's, and says so; corrects our own fields by a server-side apply; or
+// does nothing. Then it writes the status, if that says something new.
 //
 // Invariants: a Deployment whose controller is not this HelloWorld is never
 // written, also not in a race, because creates fail where one exists and all
@@ -181,7 +181,7 @@ func nameTaken(d *kappsv1.Deployment) *state {
 }
 
 // create makes the Deployment. It does not apply it, because an apply would
-// take over one that somebody else has just made.
+// take over one that another client has just made.
 func (r *Reconciler) create(ctx context.Context, hw *testv1alpha1.HelloWorld, want *kappsv1.Deployment) (*kappsv1.Deployment, error) {
 	if err := r.client.Create(ctx, want, client.FieldOwner(fieldOwner)); err != nil {
 		return nil, fmt.Errorf("create Deployment %s: %w", client.ObjectKeyFromObject(want), err)

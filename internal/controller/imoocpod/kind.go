@@ -119,8 +119,8 @@ func (Kind) SetStatus(owner client.Object, s appsv1.PodManagerStatus) {
 // Fleet implements fleet.Kind.
 //
 // A pod is a member by both labels, but an orphan is looked for by the one that
-// is ours alone: a label app=NAME is on pods of many origins, and whoever took
-// those in would delete somebody's pods at the next scale-down.
+// is ours alone: a label app=NAME is on pods of many origins, and an owner that
+// adopted those would delete them at the next scale-down.
 func (Kind) Fleet(owner client.Object) observe.Fleet {
 	ip := owner.(*batchv1alpha1.ImoocPod)
 	selector := labels.SelectorFromSet(labels.Set{batchv1alpha1.LabelApp: ip.Name, batchv1alpha1.LabelName: ip.Name})
@@ -160,8 +160,8 @@ func desired(ip *batchv1alpha1.ImoocPod, selector string) plan.Desired {
 	}
 }
 
-// deletion is only seen where something else holds the object: a foreground
-// deletion, an orphaning one or somebody's finalizer.
+// deletion is only seen where something else keeps the object: a foreground
+// deletion, an orphaning one or a finalizer of another controller.
 func deletion(ip *batchv1alpha1.ImoocPod) plan.Deletion {
 	switch {
 	case ip.DeletionTimestamp == nil:

@@ -17,15 +17,15 @@ limitations under the License.
 // Package shardlabels keeps the label that says in which shard an object is.
 //
 // A PodManager gets it when it is admitted, and everything the operator makes
-// for it inherits it. What has none, or a wrong one, was made before there were
-// shards, while the webhook was down, or was edited by hand. It is put right
-// here, in an order that matters: whoever works on a shard sees only what
-// carries its label, and would miss the pods of an owner that got the label
-// before they did, and make new ones. So an owner comes last.
+// for it inherits it. An object with none, or a wrong one, was made before there
+// were shards, while the webhook was down, or was edited by hand. This package
+// corrects it, in an order that matters: the holder of a shard sees only objects
+// with its label, and would miss the pods of an owner that got the label before
+// they did, and make new ones. So an owner comes last.
 //
-// Objects in a wrong shard are seen by whoever holds that one. Those in none
-// are watched for by the holder of shard 0, as metadata and filtered by the API
-// server, so that this costs nothing when there are none.
+// The holder of a wrong shard sees the objects in it. The holder of shard 0
+// watches for objects in none, as metadata and filtered by the API server, so
+// that this costs nothing when there are none.
 package shardlabels
 
 import (

@@ -39,8 +39,8 @@ type operation struct {
 // UID, so that it cannot land on a successor of the same name; a UID in a merge
 // patch would not do, because the API server ignores the metadata in what is
 // written to the status of a custom resource. It tests no resourceVersion:
-// nobody else writes our statuses, and an edit of the spec must not cost us the
-// record of what was just done.
+// no other client writes our statuses, and an edit of the spec must not cost us
+// the record of what was just done.
 func Between(before, after client.Object) (client.Patch, error) {
 	old, err := statusOf(before)
 	if err != nil {
