@@ -14,20 +14,19 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package preflight tells, while an object is being admitted, what will come of
-// it. It asks four questions, side by side and within Budget:
+// Package preflight predicts, while an object is being admitted, what it will
+// cause. It asks four questions, side by side and within Budget:
 //
-//   - Would the API server take the pod? It is created for a trial, as a dry
-//     run, with everything that a real one has. What is wrong with the pod
-//     itself refuses the object; what is wrong with the world around it (a
-//     quota, a missing ServiceAccount) is a warning, because the world may
-//     change before the pods are made.
+//   - Would the API server take the pod? A dry run creates it, with everything
+//     that a real one has. A problem of the pod itself refuses the object;
+//     environmental problems (a quota, a missing ServiceAccount) only warn,
+//     because they may be gone before the pods are made.
 //   - What will the change do to the pods that run? The planner is asked twice,
-//     with the object as it was and as it shall be; what it would do only now
-//     is told.
+//     with the object as it was and as it shall be; the warnings list what it
+//     would do only now.
 //   - Does the pod break the Pod Security level of its namespace? The API server
 //     tells that of Deployments, but not of kinds that it does not know.
-//   - Do the pods look like somebody else's?
+//   - Do pods of other owners carry the same app label?
 //
 // Nothing here changes anything, and no answer is worth holding a request up
 // for: a question that cannot be answered in time becomes a warning.
@@ -54,10 +53,10 @@ import (
 )
 
 // Budget is how long an inspection may take. It is well below the webhooks'
-// timeout, so that the API server hears from us in any case.
+// timeout, so that the API server gets an answer in any case.
 const Budget = 3 * time.Second
 
-// Change is what somebody wants to do to an owner of pods.
+// Change is a requested change to an owner of pods.
 type Change struct {
 	Kind fleet.Kind
 	// Old is nil when New is to be created.

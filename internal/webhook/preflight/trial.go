@@ -102,7 +102,7 @@ func refusal(err error, what string, path func(string) string) Findings {
 }
 
 // awaitsDefaultAccount: the namespace is so new that its ServiceAccount is
-// still being made. That is nobody's concern.
+// still being made. That is no reason to warn.
 func awaitsDefaultAccount(status metav1.Status) bool {
 	return strings.Contains(status.Message, `serviceaccount "default" not found`)
 }

@@ -32,8 +32,8 @@ import (
 	"github.com/mycompany/pod-operator/internal/controller/fleet"
 )
 
-// Scope are the namespaces that the operator watches; none means all. What is
-// made in others is somebody else's to judge.
+// Scope are the namespaces that the operator watches; none means all. Objects
+// in other namespaces are not judged.
 type Scope []string
 
 // Has tells whether the operator watches a namespace.
@@ -77,7 +77,7 @@ func (v *Validator[T]) inspect(ctx context.Context, old client.Object, obj T) (a
 	}
 	found := v.Inspector.Inspect(ctx, change)
 	if len(found.Problems) > 0 {
-		// Whatever would come of it does not, so nobody needs to hear of it.
+		// The object is refused, so warnings about its effects do not apply.
 		return nil, Refuse(v.GroupKind, obj.GetName(), found.Problems)
 	}
 	return found.Warnings, nil

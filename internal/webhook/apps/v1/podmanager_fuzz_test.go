@@ -27,9 +27,9 @@ import (
 	"github.com/mycompany/pod-operator/internal/shard"
 )
 
-// FuzzAdmission: whatever PodManager somebody sends, also one that the schema
-// would refuse, admission prepares it and names the field that a complaint is
-// about, and does not fall over it.
+// FuzzAdmission: for any PodManager, also one that the schema would refuse,
+// admission prepares it and names the field that a complaint is about, and does
+// not panic.
 //
 //	make fuzz
 func FuzzAdmission(f *testing.F) {

@@ -128,9 +128,9 @@ func Scale(inspector *preflight.Inspector) preflight.Foresee {
 }
 
 // prepare gives a new object its finalizer, unless it is in a namespace that
-// this operator does not watch: nobody would ever take it off there. An object
-// that was read as v1alpha1 and is written as v1 loses the annotation that
-// v1alpha1 needs; see api/apps/v1alpha1.
+// this operator does not watch: there it would never be removed. An object that
+// was read as v1alpha1 and is written as v1 loses the annotation that v1alpha1
+// needs; see api/apps/v1alpha1.
 func prepare(scope preflight.Scope, metadata, old *metav1.ObjectMeta) {
 	if old == nil && scope.Has(metadata.Namespace) && !slices.Contains(metadata.Finalizers, appsv1.Finalizer) {
 		metadata.Finalizers = append(metadata.Finalizers, appsv1.Finalizer)
@@ -140,7 +140,7 @@ func prepare(scope preflight.Scope, metadata, old *metav1.ObjectMeta) {
 
 // keepShard gives a new object the label of its shard, and keeps an edit from
 // changing it. An old object without the label is left without it: it gets it
-// after its pods, or whoever works on that shard would not see them.
+// after its pods, or the holder of that shard would not see them.
 func keepShard(shards int, metadata, old *metav1.ObjectMeta) {
 	want := strconv.Itoa(shard.Of(metadata.Namespace, metadata.Name, shards))
 	if metadata.Labels[appsv1.LabelShard] == want {
@@ -173,7 +173,7 @@ func podPath(pm *appsv1.PodManager) func(string) string {
 	}
 }
 
-// isApp tells whether the nth container is the one that spec.image speaks of.
+// isApp reports whether spec.image is the image of the nth container.
 func isApp(template *corev1.PodTemplateSpec, n int) bool {
 	if template == nil || len(template.Spec.Containers) == 0 {
 		return true

@@ -58,7 +58,7 @@ func TestPodPath(t *testing.T) {
 	}
 }
 
-// A finalizer in a namespace that nobody watches would keep the object for ever.
+// A finalizer in a namespace that is not watched would keep the object for ever.
 func TestTheFinalizerIsForWatchedNamespaces(t *testing.T) {
 	tests := map[string]struct {
 		scope preflight.Scope

@@ -82,8 +82,8 @@ func (*validator) ValidateDelete(context.Context, *testv1alpha1.HelloWorld) (adm
 	return nil, nil
 }
 
-// nameTaken: a Deployment of somebody else's is left alone, and the HelloWorld
-// waits for its name.
+// nameTaken: a Deployment that is not this HelloWorld's is left alone, and the
+// HelloWorld waits for its name.
 func (v *validator) nameTaken(ctx context.Context, hw *testv1alpha1.HelloWorld) []string {
 	var deployment kappsv1.Deployment
 	err := v.cache.Get(ctx, client.ObjectKeyFromObject(hw), &deployment)
@@ -100,8 +100,8 @@ func (v *validator) nameTaken(ctx context.Context, hw *testv1alpha1.HelloWorld) 
 
 const noPod = "size is 0: no pod will run"
 
-// fewer tells of pods that go. Which ones, the Deployment's own controller
-// chooses.
+// fewer warns about pods that will be deleted. The Deployment's own controller
+// chooses which.
 func fewer(name string, before, after int32) []string {
 	var warnings []string
 	if after < before {
