@@ -101,7 +101,7 @@ func chosenKinds(o Options) []kind {
 	})
 }
 
-// checkControllers tells of a name that --controllers does not know.
+// checkControllers reports a name that --controllers does not know.
 func checkControllers(names []string) error {
 	for _, name := range names {
 		if !slices.Contains(kindNames(), name) {

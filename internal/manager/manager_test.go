@@ -75,7 +75,7 @@ func TestTheCacheKeepsToItsNamespaces(t *testing.T) {
 	}
 }
 
-// TestMetricsAreGuarded unless somebody says otherwise.
+// TestMetricsAreGuarded unless the options say otherwise.
 func TestMetricsAreGuarded(t *testing.T) {
 	secure := metricsOptions(Options{MetricsAddress: ":8443", SecureMetrics: true}, nil)
 	if !secure.SecureServing || secure.FilterProvider == nil {

@@ -40,7 +40,7 @@ type Options struct {
 	SecureMetrics  bool
 	MetricsCertDir string
 	ProbeAddress   string
-	// ProfileAddress serves net/http/pprof, to anybody who reaches it.
+	// ProfileAddress serves net/http/pprof, without authentication.
 	ProfileAddress string
 	EnableHTTP2    bool
 

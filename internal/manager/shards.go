@@ -206,7 +206,7 @@ func workOnShard(ctx context.Context, root ctrl.Manager, o Options, records *rec
 	if err := addControllers(ctx, w); err != nil {
 		return err
 	}
-	defer w.counts.Leave() // whoever takes the shard counts its fleets now
+	defer w.counts.Leave() // the next holder of the shard counts its fleets now
 	return mgr.Start(ctx)
 }
 

@@ -61,8 +61,8 @@ type Webhooks struct {
 	Address string
 	// URL is how the API server reaches an operator outside the cluster.
 	URL string
-	// CertDir holds a certificate that somebody else keeps, cert-manager say.
-	// Empty makes the operator keep its own.
+	// CertDir holds a certificate that another program renews, such as
+	// cert-manager. Empty makes the operator keep its own.
 	CertDir string
 	// CertLifetime is how long a certificate of its own lives.
 	CertLifetime time.Duration
@@ -220,8 +220,8 @@ func addWebhooks(mgr ctrl.Manager, s *webhookServer, o Options) error {
 }
 
 // addAdmission registers the webhooks of the kinds that this operator looks
-// after: a finalizer that it adds to an object of another kind, nobody would
-// take off. v1alpha1 is guarded in any case, because it is converted in any
+// after: a finalizer that it adds to an object of another kind would never be
+// removed. v1alpha1 is guarded in any case, because it is converted in any
 // case.
 func addAdmission(mgr ctrl.Manager, o Options) error {
 	reader := client.Reader(mgr.GetClient())
