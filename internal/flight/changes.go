@@ -83,8 +83,8 @@ func (c *Change) Matches(want string) bool {
 	})
 }
 
-// Changes finds the changes that the records of one object tell of, oldest
-// first. The records come newest first, as the recorder hands them out.
+// Changes finds the changes in the records of one object, oldest first. The
+// records come newest first, as the recorder hands them out.
 func Changes(entries []Entry) []Change {
 	entries = slices.Clone(entries)
 	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Seq, b.Seq) })
@@ -123,8 +123,8 @@ func begins(last, e *Entry) (fields []FieldChange, isNew bool) {
 		return nil, false
 	}
 	if last == nil {
-		// What was before the oldest record, nobody can tell, unless the object
-		// did not exist.
+		// What was before the oldest record is unknown, unless the object did
+		// not exist.
 		created := slices.ContainsFunc(e.Triggers, func(t flightrecorder.Trigger) bool {
 			return t.Kind == flightrecorder.TriggerCreate && t.Object != nil && t.Object.Kind == e.Object.Kind && t.Object.Name == e.Object.Name
 		})
@@ -162,7 +162,7 @@ func compare(a, b *Entry) []FieldChange {
 // unset is the value of a field that is not there.
 const unset = "unset"
 
-// ours are fields of the desired state that nobody asks for by name.
+// ours are fields of the desired state that the user does not set.
 var ours = []string{"generation", "finalizer", "uid"}
 
 // percentages are pods in the desired state, so that they follow replicas.

@@ -54,8 +54,8 @@ func NewEntry(record *flightrecorder.Record, whole bool) (Entry, error) {
 	return e, nil
 }
 
-// Acted tells whether the reconcile is worth telling: it did something, failed,
-// or somebody asked for it.
+// Acted reports whether the reconcile is worth showing: it did something,
+// failed, or was triggered by hand.
 func (e *Entry) Acted() bool {
 	if e.Error != "" || e.Payload != nil && len(e.Payload.Decision.Actions)+len(e.Payload.Undone) > 0 {
 		return true
@@ -106,7 +106,7 @@ func (e *Entry) Reasons(pod string) []string {
 	return lines
 }
 
-// HeldPods names the pods that a blocker speaks of.
+// HeldPods names the pods that a blocker holds back.
 func HeldPods(b plan.Blocked) string {
 	switch {
 	case b.Pod == "" && b.Count > 0:

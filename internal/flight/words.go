@@ -79,7 +79,7 @@ func why(u Undone) string {
 	return string(u.Result)
 }
 
-// deeds tells the actions, those of the same verb and reason together.
+// deeds describes the actions, those of the same verb and reason together.
 func (f *Flight) deeds() []string {
 	type key struct {
 		verb   plan.Verb
