@@ -253,8 +253,8 @@ func (run *run) addWrite(w Write) {
 	}
 }
 
-// noteCause remembers which version this run made. A write that changed nothing made none: the version
-// it returns is somebody else's.
+// noteCause remembers which version this run made. A write that changed nothing made none: it returns
+// the version of an earlier write.
 func (run *run) noteCause(w *Write, before string) {
 	if w.DryRun || w.Object.UID == "" {
 		return

@@ -79,7 +79,7 @@ var (
 )
 
 // build is called with the lock held. A type that contains itself finds its own unfinished plan in
-// p.building, which is whole by the time anybody walks it.
+// p.building, which is complete before a walk uses it.
 func (p *planner) build(t reflect.Type) *typePlan {
 	if plan, ok := p.building[t]; ok {
 		return plan

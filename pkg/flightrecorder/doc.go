@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package flightrecorder tells, for every reconcile of a controller-runtime operator, why it ran and
+// Package flightrecorder records, for every reconcile of a controller-runtime operator, why it ran and
 // what it did.
 //
 // controller-runtime merges all events for an object into one request, and the request carries nothing
@@ -23,7 +23,7 @@ limitations under the License.
 //
 //   - all its triggers: the watch events with kind, name, resourceVersion, the paths of the fields that
 //     changed and the field manager that wrote them; or a RequeueAfter, a retry with its count, a resync,
-//     a start-up, somebody by hand;
+//     a start-up, a request by hand;
 //   - how long the request waited, how long the run took, its result or error;
 //   - every write to the API server made with the run's context: verb, object, status, latency;
 //   - whatever the operator adds with [SetPayload].
@@ -67,7 +67,7 @@ limitations under the License.
 //
 // Memory is bounded by [Config.MaxBytes], 64 MiB unless set: each object keeps its newest records, and
 // when the bytes run out, the oldest of all go. Records that are no longer among the newest of all are
-// compressed until somebody reads them. Nothing waits: a subscriber that does not read, or a disk
+// compressed until a query reads them. Nothing waits: a subscriber that does not read, or a disk
 // that does not write, loses records, and they are counted. A run costs some microseconds; BenchmarkReconcile
 // measures it against the same operator without the recorder.
 //
@@ -78,7 +78,7 @@ limitations under the License.
 // environment variables are taken out of them too, by their place in the JSON (see [SetPayload]), which is
 // a net, not a wall.
 //
-// Two limits come with Kubernetes. Nobody can tell who deleted an object: no manager is recorded for that.
-// And managedFields tell the time in seconds: of two writes within one second the second may have to be
-// guessed, and is then marked [Change.Inferred].
+// Two limits come with Kubernetes. The object does not show who deleted it: no manager is recorded for a
+// deletion. And managedFields have times in seconds: the writer of the second of two writes within one
+// second may have to be guessed; the change is then marked [Change.Inferred].
 package flightrecorder

@@ -197,7 +197,7 @@ func TestADiskThatFailsCostsRecordsAndNothingElse(t *testing.T) {
 
 func TestAFullQueueDropsForTheFileOnly(t *testing.T) {
 	rec := newRecorder(t, Config{RecordsPerObject: 2 * fileQueue, File: &FileConfig{Path: filepath.Join(t.TempDir(), "r")}})
-	for range fileQueue + 7 { // nobody writes: Start was not called
+	for range fileQueue + 7 { // no writer runs: Start was not called
 		rec.keep(recordFor("web"))
 	}
 	if s := rec.Stats(); s.FileDrops != 7 || s.Records != fileQueue+7 {

@@ -81,8 +81,8 @@ func objectOf(o any) client.Object {
 	return obj
 }
 
-// watchEvent is an event that may become a trigger, of one request or of many. What it says is worked out
-// when it is needed, by whoever needs it first; of events that lead to no request, nothing is.
+// watchEvent is an event that may become a trigger, of one request or of many. Its trigger is computed
+// when it is first needed; for events that lead to no request, it is never computed.
 type watchEvent struct {
 	recorder *Recorder
 	kinds    *kinds

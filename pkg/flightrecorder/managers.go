@@ -122,7 +122,7 @@ func groupByManager(fields []string, writers []writer, inferred bool) []Change {
 	if len(writers) == 1 && !inferred && !hasUnmanaged(fields) {
 		return []Change{writers[0].change(fields, false)}
 	}
-	by := make([][]string, len(writers)+1) // the last are nobody's
+	by := make([][]string, len(writers)+1) // the last have no known writer
 	for _, f := range fields {
 		i := len(writers)
 		if !unmanaged(f) {
@@ -164,8 +164,8 @@ func hasUnmanaged(fields []string) bool {
 }
 
 // ownerOf picks the writer whose set of fields reaches furthest towards the field; the later one of
-// two. Without the sets, a field below status belongs to whoever wrote through that subresource.
-// It returns len(writers) where nobody can be named; a guess must own the field.
+// two. Without the sets, a field below status belongs to the writer through that subresource.
+// It returns len(writers) where no writer can be named; a guess must own the field.
 func ownerOf(field string, writers []writer, inferred bool) int {
 	if len(writers) == 1 && !inferred {
 		return 0
@@ -200,8 +200,8 @@ func bySubresource(field string, writers []writer) int {
 }
 
 // reaches counts how many steps of the path lie inside the fields that the writer owns; 0 where it
-// owns no more than what everybody does, the first step (metadata, spec, status). It walks the JSON as it
-// lies there: decoding it would cost more than everything else that is done for an event.
+// owns no more than every writer does, the first step (metadata, spec, status). It walks the raw JSON:
+// decoding it would cost more than everything else that is done for an event.
 func (w *writer) reaches(field string) int {
 	if w.owned == nil {
 		return 0

@@ -117,7 +117,7 @@ func (q *queue[R]) Done(request R) {
 
 // pass sees an add on its way into the queue. A delayed one during a run is what that run asked for. Else
 // it may come from the builder's For or Owns, whose events were announced by a predicate; or it was written
-// down already, by somebody whose queue is wrapped in another; or nobody knows.
+// down already, by a handler whose queue is wrapped in another; or its origin is unknown.
 //
 // Several watches may be at work on the same request at once, and nothing tells their adds apart. So the
 // first add takes all events that are announced for the request, and leaves a credit for each of the adds

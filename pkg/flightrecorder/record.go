@@ -205,7 +205,7 @@ type Trigger struct {
 
 // Change is what one field manager wrote.
 type Change struct {
-	// Manager is the field manager; empty where nobody can tell.
+	// Manager is the field manager; empty if unknown.
 	Manager string `json:"manager,omitempty"`
 	// Operation is Update or Apply.
 	Operation string `json:"operation,omitempty"`

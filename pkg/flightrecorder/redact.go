@@ -101,8 +101,8 @@ func endOfQuote(s string, start int) int {
 
 // redactor takes the values of Secrets and of environment variables out of a payload. Each is
 // replaced by a keyed hash, under a key that lives as long as the process: equal values stay equal
-// and different ones different, so that a decision made from them can be replayed, while nobody can
-// guess the value from the hash.
+// and different ones different, so that a decision made from them can be replayed, while the value
+// cannot be guessed from the hash.
 //
 // Redacted are: data and stringData of an object that is, or may be, a Secret (its kind says so, or it
 // has metadata and no kind); in anything called env, …Env, envVars or environment the value of each

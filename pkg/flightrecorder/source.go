@@ -100,7 +100,7 @@ func (q *sourceQueue[R]) AddWithOpts(o priorityqueue.AddOpts, requests ...R) {
 	q.PriorityQueue.AddWithOpts(o, requests...)
 }
 
-// Manual is somebody's wish to have an object reconciled now.
+// Manual is a user's request to reconcile an object now.
 type Manual = TypedManual[reconcile.Request]
 
 // TypedManual is Manual for requests of any type.

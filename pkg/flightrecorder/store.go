@@ -99,7 +99,7 @@ func (s *store) keep(record *Record, size int) {
 }
 
 // packOne packs the oldest record that is not packed, where those take more than their share. It
-// does so without the lock, so that a record which takes long holds nobody else up.
+// does so without the lock, so that a record which takes long delays no other caller.
 func (s *store) packOne() (more bool) {
 	s.mu.Lock()
 	e := s.loose

@@ -222,7 +222,7 @@ func TestQueriesSelect(t *testing.T) {
 
 func TestASubscriptionMissesNothingAndRepeatsNothing(t *testing.T) {
 	rec := newRecorder(t, Config{RecordsPerObject: 10_000})
-	const total = MaxSubscriptionBuffer // what nobody reads is kept, and not dropped
+	const total = MaxSubscriptionBuffer // unread records are kept, and not dropped
 	some := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -47,7 +47,7 @@ type Tap = TypedTap[reconcile.Request]
 //
 // The queue merges everything that is added for a request into one run. So a trigger is written down
 // when it is added, under its request, and all that is written down is taken when the queue hands the
-// request out. It is written down before the Add, never after: whoever takes the request because of
+// request out. It is written down before the Add, never after: the run that takes the request because of
 // that Add finds it. The price is that a run that was being handed out at that very moment may take it
 // too early; then the request, which the queue has once more, comes out again with nothing written
 // down, and its run is given the same trigger, marked Carried.
@@ -172,7 +172,7 @@ func (t *TypedTap[R]) add(request R, e *watchEvent, after time.Duration, rateLim
 }
 
 // repeats says whether an event for which there is no room could be merged into another, and counts it as
-// dropped where it could not: what nobody will read need not be worked out.
+// dropped where it could not: a trigger that will not be read need not be computed.
 func (t *TypedTap[R]) repeats(request R, e *watchEvent) bool {
 	object := e.object()
 	t.mu.Lock()

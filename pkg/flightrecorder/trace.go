@@ -72,9 +72,9 @@ func parseTraceparent(value string) trace.SpanContext {
 	return trace.SpanContextFromContext(ctx)
 }
 
-// InjectTraceparent stamps an object with the trace context of ctx, for whoever reconciles that
-// object to link to. Call it before a create or a change of spec; not before a status update, which
-// is no new decision. Without a span in ctx it does nothing.
+// InjectTraceparent stamps an object with the trace context of ctx, so that the controller that
+// reconciles the object can link to it. Call it before a create or a change of spec; not before a status
+// update, which is no new decision. Without a span in ctx it does nothing.
 func (r *Recorder) InjectTraceparent(ctx context.Context, obj metav1.Object) {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)

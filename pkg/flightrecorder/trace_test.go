@@ -127,7 +127,7 @@ func TestCausesAreFoundByVersionAndByDeletion(t *testing.T) {
 	}
 }
 
-// A write that changed nothing returns the version of the write before, which was somebody else's.
+// A write that changed nothing returns the version of an earlier write, not one of its own.
 func TestAWriteThatChangedNothingCausesNothing(t *testing.T) {
 	rec := newRecorder(t, Config{})
 	run := &run{recorder: rec, record: &Record{ID: "r1"}}
