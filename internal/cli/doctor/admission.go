@@ -156,8 +156,8 @@ func servedNames(crd *apiextensionsv1.CustomResourceDefinition) []string {
 	return names
 }
 
-// webhooks looks at the configurations: the certificates they trust and whether
-// somebody answers.
+// webhooks checks the configurations: the certificates they trust and whether
+// the webhooks answer.
 func (c *checkup) webhooks(ctx context.Context) []Finding {
 	var findings []Finding
 	configs := map[string]admissionv1.WebhookClientConfig{}
@@ -253,8 +253,8 @@ func (c *checkup) answers(ctx context.Context, service client.ObjectKey) Finding
 	return ok("webhooks", "Service %s has %d ready", service, ready)
 }
 
-// soonLeft is how much of a certificate's life may be left before somebody
-// should wonder why it was not renewed: the operator does so at half.
+// soonLeft is the fraction of a certificate's life, one in so many, below which
+// its renewal is overdue: the operator renews at half.
 const soonLeft = 10
 
 // bundleFinding judges the certificates of a bundle by the one that lasts

@@ -14,12 +14,12 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package doctor is "kubectl podmanager doctor": it looks at all that has to be
-// in place for the operator to work and for this person to use it. Every line
-// says that something is well, or what to do about it. A line is a note where
-// nothing has to be done, but somebody may wonder.
+// Package doctor is "kubectl podmanager doctor": it checks all that has to be in
+// place for the operator to work and for this user to use it. Every line says
+// that something is well, or what to do about it. A note is a line that needs no
+// action, but may explain a surprise.
 //
-// Whatever this person may not look at is a note, not a fault.
+// Whatever this user may not read is a note, not a fault.
 package doctor
 
 import (
@@ -45,7 +45,7 @@ type Level string
 const (
 	OK   Level = "ok"
 	Note Level = "note"
-	// ToDo is something that somebody has to do.
+	// ToDo is a problem that needs action.
 	ToDo Level = "to do"
 )
 

@@ -163,7 +163,7 @@ func TestFindingsOnATerminal(t *testing.T) {
 	}
 }
 
-// A webhook that is called at another path answers nobody, and doctor says so.
+// A webhook that is called at another path does not answer, and doctor says so.
 func TestWhereWebhooksAreCalled(t *testing.T) {
 	const name = "validate.v1.podmanager.apps.mycompany.com"
 	right := paths.All()[name]

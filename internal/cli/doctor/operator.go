@@ -38,7 +38,7 @@ const (
 	deploymentName = "pod-operator-controller-manager"
 	accountName    = "pod-operator-controller-manager"
 	leaseName      = "pod-operator.mycompany.com"
-	// late is how long a PodManager may wait for somebody to look at it.
+	// late is how long a PodManager may wait for the operator to look at it.
 	late = 30 * time.Second
 )
 
@@ -95,8 +95,8 @@ func deploymentFinding(d *kappsv1.Deployment) Finding {
 	return ok("operator", "%d of %d replicas available, image %s", d.Status.AvailableReplicas, ptr.Deref(d.Spec.Replicas, 1), image)
 }
 
-// leaseFinding tells who leads. A lease that was renewed in the future tells of
-// a clock.
+// leaseFinding says which operator leads. A lease that was renewed in the
+// future means that a clock is wrong.
 func leaseFinding(l *coordinationv1.Lease, now time.Time) Finding {
 	holder := ptr.Deref(l.Spec.HolderIdentity, "")
 	if holder == "" || l.Spec.RenewTime == nil {
@@ -123,7 +123,7 @@ func workFindings(managers []appsv1.PodManager, now time.Time) []Finding {
 			waiting = append(waiting, name)
 		}
 		for _, condition := range pm.Status.Conditions {
-			// What goes with its namespace needs nobody's help.
+			// An object that goes with its namespace needs no action.
 			if condition.Type == appsv1.ConditionStalled && condition.Reason != appsv1.ReasonNamespaceTerminating {
 				stalled = append(stalled, name+" ("+condition.Reason+")")
 			}
@@ -141,7 +141,8 @@ func workFindings(managers []appsv1.PodManager, now time.Time) []Finding {
 	return findings
 }
 
-// lastWrite is when somebody last wrote the object, as far as it tells.
+// lastWrite is when the object was last written, as far as its managedFields
+// say.
 func lastWrite(pm *appsv1.PodManager) time.Time {
 	last := pm.CreationTimestamp.Time
 	for _, entry := range pm.ManagedFields {

@@ -15,10 +15,10 @@ limitations under the License.
 */
 
 // Package explain asks the operator's HTTP side what it remembers. The operator
-// knows people by their token, so that a login without one, a client
-// certificate say, cannot ask. Everybody who uses this package can do without:
+// authenticates users by their token, so that a login without one, such as a
+// client certificate, cannot ask. Every caller of this package can do without:
 // Connect says in a sentence why the operator cannot be asked, and the object's
-// own history and events tell less, but something.
+// own history and events say less, but something.
 //
 // A token is worth as much as the person who has it, so it goes only to the
 // operator. Which certificate the operator has is known from its webhook

@@ -96,7 +96,7 @@ func (o *Options) Bind(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.Off, "no-recorder", false, "Ask the API server only, not the operator.")
 }
 
-// ErrOff is why nobody asks the operator where the user wants it left alone.
+// ErrOff says that the user does not want the operator to be asked.
 var ErrOff = errors.New("--no-recorder")
 
 // Connect finds the operator and logs in. An error says in a sentence why the
@@ -168,7 +168,7 @@ func dial(address string, verify *tls.Config, login func(http.RoundTripper) (htt
 	}
 	return &Client{base: base, http: &http.Client{
 		Transport: transport,
-		// The token goes to nobody whom the user did not name.
+		// The token goes to no server that the user did not name.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }

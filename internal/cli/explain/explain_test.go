@@ -47,7 +47,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/flight"
 )
 
-// operator answers as the operator does, to whoever has ada's token.
+// operator answers as the operator does, to requests with ada's token.
 func operator(t *testing.T) *httptest.Server {
 	t.Helper()
 	answer := func(w http.ResponseWriter, code int, body any) {

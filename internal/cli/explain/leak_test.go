@@ -23,8 +23,8 @@ import (
 )
 
 // TestMain fails when a goroutine outlives the tests. A forwarded connection
-// that the other side has closed already keeps one for a second, to hand its
-// error to somebody who asks.
+// that the other side has closed already keeps one for a second, in case a
+// caller asks for its error.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/moby/spdystream.(*Connection).shutdown"))
 }

@@ -31,7 +31,7 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
-// completePatience bounds how long somebody who pressed the tab key waits.
+// completePatience bounds how long a completion takes after the tab key.
 const completePatience = 3 * time.Second
 
 // Complete is how cobra asks what a word could become.

@@ -37,8 +37,7 @@ type Paint struct {
 // NewPaint makes a Paint that colours, or one that leaves words as they are.
 func NewPaint(on bool) Paint { return Paint{on: on} }
 
-// Paint colours only where somebody looks at a terminal, and not where NO_COLOR
-// asks for none.
+// Paint colours only if the output is a terminal, and NO_COLOR is not set.
 func (s *Session) Paint() Paint {
 	p := s.RawPaint()
 	if screen, ok := s.Out.(*Screen); ok {
@@ -89,7 +88,7 @@ func (o *Output) Bind(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Check tells of a format that nobody knows, before anything is asked.
+// Check rejects an unknown format before any request is sent.
 func (o *Output) Check() error {
 	switch o.format {
 	case "", "json", "yaml":

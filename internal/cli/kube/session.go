@@ -93,7 +93,7 @@ func (s *Session) Client() (client.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	// It is what "why" calls whoever used the plugin.
+	// It is the name by which "why" reports writes of the plugin.
 	return client.WithFieldOwner(c, fieldOwner), nil
 }
 

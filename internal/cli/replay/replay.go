@@ -103,7 +103,7 @@ func (o *options) read(ctx context.Context, s *kube.Session, args []string, visi
 		return flightrecorder.ReplayStats{}, err
 	}
 	if o.save != "" {
-		// They hold names of pods and nodes; not everybody has to read that.
+		// They hold names of pods and nodes, so only the user may read them.
 		if err := os.WriteFile(o.save, lines, 0o600); err != nil {
 			return flightrecorder.ReplayStats{}, fmt.Errorf("save the records: %w", err)
 		}

@@ -89,7 +89,7 @@ func New(s *kube.Session) *cobra.Command {
 			return r.patch(ctx, c, pm, map[string]any{"spec": map[string]any{"paused": true}}, "paused")
 		}),
 		verb("resume", "Let the rollout go on", func(ctx context.Context, c client.Client, pm *appsv1.PodManager) error {
-			// False and not nothing: of a field that is gone nobody can tell who took it off.
+			// False and not nothing: a removed field does not show which client removed it.
 			return r.patch(ctx, c, pm, map[string]any{"spec": map[string]any{"paused": false}}, "resumed")
 		}),
 		verb("restart", "Recreate all pods, within the budget", func(ctx context.Context, c client.Client, pm *appsv1.PodManager) error {
@@ -145,8 +145,8 @@ func (r runner) status(ctx context.Context, c client.Client, pm *appsv1.PodManag
 // what the spec asks for: exit code 2.
 var ErrNotRolledOut = fmt.Errorf("not rolled out: %w", kube.ErrNo)
 
-// Verdict is what there is to say of a rollout, and whether to wait for it. One
-// that somebody holds back is not under way, and has not happened.
+// Verdict is what there is to say of a rollout, and whether to wait for it. A
+// rollout that is held back is neither under way nor done.
 func Verdict(pm *appsv1.PodManager) (told string, waits bool, err error) {
 	find := func(kind string) *metav1.Condition { return meta.FindStatusCondition(pm.Status.Conditions, kind) }
 	ready, reconciling, stalled := find(appsv1.ConditionReady), find(appsv1.ConditionReconciling), find(appsv1.ConditionStalled)

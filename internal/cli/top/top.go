@@ -160,8 +160,8 @@ func (f *feed) records(ctx context.Context, operator *explain.Client, managers [
 	return all, nil
 }
 
-// numbers tells the numbers every second, and what is new in the histories
-// where nobody else tells.
+// numbers sends the numbers every second, and the new entries of the histories:
+// the model shows those where the recorder has none.
 func (f *feed) numbers(ctx context.Context, send func(tea.Msg)) {
 	ticker := time.NewTicker(refresh)
 	defer ticker.Stop()
@@ -210,7 +210,7 @@ func (f *feed) decisions(ctx context.Context, send func(tea.Msg)) {
 	}
 }
 
-// history are the entries of the histories that were not told yet.
+// history are the entries of the histories that were not sent yet.
 func (f *feed) history(managers []appsv1.PodManager) []Line {
 	var lines []Line
 	for i := range managers {

@@ -43,10 +43,10 @@ type sources struct {
 type moment struct {
 	Time time.Time `json:"time"`
 	Text string    `json:"text"`
-	// Source is recorder, history or event: whoever knows most of it.
+	// Source is recorder, history or event: the one that knows most of it.
 	Source string `json:"source"`
 	Bad    bool   `json:"bad,omitempty"`
-	// What follows, only the recorder knows.
+	// Only the recorder knows the fields below.
 	Causes  []string      `json:"causes,omitempty"`
 	Reasons []string      `json:"reasons,omitempty"`
 	Writes  []string      `json:"writes,omitempty"`
@@ -55,8 +55,8 @@ type moment struct {
 	Took    time.Duration `json:"-"`
 }
 
-// tell makes one story of the sources, newest first. What the recorder tells,
-// nobody else has to repeat; what the history tells, no event.
+// tell merges the sources into one story, newest first. History entries and
+// events do not repeat what the recorder says, nor events what the history says.
 func tell(about subject, from sources, all bool) []moment {
 	var story []moment
 	for i := range from.records {

@@ -133,8 +133,8 @@ func subjectOf(namespace, what string) subject {
 }
 
 // collect reads what the API server knows: the history of a PodManager, or,
-// for a pod, of all PodManagers in the namespace, because whose it was nobody
-// can ask a pod that is gone; and the events.
+// for a pod, of all PodManagers in the namespace, because the owner of a pod
+// that is gone is unknown; and the events.
 func collect(ctx context.Context, c client.Client, about subject) (sources, error) {
 	var found sources
 	if about.pod != "" {
