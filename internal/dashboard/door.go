@@ -48,7 +48,7 @@ const (
 	reviewPatience = 10 * time.Second
 )
 
-// Door asks the API server who somebody is and what they may.
+// Door asks the API server who a visitor is and what they may do.
 type Door struct {
 	authenticator authenticator.Request
 	authorizer    authorizer.Authorizer

@@ -185,7 +185,7 @@ func (s *Server) listFleets(w http.ResponseWriter, r *http.Request) {
 			fleets = append(fleets, fleetOf(pm))
 		}
 	}
-	// Nobody shall take "you may not see them" for "there are none".
+	// A visitor must not take "you may not see them" for "there are none".
 	if len(managers) > 0 && !asked {
 		admitted(w, false, nil, "list podmanagers in any namespace that has one", visitor(ctx))
 		return
@@ -209,8 +209,8 @@ func compare(a, b string) int {
 	return 0
 }
 
-// reach tells namespace by namespace where the visitor may, asking once for
-// each; whoever may everywhere is asked about once.
+// reach returns a function that says whether the visitor has the verb in a
+// namespace. It asks once per namespace, or only once if they have it in all.
 func (s *Server) reach(ctx context.Context, verb string, kind Kind) (func(namespace string) (bool, error), error) {
 	everywhere, err := s.mayOn(ctx, verb, kind, "", "")
 	if err != nil {
@@ -233,7 +233,8 @@ func (s *Server) reach(ctx context.Context, verb string, kind Kind) (func(namesp
 }
 
 // enter finds the PodManager of a request for a visitor who has the verb on it.
-// Rights come first, so that nobody learns what exists.
+// Rights are checked first, so that a visitor without them cannot learn what
+// exists.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request, verb string) *appsv1.PodManager {
 	key := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
 	ok, err := s.mayOn(r.Context(), verb, s.PodManagers, key.Namespace, key.Name)

@@ -45,7 +45,7 @@ import (
 	"github.com/mycompany/pod-operator/test/browser"
 )
 
-// openDoor lets everybody do everything who brings a token.
+// openDoor lets every visitor with a token do everything.
 func openDoor() *Door {
 	return &Door{
 		authenticator: authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {

@@ -19,14 +19,14 @@ limitations under the License.
 // reconcile.
 //
 // The page itself is public and empty; everything it shows comes from /api,
-// where each request brings a bearer token. The token is reviewed by the API
-// server, and what its owner may see or do is asked of the API server for that
-// owner and that object, never for the operator. There are no cookies, so no
-// other site can ask in somebody's name; requests that another site makes are
-// refused all the same.
+// where each request brings a bearer token. The API server reviews the token,
+// and says what its owner may see or do: it is asked for that owner and that
+// object, never for the operator. There are no cookies, so no other site can
+// ask in a visitor's name; requests that another site makes are refused all the
+// same.
 //
-// Whoever may get a PodManager sees its pods as the planner does: names, states
-// and places, never their specs.
+// A visitor who may get a PodManager sees its pods as the planner does: names,
+// states and places, never their specs.
 package dashboard
 
 import (
