@@ -29,10 +29,10 @@ import (
 // leave theirs behind until it expires; should there be so many, the oldest go.
 const maxBundle = 64
 
-// merge is the bundle with mine in it. It drops what nobody will serve with
-// again: the holder's other CAs, because a process knows which of its own it
-// uses, and whatever of ours has expired. A certificate that is not ours stays:
-// somebody put it there.
+// merge is the bundle with mine in it. It drops the CAs that are no longer in
+// use: the holder's other CAs, because a process knows which of its own it
+// uses, and those of ours that have expired. A certificate that is not ours
+// stays: another client put it there.
 func merge(bundle []byte, holder string, mine []*x509.Certificate, now time.Time) []byte {
 	var foreign []byte
 	ours := slices.Clone(mine)

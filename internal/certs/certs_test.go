@@ -299,7 +299,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// foreignCA is an expired CA that somebody else made.
+// foreignCA is an expired CA that is not ours.
 func foreignCA(t *testing.T) *x509.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -54,7 +54,7 @@ const (
 	// before Trusted says so.
 	propagation = time.Second
 	// calm is the least time between two passes, so that a fight over a
-	// bundle with somebody else stays a slow one.
+	// bundle with another writer stays a slow one.
 	calm = 200 * time.Millisecond
 	// retry is the wait after a failed pass.
 	retry = time.Second
@@ -178,8 +178,8 @@ func (k *Keeper) pause(ctx context.Context, d time.Duration, wake <-chan struct{
 	return true
 }
 
-// watch wakes the Keeper when somebody writes a target. Only metadata is
-// watched, of the named objects alone: a role can be limited to them.
+// watch wakes the Keeper when a target is written. Only metadata is watched, of
+// the named objects alone: a role can be limited to them.
 func (k *Keeper) watch(ctx context.Context, config *rest.Config, mapper meta.RESTMapper) (<-chan struct{}, error) {
 	wake := make(chan struct{}, 1)
 	nudge := func() {

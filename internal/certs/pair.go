@@ -32,8 +32,8 @@ import (
 )
 
 const (
-	// issuer is the organization in our CAs, by which a bundle's owners know
-	// them from somebody else's.
+	// issuer is the organization in our CAs; other certificates in a bundle
+	// do not have it.
 	issuer = "pod-operator webhooks"
 	// skew is how far the API servers' clocks may be behind ours.
 	skew = time.Hour

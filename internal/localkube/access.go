@@ -85,7 +85,7 @@ func (c *Cluster) WriteKubeconfig(path string, config *rest.Config) error {
 	return replaceFile(path, data)
 }
 
-// replaceFile never leaves a half-written file to somebody who reads meanwhile.
+// replaceFile never shows a half-written file to a concurrent reader.
 func replaceFile(path string, data []byte) error {
 	temporary := path + ".new"
 	if err := os.WriteFile(temporary, data, 0o600); err != nil {
@@ -94,7 +94,7 @@ func replaceFile(path string, data []byte) error {
 	return os.Rename(temporary, path)
 }
 
-// anonymous knows the API server and nobody to log in as.
+// anonymous is a config for the API server without credentials.
 func (c *Cluster) anonymous() *rest.Config {
 	return &rest.Config{
 		Host: httpsURL(c.port(APIServer)),

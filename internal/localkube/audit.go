@@ -152,8 +152,8 @@ func lastLineEnd(f io.ReaderAt, size int64) (int64, error) {
 }
 
 // AuditEvents are the events after the mark; the zero mark means all. The API
-// server writes a request's line just after it has answered: whoever waits for
-// one certain request asks until it is there.
+// server writes a request's line just after it has answered: a caller that
+// waits for one request has to ask until it is there.
 func (c *Cluster) AuditEvents(after AuditMark) ([]AuditEvent, error) {
 	f, err := os.Open(c.AuditLogPath())
 	if err != nil {

@@ -33,7 +33,7 @@ import (
 const (
 	startTries = 3
 
-	// deathsKept bounds the reports nobody reads; a cluster has five components.
+	// deathsKept bounds the unread reports; a cluster has five components.
 	deathsKept = 16
 )
 
@@ -201,7 +201,7 @@ func (c *Cluster) RunProcess(spec ProcessSpec) (*Process, error) {
 func (c *Cluster) reportDeath(err error) {
 	select {
 	case c.died <- err:
-	default: // nobody has read the last sixteen either
+	default: // the last sixteen have not been read either
 	}
 }
 
@@ -295,8 +295,8 @@ func (c *Cluster) LogPath(component Component) string {
 
 func (c *Cluster) logDir() string { return filepath.Join(c.opts.Dir, "logs") }
 
-// stopGrace is what a process gets to end by itself. The API server would wait
-// a minute for its watchers; nobody has to.
+// stopGrace is how long a process gets to end by itself. The API server would
+// wait a minute for its watchers, which is not needed.
 const stopGrace = 5 * time.Second
 
 // Stop ends all processes and returns when they are gone. A folder that

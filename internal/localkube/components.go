@@ -161,7 +161,7 @@ func (c *Cluster) apiServerArguments() ([]string, error) {
 		"--service-account-key-file=" + c.pki("service-account.key"),
 		"--service-account-signing-key-file=" + c.pki("service-account.key"),
 		"--service-cluster-ip-range=" + serviceIPRange,
-		// An endpoint on 127.0.0.1 is not valid, and nobody here would use it.
+		// An endpoint on 127.0.0.1 is not valid, and nothing here would use it.
 		"--endpoint-reconciler-type=none",
 		"--allow-privileged=true",
 	}

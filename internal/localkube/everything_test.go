@@ -395,7 +395,7 @@ func testKwokGuard(t *testing.T, k *kube) {
 	if err := patchStatus(); err != nil {
 		t.Errorf("kwok updates a live pod: %v", err)
 	}
-	k.delete("guarded") // as anybody else
+	k.delete("guarded") // as any other user
 	if err := kwok.Delete(t.Context(), "guarded", *metav1.NewDeleteOptions(0)); err != nil {
 		t.Errorf("kwok deletes a terminating pod: %v", err)
 	}

@@ -205,7 +205,7 @@ func applyKwokAccess(ctx context.Context, clients kubernetes.Interface) error {
 //     event it sees of it. The API server evaluates the policy on the very
 //     object it is about to delete, so that nothing can change in between.
 //   - A delete without grace has two steps: the pod's grace becomes 0, then the
-//     pod goes. The API server also takes the second step for whoever updates a
+//     pod goes. The API server also takes the second step on any update of the
 //     pod after the first, and then by name alone, without admission. So kwok
 //     must not update such a pod; it has nothing to say about it anyway.
 func kwokGuard() (*admissionv1.ValidatingAdmissionPolicy, *admissionv1.ValidatingAdmissionPolicyBinding) {

@@ -196,7 +196,7 @@ func (c *Cluster) waitNodes(ctx context.Context, clients kubernetes.Interface) e
 	err := wait.PollUntilContextCancel(ctx, interval, true, func(ctx context.Context) (bool, error) {
 		nodes, err := clients.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 		if err != nil {
-			return false, nil // the API server's end is reported by whoever waits for it
+			return false, nil // the caller reports it if the API server died
 		}
 		waiting = nil
 		for _, node := range nodes.Items {

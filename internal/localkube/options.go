@@ -63,9 +63,9 @@ type Options struct {
 	Dir string
 
 	// Components to start; nil means Everything(). Without the controller
-	// manager nobody creates the "default" service accounts and nobody lifts
-	// the not-ready taint of new nodes, so the admission plugins that count on
-	// it are off and pods can be created and bound all the same.
+	// manager, "default" service accounts are not created and the not-ready
+	// taint of new nodes is not removed, so the admission plugins that count
+	// on it are off and pods can be created and bound all the same.
 	Components []Component
 
 	// Port of the API server; 0 means any free one. A port that was asked for

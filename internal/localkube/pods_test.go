@@ -88,7 +88,7 @@ func (k *kube) waitFor(name, what string, is func(*corev1.Pod) bool) *corev1.Pod
 	return found
 }
 
-// ready waits until the pod is ready and its status tells of its latest spec.
+// ready waits until the pod is ready and its status is about its latest spec.
 func (k *kube) ready(name string) *corev1.Pod {
 	k.t.Helper()
 	return k.waitFor(name, "is ready", func(pod *corev1.Pod) bool {

@@ -75,8 +75,8 @@ func address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
 func httpsURL(port int) string { return "https://" + address(port) }
 
-// errPortTaken marks a start that failed because somebody took one of our
-// ports between the check and the bind. Another try with other ports helps.
+// errPortTaken marks a start that failed because another process took one of
+// our ports between the check and the bind. Another try with other ports helps.
 var errPortTaken = errors.New("a port was taken meanwhile")
 
 // saysPortTaken looks for the kernel's message in a component's last words.
@@ -84,5 +84,5 @@ func saysPortTaken(logTail string) bool {
 	return strings.Contains(logTail, "address already in use")
 }
 
-// FreePort is a port on 127.0.0.1 that nobody listens on right now.
+// FreePort is a port on 127.0.0.1 that no process listens on right now.
 func FreePort() (int, error) { return newPorts().next() }

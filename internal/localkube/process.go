@@ -81,7 +81,7 @@ type Process struct {
 	exited  chan struct{} // closed when the process is gone and exitErr is set
 
 	mu      sync.Mutex
-	wanted  bool // somebody asked for its end
+	wanted  bool // its end was requested
 	exitErr error
 }
 
@@ -151,7 +151,7 @@ func (p *Process) Kill() {
 func (p *Process) Stop(grace time.Duration) bool {
 	p.expectExit()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	_ = p.cmd.Process.Signal(syscall.SIGCONT) // a paused process does not hear SIGTERM
+	_ = p.cmd.Process.Signal(syscall.SIGCONT) // a paused process does not handle SIGTERM
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
@@ -209,7 +209,7 @@ type Usage struct {
 	RSS int64
 }
 
-// DiedError tells of a process that ended on its own.
+// DiedError reports a process that ended on its own.
 type DiedError struct {
 	Name    string // "kube-apiserver"
 	How     string // "exit status 1", "signal: killed"

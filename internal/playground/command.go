@@ -54,7 +54,7 @@ func Main(args []string, out, errOut io.Writer) int {
 	}
 }
 
-// errStopped says that somebody asked for the end, which is not a failure.
+// errStopped says that the playground was asked to stop, which is no failure.
 var errStopped = errors.New("stopped")
 
 func newCommand() *cobra.Command {

@@ -78,7 +78,7 @@ func down(ctx context.Context, l layout, out io.Writer) error {
 // reset is down and a clean table.
 func reset(ctx context.Context, l layout, out io.Writer) error {
 	if _, err := readState(l); err != nil {
-		// A damaged file names nobody to stop. If somebody runs, the lock tells.
+		// A damaged file names no process to stop. The lock shows whether one runs.
 		if err := os.Remove(l.state()); err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (s *state) killRest() error {
 	return nil
 }
 
-// signalProcess reaches the very process or nobody.
+// signalProcess signals this very process, or none.
 func signalProcess(p process, signal syscall.Signal) error {
 	if !p.alive() {
 		return nil

@@ -34,7 +34,7 @@ import (
 )
 
 const (
-	// guest is the account of whoever opens the page: it may read and change
+	// guest is the account of the page's visitors: it may read and change
 	// PodManagers, and nothing else.
 	guest          = "playground-guest"
 	guestNamespace = "default"

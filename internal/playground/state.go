@@ -78,7 +78,7 @@ func (s *state) write(l layout) error {
 	if err != nil {
 		return err
 	}
-	// Under another name first: somebody may read it right now.
+	// Under another name first: another process may read it right now.
 	temporary := l.state() + ".new"
 	if err := os.WriteFile(temporary, append(data, '\n'), 0o600); err != nil {
 		return err

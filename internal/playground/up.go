@@ -79,7 +79,7 @@ func up(ctx context.Context, l layout, opts upOptions, out io.Writer) error {
 	return err
 }
 
-// lookForEarlier tells of a playground that is up, and clears away what is left
+// lookForEarlier reports a playground that is up, and clears away what is left
 // of one that was killed.
 func lookForEarlier(l layout, out io.Writer) (running bool, err error) {
 	earlier, err := readState(l)
@@ -245,7 +245,7 @@ func (s *supervisor) showSample(ctx context.Context, cluster *localkube.Cluster)
 
 // idle says what to try and waits for the end.
 func (s *supervisor) idle(ctx context.Context, cluster *localkube.Cluster) error {
-	// In this order: whoever started us in the background reads until we are ready.
+	// In this order: with --detach, our parent reads our output until we are ready.
 	s.say("%s", s.hints())
 	s.mu.Lock()
 	s.state.Ready = time.Now()
@@ -263,7 +263,7 @@ func (s *supervisor) idle(ctx context.Context, cluster *localkube.Cluster) error
 			if !errors.As(err, &died) || died.Name != operatorName {
 				return err
 			}
-			s.say("%v", err) // and whoever keeps it starts it again
+			s.say("%v", err) // and operator.keep starts it again
 		}
 	}
 }
@@ -293,8 +293,8 @@ Or watch it in a browser, which will not know the certificate (the token in the 
 %s`, took, where, s.layout.kubeconfig(), s.layout.binDir(), s.page, end)
 }
 
-// explain prefers the story of a component that died to the error that
-// somebody else got from it.
+// explain prefers the report of a component that died to the error that its
+// client got.
 func (s *supervisor) explain(err error, cluster *localkube.Cluster) error {
 	select {
 	case died := <-cluster.Died():

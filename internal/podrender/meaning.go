@@ -24,10 +24,10 @@ import (
 )
 
 // meaning is a template with everything written out that the API server adds
-// to a pod of it: who writes a default down, or lets a newer API do so, asks
-// for the same pod. What depends on the cluster (the service account, limits of
-// a LimitRange) is not known here and is never written into a template by
-// somebody else.
+// to a pod of it: a template with a default written out, by the user or by a
+// newer API, asks for the same pod. Values that depend on the cluster (the
+// service account, limits of a LimitRange) are not known here, and only the
+// user writes them into a template.
 func meaning(template *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
 	t := template.DeepCopy()
 	spec := &t.Spec

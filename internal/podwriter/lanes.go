@@ -30,15 +30,15 @@ const (
 	// would make a new connection for every request beyond, and throw most of
 	// them away.
 	laneWidth = 90
-	// laneCount bounds what is under way at once, whoever asks.
+	// laneCount bounds what is under way at once, for all callers together.
 	laneCount = 4
-	// laneIdle is when a lane that nobody used may have lost its connection:
-	// Go's client closes one after 90 seconds.
+	// laneIdle is when an unused lane may have lost its connection: Go's
+	// client closes one after 90 seconds.
 	laneIdle = time.Minute
 )
 
 // lanes are connections to the API server. One is filled before the next is
-// opened, so that who writes little has one.
+// opened, so that an operator that writes little has one.
 type lanes struct {
 	seats chan struct{}
 
@@ -51,7 +51,7 @@ type lane struct {
 	pods rest.Interface
 	// busy is guarded by the mutex of lanes.
 	busy int
-	// main: the connection that everybody else uses is always open.
+	// main: the lane uses the shared connection, which is always open.
 	main bool
 
 	// opening is held while the first request opens the connection.
@@ -78,7 +78,7 @@ func (l *lanes) do(ctx context.Context, request func(pods rest.Interface) error)
 	return lane.do(request)
 }
 
-// enter finds a lane with room. There is one for everybody who has a seat.
+// enter finds a lane with room. There is one for every request with a seat.
 func (l *lanes) enter() *lane {
 	l.mu.Lock()
 	defer l.mu.Unlock()

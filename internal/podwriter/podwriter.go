@@ -14,10 +14,10 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package podwriter is a client that writes pods cheaply. What the API server
-// answers to a write of a pod is the whole pod, and all that anybody here wants
-// of it is its metadata: a create asks for no more than that, and the answer to
-// a delete is not read. Every other request goes through the client below it.
+// Package podwriter is a client that writes pods cheaply. The API server answers
+// a write of a pod with the whole pod, and the operator needs only its metadata:
+// a create asks for no more than that, and the answer to a delete is not read.
+// Every other request goes through the client below it.
 package podwriter
 
 import (
@@ -66,8 +66,8 @@ func NewClient(config *rest.Config, options client.Options) (client.Client, erro
 	return &writer{WithWatch: inner, lanes: newLanes(all...), params: runtime.NewParameterCodec(scheme)}, nil
 }
 
-// restClient makes the client of a lane: the first has the connection that
-// everybody uses, the others one of their own.
+// restClient makes the client of a lane: the first has the shared connection,
+// the others one of their own.
 func restClient(config *rest.Config, shared *http.Client, lane int) (rest.Interface, error) {
 	switch {
 	case lane == 0 && shared != nil:

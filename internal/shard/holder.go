@@ -70,7 +70,7 @@ type Config struct {
 	Work  func(ctx context.Context, shard int) error
 	Clock clock.WithTicker
 	Log   logr.Logger
-	// Held is told of every shard that is taken and given back; nil is fine.
+	// Held is called for every shard that is taken or given back; nil is fine.
 	Held func(shard int, held bool)
 }
 

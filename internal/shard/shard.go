@@ -18,13 +18,13 @@ limitations under the License.
 // cluster, so that many can be active at once.
 //
 // Every owner belongs to one of K virtual shards, by a hash of its namespace
-// and name. Each shard is held through a Lease: whoever holds it, and nobody
-// else, works on its owners. The processes find each other through Leases of
-// their own and share the shards out evenly, each computing the same
-// assignment from the same list. A process that is not meant to have a shard
-// stops its work on it first and gives the Lease back then; the one that is
-// meant to have it takes it when the Lease is free. So a shard changes hands
-// without an overlap, and without a longer gap than it takes to notice.
+// and name. Each shard is held through a Lease: only its holder works on its
+// owners. The processes find each other through Leases of their own and share
+// the shards out evenly, each computing the same assignment from the same list.
+// A process that is not meant to have a shard first stops its work on it and
+// then gives the Lease back; the one that is meant to have it takes it when the
+// Lease is free. So a shard changes hands without an overlap, and without a
+// longer gap than it takes to notice.
 //
 // The package knows nothing of pods: what work on a shard means is the
 // caller's.

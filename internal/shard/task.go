@@ -99,7 +99,7 @@ func (t *task) run() error {
 	return <-t.done // the Lease may be lost with the work still ending
 }
 
-// lead works for as long as the Lease is held and nobody asks for the end.
+// lead works for as long as the Lease is held and the task is not stopped.
 func (t *task) lead(held context.Context) {
 	if !t.state.CompareAndSwap(trying, working) {
 		return
@@ -116,9 +116,9 @@ func (t *task) lead(held context.Context) {
 }
 
 // answered is a lock whose writes are not cut off when the elector is stopped:
-// the API server may have carried out what nobody waits for, and the Lease would
-// be this process's without its knowing. A write that went well is known, and
-// the elector gives the Lease back.
+// the API server may carry out a write whose answer is not awaited, and this
+// process would hold the Lease without knowing. With the answer the elector
+// knows that it has the Lease, and gives it back.
 type answered struct {
 	resourcelock.Interface
 	patience time.Duration

@@ -127,7 +127,7 @@ func RunOperator(ctx context.Context, config *rest.Config, options manager.Optio
 	}
 	done := make(chan error, 1)
 	go func() {
-		defer cancel() // whoever waits for the caches waits in vain
+		defer cancel() // ends the wait for the caches
 		done <- mgr.Start(ctx)
 	}()
 	synced, giveUp := context.WithTimeout(ctx, Patience)
@@ -147,7 +147,7 @@ func OperatorOptions() manager.Options {
 	}
 }
 
-// FreeAddress finds an address that nobody listens on. The port lies below the
+// FreeAddress finds an address that no process listens on. The port lies below the
 // range from which the kernel takes source ports, so no outgoing connection
 // gets it before the listener does.
 func FreeAddress() (string, error) {

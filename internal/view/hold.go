@@ -65,8 +65,8 @@ func NewHold(b plan.Blocked, name string, now time.Time) Hold {
 	return hold
 }
 
-// Advice is what somebody can do about a blocker or a stall; empty where only
-// time helps.
+// Advice is what a user can do about a blocker or a stall; empty where only time
+// helps.
 func Advice(by, name string) string {
 	switch by {
 	case appsv1.BlockedByPause:

@@ -49,7 +49,7 @@ type Step struct {
 	Revision string `json:"revision,omitempty"`
 	Reason   string `json:"reason"`
 	Why      string `json:"why"`
-	// Count is how many pods the line speaks of, where it is not one.
+	// Count is how many pods the line is about, where it is not one.
 	Count int `json:"count,omitempty"`
 }
 
@@ -169,7 +169,7 @@ const NotReady = "Not ready"
 
 // State is the condition that says most of a PodManager: what stalls it, what
 // is under way, the pin that keeps it from its template, or whether it is ready.
-// An object that nobody has looked at yet is new.
+// An object without conditions yet is new.
 func State(pm *appsv1.PodManager) (state, reason, message string) {
 	for _, kind := range []string{appsv1.ConditionStalled, appsv1.ConditionReconciling, appsv1.ConditionReady} {
 		for _, c := range pm.Status.Conditions {

@@ -14,10 +14,10 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package drawn tells what a generator of test input never draws. It walks the
-// input's Go type and compares it with what was drawn: a field that nobody draws,
+// Package drawn finds what a generator of test input never draws. It walks the
+// input's Go type and compares it with what was drawn: a field that is not drawn,
 // or that always has the same value, is a part of the API that no random test
-// reaches. A new field is missing by itself, so it cannot be forgotten.
+// reaches. A new field counts as missing by itself, so it cannot be forgotten.
 package drawn
 
 import (
