@@ -19,8 +19,8 @@ limitations under the License.
 //
 // Look at types.go: both versions are converted from and to one of them, the
 // hub, so n versions need n-1 pairs of functions. And look at what happens:
-// whoever asks for a version gets it, whichever was written, and an edit through
-// one is seen through the other.
+// a client that asks for a version gets it, whichever was written, and an edit
+// through one is seen through the other.
 package main
 
 import (

@@ -18,7 +18,7 @@ limitations under the License.
 // goes: here, a file for each ConfigMap.
 //
 // Look at the order. The finalizer is written before the file is, so there is
-// never a file that nobody would clean up. Deleting only sets a time; the object
+// never a file that would be left behind. Deleting only sets a time; the object
 // stays, visible to all, until the reconciler has removed the file and then
 // its finalizer.
 package main

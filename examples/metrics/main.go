@@ -53,7 +53,7 @@ func run(ctx context.Context, cfg *rest.Config, namespace string) error {
 		Name: "demo_greetings_total", Help: "How often somebody was greeted, by language.",
 	}, []string{"language"})
 	words := prometheus.NewGauge(prometheus.GaugeOpts{Name: "demo_longest_greeting_words", Help: "How many words the longest greeting had."})
-	longest := 0 // one worker, so nobody else writes it
+	longest := 0 // one worker, so there is no other writer
 	metrics.Registry.MustRegister(greeted, words)
 
 	address, err := demo.FreeAddress()

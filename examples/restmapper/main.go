@@ -18,7 +18,7 @@ limitations under the License.
 // and what requests need (resources, paths).
 //
 // Look at the last lines: a name may be served by more than one group, and a
-// kind that nobody serves is an error of its own, meta.IsNoMatchError.
+// kind that is not served is an error of its own, meta.IsNoMatchError.
 package main
 
 import (

@@ -18,8 +18,8 @@ limitations under the License.
 // generated informers and listers of pkg/client.
 //
 // Look at the requests: three handlers on two kinds cost two watches, because
-// whoever asks the factory for the same kind gets the same informer. Reading
-// from a lister costs nothing.
+// the factory returns the same informer for the same kind. Reading from a lister
+// costs nothing.
 package main
 
 import (

@@ -28,9 +28,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
-// Serving is a webhook server on this machine with a certificate that nobody
-// but its CA vouches for. In a cluster, a Service stands for the URL and
-// cert-manager, or the operator itself, for the certificate.
+// Serving is a webhook server on this machine with a certificate from its own
+// CA. In a cluster, a Service replaces the URL, and cert-manager or the operator
+// itself provides the certificate.
 type Serving struct {
 	Server webhook.Server
 	URL    string
@@ -73,9 +73,9 @@ func (s *Serving) Ready(ctx context.Context) error {
 	return Until(ctx, func(context.Context) (bool, error) { return s.Server.StartedChecker()(nil) == nil, nil })
 }
 
-// FreeAddress is one on this machine that nobody listens on. The port lies below
-// those that the kernel gives to outgoing connections, or one of these could
-// have it before the server does.
+// FreeAddress is an address on this machine that no process listens on. The port
+// lies below those that the kernel gives to outgoing connections, or one of
+// these could have it before the server does.
 func FreeAddress() (string, error) {
 	const lowest, highest, tries = 10000, 20000, 100
 	for range tries {
