@@ -56,7 +56,7 @@ const (
 	home = "~/pod-operator"
 )
 
-// token is the login in a link, good for a day and for nobody else.
+// token is the login in a link, good for a day and in this playground only.
 var token = regexp.MustCompile(`#token=[\w.-]+`)
 
 func main() {
