@@ -43,8 +43,8 @@ type shipped struct {
 	crds       []apiextensionsv1.CustomResourceDefinition
 	mutating   admissionregistrationv1.MutatingWebhookConfiguration
 	validating admissionregistrationv1.ValidatingWebhookConfiguration
-	// granted are the operator's own roles by the names of their bindings'
-	// roles; people are the ClusterRoles that nobody here is bound to.
+	// bound are the ClusterRoles of the operator's own bindings; the other
+	// ClusterRoles are for people.
 	roles        map[string]rbacv1.Role
 	clusterRoles map[string]rbacv1.ClusterRole
 	bound        []string

@@ -109,7 +109,7 @@ func provenance(o options) error {
 	return os.WriteFile(filepath.Join(o.out, provenanceName), append(raw, '\n'), 0o644)
 }
 
-// artifacts are the files that the statement and the checksums speak of.
+// artifacts are the files that the statement and the checksums cover.
 func artifacts(dir string) ([]string, error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
