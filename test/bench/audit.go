@@ -103,7 +103,7 @@ func (l *ledger) read(now time.Time) error {
 
 func (l *ledger) count(e *localkube.AuditEvent, now time.Time) {
 	if e.Stage == "ResponseStarted" || e.ObjectRef.Resource == "leases" {
-		return // a watch is told again when it ends; leases are nobody's work
+		return // a watch is logged again when it ends; leases do not count as work
 	}
 	r := l.of(e.User.Username)
 	// A pod that is tried has the name of one that may be there, which says that it
@@ -141,7 +141,7 @@ func kindOf(e *localkube.AuditEvent) string {
 	return kind
 }
 
-// lastOf is when any of the users was last heard of; nil means any user at all.
+// lastOf is when any of the users last wrote or listed; nil means any user at all.
 func (l *ledger) lastOf(users ...string) time.Time {
 	var last time.Time
 	if users == nil {

@@ -192,9 +192,9 @@ func readFile(t *testing.T, name string) string {
 	return string(raw)
 }
 
-// TestGuardLinker: where something calls methods by a name that only the program
-// knows, as templates do, the linker keeps every method of every type, and a third
-// of the operator's code is there for nobody.
+// TestGuardLinker: if the program calls methods by a name that is known only at
+// run time, as templates do, the linker keeps every method of every type, and a
+// third of the operator's code is unused.
 func TestGuardLinker(t *testing.T) {
 	program, err := elf.Open(buildManager(t))
 	if err != nil {
@@ -210,7 +210,7 @@ func TestGuardLinker(t *testing.T) {
 			t.Errorf("the operator has %s: find out who needs it with go build -ldflags=-dumpdep", symbols[i].Name)
 		}
 	}
-	// Whoever else builds the operator does it in the same way.
+	// The other tools that build the operator use the same tags.
 	for _, name := range []string{"tools/image/main.go", "tools/release/main.go"} {
 		if !strings.Contains(readFile(t, name), makefileTags(t)) {
 			t.Errorf("%s does not build with the tags %s", name, makefileTags(t))

@@ -32,7 +32,7 @@ const kruiseNamespace = "kruise-system"
 
 // kruiseManifests are the parts of OpenKruise's config/default that CloneSet
 // needs: the CRDs and the webhooks for CloneSets. Its other webhooks look at
-// pods, and so at everybody's.
+// pods, and so at those of all contenders.
 func kruiseManifests(config string) ([]*unstructured.Unstructured, error) {
 	objects, err := install.Render(filepath.Join(config, "default"))
 	if err != nil {

@@ -35,7 +35,7 @@ func watchMemory(pid int) *memoryWatch {
 		defer ticker.Stop()
 		var peak int64
 		for {
-			// A process that is gone is somebody else's to complain about.
+			// A process that is gone is reported elsewhere.
 			if now, err := privateMemory(pid); err == nil {
 				peak = max(peak, now)
 			}

@@ -34,5 +34,5 @@ func peakMemory(pid int) (int64, error) {
 
 func privateMemory(pid int) (int64, error) { return peakMemory(pid) }
 
-// machineCPU is not known, so that nobody is told of others.
+// machineCPU is not known, so the share of other programs is never reported.
 func machineCPU() (time.Duration, error) { return 0, nil }

@@ -75,7 +75,7 @@ type Sizes struct {
 	GrowthRepeat  int
 }
 
-// FullSizes are those that the targets speak of.
+// FullSizes are the sizes that the targets are set for.
 func FullSizes() Sizes {
 	return Sizes{
 		Pods: 1000, Killed: 100, Rollout: 100, Objects: 500, ObjectPods: 2, Quiet: time.Minute,

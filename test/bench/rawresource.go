@@ -116,9 +116,10 @@ func startRawResource(s *stage, c *contender) (*process, error) {
 const rawResourceWorkers = 32
 
 // RawResource is the limit for a controller that keeps pods for a custom
-// resource: it sends what nobody can leave out, a create for each pod and one
-// status for each object, once all its pods are ready. It has no finalizer and
-// no answer to a failure; history and events it has where it serves webhooks.
+// resource: it sends only what no controller can leave out, a create for each
+// pod and one status for each object, once all its pods are ready. It has no
+// finalizer and does not handle failures; it writes history and events only
+// where it serves webhooks.
 func RawResource(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet(RawResourceVerb, flag.ContinueOnError)
 	kubeconfig := fs.String("kubeconfig", "", "")
@@ -168,8 +169,8 @@ type rawKeeper struct {
 	pods    cache.Indexer
 
 	mu sync.Mutex
-	// made is how many pods an object was given, told the generation that its
-	// status speaks of.
+	// made is how many pods an object was given, told the generation of the
+	// last status written for it.
 	made map[types.UID]int
 	told map[types.UID]int64
 }

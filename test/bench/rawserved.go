@@ -45,8 +45,8 @@ import (
 )
 
 // The served resource is a PodManager by another name: its CRD with both
-// versions, its admission webhooks and its policy. Whoever answers these
-// webhooks does nothing but answer.
+// versions, its admission webhooks and its policy. The server of these webhooks
+// does nothing but answer.
 const (
 	servedResource = "servedfleets"
 	servedKind     = "ServedFleet"

@@ -72,7 +72,7 @@ func Run(ctx context.Context, o Options, log io.Writer) (figures.Results, error)
 }
 
 // warmUp has a bare loop make as many pods as the contenders will: the first
-// thousand pods of a new cluster take longer, whoever makes them.
+// thousand pods of a new cluster take longer, whichever contender makes them.
 func (r *runner) warmUp(ctx context.Context) error {
 	r.say("warming the cluster up with %s pods that do not count", figures.Thousands(r.options.Sizes.Pods))
 	t, err := r.newTrial(ctx, chosen([]string{"raw-8"})[0], 0, nil)
@@ -149,7 +149,7 @@ func (r *runner) trial(ctx context.Context, g group, c contender, repetition int
 	return g.run(ctx, t, steps)
 }
 
-// quiet is one quiet while for everybody.
+// quiet is one quiet period for all contenders together.
 func (r *runner) quiet(ctx context.Context) {
 	if err := r.spent(ctx); err != nil {
 		r.fail(fmt.Errorf("step f: %w", err))

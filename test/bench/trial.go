@@ -269,8 +269,8 @@ func (t *trial) sample(step string, before reading, watch *stopwatch) (figures.S
 // settle waits until the contender has nothing more to say.
 func (t *trial) settle(ctx context.Context) error { return t.stage.settle(ctx, t.process.user) }
 
-// settle waits for silence of the users, or of everybody. Who does not come to
-// rest is not waited for longer than silenceTimeout.
+// settle waits for silence of the users, or of all users, but no longer than
+// silenceTimeout.
 func (s *stage) settle(ctx context.Context, users ...string) error {
 	began := time.Now()
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, silenceTimeout, true, func(context.Context) (bool, error) {

@@ -114,7 +114,7 @@ func TestWhatIsRenderedIsTaken(t *testing.T) {
 	}
 }
 
-// apiServer has the namespaces that the matrix speaks of. One enforces what the
+// apiServer has the namespaces that the matrix names. One enforces what the
 // chart promises of its pods.
 func apiServer(t *testing.T) client.Client {
 	t.Helper()

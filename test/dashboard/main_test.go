@@ -125,8 +125,8 @@ func create(t testing.TB, obj client.Object) {
 	}
 }
 
-// ask makes a request and returns the status and the body. Right after the
-// start nobody listens yet.
+// ask makes a request and returns the status and the body. It retries, because
+// right after the start the operator does not listen yet.
 func ask(t testing.TB, method, path, token string, headers ...string) (int, []byte) {
 	t.Helper()
 	var code int

@@ -150,9 +150,9 @@ func leaving(pm *appsv1.PodManager) {
 	}}
 }
 
-// A node loses its power. Nobody can tell that its containers are dead, so pods
-// with names that must not run twice wait until somebody says so; others are
-// replaced as soon as the API gives theirs up.
+// A node loses its power. Nothing proves that its containers are dead, so pods
+// whose names must not run twice wait for the out-of-service taint; other pods
+// are replaced as soon as the API gives them up.
 func TestNodeLost(t *testing.T) {
 	ordinal := newFleet(t, 2, leaving)
 	random := newFleet(t, 2, func(pm *appsv1.PodManager) { leaving(pm); pm.Spec.Identity = appsv1.IdentityRandom })

@@ -57,7 +57,7 @@ func TestImageChangesInPlaceUnderTraffic(t *testing.T) {
 }
 
 // With the gate a pod is out of service before its container is ended, so that
-// whoever follows the endpoints never meets a closed door.
+// a client that follows the endpoints never gets a refused connection.
 func TestReadinessGateTakesPodsOutOfServiceFirst(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 2, func(pm *appsv1.PodManager) { pm.Spec.Update.ReadinessGate = true })
@@ -120,8 +120,8 @@ func watchPods(f *fleet) func() []corev1.Pod {
 	return func() []corev1.Pod { watch.Stop(); return <-collected }
 }
 
-// A gate of somebody else's keeps a pod from counting as ready, and a rollout
-// from going on, until that somebody is content.
+// A readiness gate of another controller keeps a pod from counting as ready, and
+// a rollout from going on, until that controller opens it.
 func TestAnothersGateHoldsTheFleetBack(t *testing.T) {
 	t.Parallel()
 	const gate = "example.com/connected"

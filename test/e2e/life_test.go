@@ -39,7 +39,7 @@ import (
 func journaled(t testing.TB, pm *appsv1.PodManager, args ...string) string {
 	t.Helper()
 	folder := filepath.Join(nodes[nodeA].Dir(), "journals", pm.Namespace)
-	// The server's user is nobody in particular.
+	// The server may run as any user.
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +69,8 @@ func wantJournal(t testing.TB, path string, want ...string) {
 	}
 }
 
-// A container that ends, in place or with its pod, hears of it and gets the time
-// to finish.
+// A container that is ended, in place or with its pod, gets a signal and the
+// time to finish.
 func TestTerminationIsGraceful(t *testing.T) {
 	t.Parallel()
 	var folder string

@@ -211,8 +211,8 @@ func checkShards(t *testing.T, printed string) {
 	}
 }
 
-// checkHandOver: nobody leads before a killed leader's Lease has run out. It
-// was last renewed less than the renew deadline (6 s) before, and it lasts 8 s.
+// checkHandOver: no candidate leads before a killed leader's Lease has run out.
+// It was last renewed less than the renew deadline (6 s) before, and lasts 8 s.
 func checkHandOver(t *testing.T, printed string) {
 	t.Helper()
 	match := regexp.MustCompile(`killed, another leads after (\d+\.\d) s`).FindStringSubmatch(printed)

@@ -112,7 +112,7 @@ type Step struct {
 type Results struct {
 	Kubernetes string `json:"kubernetes"`
 	CPUs       int    `json:"cpus"`
-	// FullSize: the sizes are those that the targets speak of.
+	// FullSize: the sizes are those that the targets are set for.
 	FullSize bool          `json:"fullSize"`
 	Steps    []Step        `json:"steps"`
 	Planner  []PlannerCost `json:"planner,omitempty"`

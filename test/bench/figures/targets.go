@@ -21,7 +21,7 @@ import (
 	"slices"
 )
 
-// The contenders that targets speak of.
+// The contenders that targets name.
 const (
 	PodManager         = "podmanager"
 	PodManagerRecreate = "podmanager-recreate"

@@ -54,7 +54,7 @@ type Options struct {
 // Node is a running node.
 type Node struct {
 	opts    Options
-	dir     string // data that is large or that somebody may want to read
+	dir     string // data that is large or worth reading
 	run     string // sockets, whose paths must be short
 	cgroup  sandbox.Cgroup
 	daemons sandbox.Cgroup
@@ -113,8 +113,8 @@ func (n *Node) PowerOn(ctx context.Context) error {
 	return err
 }
 
-// PowerOff ends every process of the node at once: containers, shims, daemons.
-// Nobody gets to say goodbye.
+// PowerOff kills every process of the node at once: containers, shims, daemons.
+// None can shut down gracefully.
 func (n *Node) PowerOff() error {
 	n.kubelet.Kill()
 	n.containerd.Kill()

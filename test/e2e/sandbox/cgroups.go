@@ -214,7 +214,7 @@ func (c Cgroup) Kill() error {
 	return killAll(dir)
 }
 
-// KillContainer ends the processes of one container below it. Nobody else is told.
+// KillContainer kills the processes of one container below it.
 func (c Cgroup) KillContainer(id string) error {
 	dir, err := c.find("pids", id)
 	if err != nil {

@@ -112,8 +112,8 @@ func runInside(work string) (int, error) {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	go func() {
-		// The first process of a namespace hears only what it listens for, and
-		// this from outside.
+		// The first process of a namespace gets only the signals that it handles,
+		// and SIGKILL from outside.
 		if _, ok := <-signals; ok {
 			_ = cmd.Process.Kill()
 		}

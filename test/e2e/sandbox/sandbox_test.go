@@ -150,8 +150,8 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-// Nobody can clean up after itself when it is killed; but everything inside ends,
-// and the next run removes the folders.
+// A killed process cannot clean up after itself; but everything inside ends, and
+// the next run removes the folders.
 func TestTheNextRunRemovesWhatAKilledOneLeft(t *testing.T) {
 	base := t.TempDir()
 	if code, _ := run(t, base, "passes"); code != 0 {
