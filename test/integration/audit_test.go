@@ -95,7 +95,7 @@ func (a *auditTrail) checkRights(granted sets.Set[string]) error {
 	for i := range a.events {
 		e := &a.events[i]
 		if e.ObjectRef.Resource == "" || ofOthers(e.ObjectRef.APIGroup, e.ObjectRef.Resource, e.Verb) {
-			continue // discovery, which everybody may, and what is tested elsewhere
+			continue // discovery, which every user may do, and what is tested elsewhere
 		}
 		r := right(e.ObjectRef.APIGroup, e.ObjectRef.Resource, e.ObjectRef.Subresource, e.Verb)
 		used.Insert(r)
@@ -208,9 +208,9 @@ type body struct {
 	Status json.RawMessage `json:"status"`
 }
 
-// checkWrites holds every write of every operator against the safety rules:
+// checkWrites checks every write of every operator against the safety rules:
 // deletes of pods carry the UID, patches the UID or the resourceVersion, and
-// nobody's spec is edited.
+// no spec is edited.
 func (a *auditTrail) checkWrites() error {
 	var errs []error
 	for i := range a.events {

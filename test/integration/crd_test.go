@@ -141,8 +141,8 @@ func TestTemplateMetadataSurvives(t *testing.T) {
 	}
 }
 
-// TestTwoManagersApplyOneTemplate: lists with keys merge by key, so whoever
-// injects a sidecar and whoever owns the app keep out of each other's way.
+// TestTwoManagersApplyOneTemplate: lists with keys merge by key, so a manager
+// that injects a sidecar and the one that owns the app do not conflict.
 func TestTwoManagersApplyOneTemplate(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
@@ -227,7 +227,7 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("spec.%s: %s", field, diff)
 		}
 	}
-	// Nobody has looked yet, and kstatus must not take silence for success.
+	// The operator has not looked yet, and kstatus must not take silence for success.
 	seen, _, _ := unstructured.NestedInt64(pm.Object, "status", "observedGeneration")
 	if seen != -1 {
 		t.Errorf("status.observedGeneration of a new object is %d", seen)

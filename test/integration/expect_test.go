@@ -102,8 +102,8 @@ func remove(t testing.TB, obj client.Object, options ...client.DeleteOption) {
 	}
 }
 
-// edit changes a PodManager as a user would, who tries again when somebody
-// else was faster.
+// edit changes a PodManager as a user would, who tries again when another
+// writer was faster.
 func edit(t testing.TB, namespace, name string, change func(*appsv1.PodManager)) {
 	t.Helper()
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -259,9 +259,9 @@ func expectHistory(t testing.TB, pm *appsv1.PodManager, action, pod, reason stri
 	}
 }
 
-// expectDecision waits until the history tells of a decision about a pod and n
-// pods are available. Both in one status: one from before the decision, which
-// is not written yet when its pod is there, says that all is well, too.
+// expectDecision waits until the history has a decision about a pod and n pods
+// are available. Both in one status: one from before the decision, which is not
+// written yet when its pod is there, says that all is well, too.
 func expectDecision(t testing.TB, namespace, name string, n int, action, pod, reason string) {
 	t.Helper()
 	expect(t, namespace, name, fmt.Sprintf("it tells of %s of %s for %s", action, pod, reason), func(pm *appsv1.PodManager) error {

@@ -36,8 +36,7 @@ import (
 )
 
 // TestFailedPodsAreReplacedWithBackoff: the first failure is repaired at once,
-// the second after the initial wait, and from the third on somebody should
-// look.
+// the second after the initial wait, and from the third on a user should look.
 func TestFailedPodsAreReplacedWithBackoff(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
@@ -214,8 +213,8 @@ func TestPodsOnAGoneNodeAreReplaced(t *testing.T) {
 	}
 }
 
-// TestPodsOnAnOutOfServiceNodeAreReplaced: the taint is somebody's word that
-// nothing runs there any more.
+// TestPodsOnAnOutOfServiceNodeAreReplaced: the taint vouches that nothing runs
+// there any more.
 func TestPodsOnAnOutOfServiceNodeAreReplaced(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
@@ -247,7 +246,7 @@ func TestPodsOnANodeThatIsNotReadyAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	silent := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "silent-1"}}
-	create(t, silent) // nobody plays its kubelet
+	create(t, silent) // its kubelet is not simulated
 	t.Cleanup(func() { suite.Kubectl(cleanup{t}, "delete", "node", "silent-1") })
 	create(t, testkit.MakePodManager(ns, "web").Replicas(2).
 		PodSpec(func(s *corev1.PodSpec) { s.NodeName = "silent-1" }).Obj())

@@ -35,7 +35,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-// TestANewPodManagerIsNotCurrent: nobody has looked at it yet.
+// TestANewPodManagerIsNotCurrent: the operator has not looked at it yet.
 func TestANewPodManagerIsNotCurrent(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
@@ -57,7 +57,7 @@ func TestANewPodManagerIsNotCurrent(t *testing.T) {
 func TestMinReadySeconds(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	// Long enough for a slow machine to tell of both pods before the first is
+	// Long enough for a slow machine to report both pods before the first is
 	// available.
 	const wait = 15 * time.Second
 	create(t, testkit.MakePodManager(ns, "web").Replicas(2).MinReady(int32(wait/time.Second)).Obj())
@@ -222,7 +222,7 @@ func TestTheDeleteLabel(t *testing.T) {
 }
 
 // TestRevisions: a changed template is a new revision, an equal older one is
-// used again under a new number, and what nobody uses goes.
+// used again under a new number, and unused ones go.
 func TestRevisions(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)

@@ -196,7 +196,7 @@ func checkConditions(s *appsv1.PodManagerStatus, reconciling, stalled *metav1.Co
 	}
 	for _, c := range s.Conditions {
 		if strings.Contains(c.Type, "/") {
-			continue // somebody else's
+			continue // not the operator's
 		}
 		if c.Type != appsv1.ConditionReady && c.Type != appsv1.ConditionAvailable && c.Status != metav1.ConditionTrue {
 			errs = append(errs, fmt.Errorf("%s is %s, not absent", c.Type, c.Status))

@@ -108,8 +108,8 @@ func run(m *testing.M) (code int, err error) {
 func clusterOptions() localkube.Options {
 	return localkube.Options{
 		Audit: localkube.AuditOptions{Policy: auditPolicy},
-		// Whoever sets an owner reference with blockOwnerDeletion needs the
-		// right to the owner's finalizers: production clusters enforce it.
+		// A client that sets an owner reference with blockOwnerDeletion needs
+		// the right to the owner's finalizers: production clusters enforce it.
 		APIServerArgs: []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement"},
 	}
 }

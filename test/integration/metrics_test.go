@@ -26,7 +26,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-// selfSigned talks to a server whose certificate nobody has signed.
+// selfSigned talks to a server with a self-signed certificate.
 func selfSigned() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // the server makes its own certificate

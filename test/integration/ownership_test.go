@@ -36,7 +36,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-// foreignPod is a pod of somebody else.
+// foreignPod is a pod that the operator did not make.
 func foreignPod(namespace, name string, labels map[string]string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels},
@@ -152,7 +152,7 @@ func TestDeletionPolicyOrphanLetsPodsGoForGood(t *testing.T) {
 			t.Errorf("pod %s lost a label of its own: %v", pod.Name, pod.Labels)
 		}
 	}
-	// They have the names of a new PodManager's slots and are nobody's.
+	// They have the names of a new PodManager's slots and no owner.
 	create(t, testkit.MakePodManager(ns, "keepsake").Replicas(2).Obj())
 	expectCondition(t, ns, "keepsake", appsv1.ConditionStalled, appsv1.ReasonNameTaken)
 }
@@ -188,8 +188,8 @@ func TestAnOrphanThatMatchesIsAdopted(t *testing.T) {
 	expectUntouched(t, ns, "web-extra")
 }
 
-// TestARelabelledPodIsReleased: it keeps running for whoever wants to look at
-// it, and its name is missed until it goes.
+// TestARelabelledPodIsReleased: it keeps running for a user who wants to look at
+// it, and its slot stays empty until it goes.
 func TestARelabelledPodIsReleased(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
@@ -212,7 +212,7 @@ func TestARelabelledPodIsReleased(t *testing.T) {
 	expectReady(t, ns, "web", 2)
 }
 
-// TestARelabelledPodOfARandomFleetIsReplacedAtOnce: nobody needs its name.
+// TestARelabelledPodOfARandomFleetIsReplacedAtOnce: no successor needs its name.
 func TestARelabelledPodOfARandomFleetIsReplacedAtOnce(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)

@@ -29,7 +29,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/podwriter"
 )
 
-// TestPodWriter: what the operator hears of a write is what the API server said,
+// TestPodWriter: the operator gets from a write what the API server answered,
 // although it asks for less.
 func TestPodWriter(t *testing.T) {
 	t.Parallel()

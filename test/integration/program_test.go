@@ -228,7 +228,7 @@ func testLeadership(t *testing.T, s *testkit.Suite, login *rest.Config) {
 		return nil
 	})
 	t.Logf("the first ended %s after its SIGTERM, with %d of %d pods made", first.terminate(t), countPods(t, s, "large"), fleet)
-	// It gave the lease back: nobody has to wait until it runs out.
+	// It gave the lease back: the second need not wait until it runs out.
 	if leaseHolder(t, s) == holder {
 		t.Errorf("the first is gone and still leads: %s", holder)
 	}
@@ -242,7 +242,7 @@ func testLeadership(t *testing.T, s *testkit.Suite, login *rest.Config) {
 	}
 }
 
-// expectEachCreatedOnce: whoever created them, no pod was created twice, and
+// expectEachCreatedOnce: no pod was created twice, by whichever operator, and
 // none was deleted.
 func expectEachCreatedOnce(t *testing.T, s *testkit.Suite, namespace string, n int) {
 	t.Helper()

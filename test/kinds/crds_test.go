@@ -230,7 +230,7 @@ func (c *crdStory) gone(t *testing.T) {
 		}
 		return nil
 	})
-	// A reflector that nobody stopped would try again within seconds. The
+	// A reflector that still runs would try again within seconds. The
 	// pods of the kinds that are gone still come and go meanwhile.
 	mark, quiet := c.mark(t), time.Now().Add(5*time.Second)
 	c.Kubectl(t, "-n", c.ns, "delete", "pods", "--all", "--wait=false")

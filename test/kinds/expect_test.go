@@ -88,8 +88,8 @@ func names(pods []corev1.Pod) []string {
 	return list
 }
 
-// settled: the conditions speak of this generation, Ready is True and nothing
-// is under way.
+// settled: the conditions are of this generation, Ready is True and nothing is
+// under way.
 func settled(obj client.Object, observed int64, conditions []metav1.Condition) error {
 	if observed != obj.GetGeneration() {
 		return fmt.Errorf("status is for generation %d of %d", observed, obj.GetGeneration())

@@ -204,7 +204,7 @@ func TestHelloWorldDoesNotTakeOverAForeignDeployment(t *testing.T) {
 	if after := read(t, deployment(ns, "taken")); after.Generation != foreign.Generation || len(after.OwnerReferences) > 0 || after.Labels["hello_name"] != "" {
 		t.Errorf("the foreign Deployment was touched: %+v", after.ObjectMeta)
 	}
-	// Once the name is free, it is ours without anybody's help.
+	// Once the name is free, the operator takes it without help.
 	suite.Kubectl(t, "-n", ns, "delete", "deployment", "taken")
 	expectHelloWorld(t, ns, "taken", 3)
 }

@@ -90,8 +90,8 @@ func run(m *testing.M) (code int, err error) {
 func clusterOptions() localkube.Options {
 	return localkube.Options{
 		Audit: localkube.AuditOptions{Level: localkube.AuditMetadata},
-		// Whoever sets an owner reference with blockOwnerDeletion needs the
-		// right to the owner's finalizers: production clusters enforce it.
+		// A client that sets an owner reference with blockOwnerDeletion needs
+		// the right to the owner's finalizers: production clusters enforce it.
 		APIServerArgs: []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement"},
 	}
 }

@@ -29,7 +29,7 @@ import (
 )
 
 // The component turns on what the installation leaves off, and all its parts
-// speak of the same port and the same pods.
+// name the same port and the same pods.
 func TestTheExplainComponentFitsTheInstallation(t *testing.T) {
 	objects := overlaid(t, "explain")
 	plain := names(render(t, "default"))

@@ -117,8 +117,8 @@ func TestEveryFolderRenders(t *testing.T) {
 	}
 }
 
-// Whoever may read secrets, or give rights that it does not have, owns the
-// cluster; a star grants what nobody has thought of yet.
+// A subject that may read secrets, or give rights that it does not have, owns
+// the cluster; a star also grants what is added later.
 func TestNoRoleIsAKeyToTheCluster(t *testing.T) {
 	kinds := 0
 	for _, object := range render(t, "default") {

@@ -128,7 +128,7 @@ func TestTheKubeconfigMaySayWhereTheOperatorAnswers(t *testing.T) {
 	if out := p.must(t, "reconcile", "web"); !strings.Contains(out, "Asked for as system:serviceaccount:"+namespace+":ada") {
 		t.Error("it was not ada who asked")
 	}
-	// Whoever has a token of their own asks with that.
+	// A user with a token of their own asks with that.
 	if out := ada.must(t, "reconcile", "web"); !strings.Contains(out, ":ada.") {
 		t.Error("ada did not ask with her own token")
 	}

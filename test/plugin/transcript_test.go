@@ -96,7 +96,7 @@ var moving = []struct {
 	{regexp.MustCompile(`reconciles  \d+.*`), "reconciles  N"},
 	{regexp.MustCompile(`writes      \d+`), "writes      N"},
 	{regexp.MustCompile(`None of the \d+`), "None of the N"},
-	// On the screen of top, whatever came together with the change that is told of.
+	// On the screen of top, whatever came together with the change that is shown.
 	{regexp.MustCompile(`(?m)^ {9}because .*`), "         because ..."},
 	{regexp.MustCompile(`\d+ decisions decided again, \d+ the same.*`), "N decisions decided again, N the same."},
 }
@@ -171,7 +171,7 @@ func TestTranscripts(t *testing.T) {
 }
 
 // expectQuiet waits until the operator has done all that followed from what
-// was done so far, so that the next record tells of what is done next.
+// was done so far, so that the next record is about the next command.
 func (s scribe) expectQuiet(t *testing.T) {
 	t.Helper()
 	last, since := "", time.Now()

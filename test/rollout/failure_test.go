@@ -155,7 +155,7 @@ func TestRollback(t *testing.T) {
 }
 
 // Pods of a broken revision never block its fix, with ordinals neither, where a
-// StatefulSet waits until somebody deletes the broken pod by hand.
+// StatefulSet waits until a user deletes the broken pod by hand.
 func TestABrokenRevisionNeverBlocksItsFix(t *testing.T) {
 	t.Parallel()
 	for _, identity := range []string{"Ordinal", "Random"} {

@@ -47,7 +47,7 @@ template: {metadata: {annotations: {localkube.mycompany.com/reject: OutOfcpu}}, 
 
 // Pods that the kubelet rejects are replaced with a growing wait; no more
 // corpses are kept than the limit says, beside those that wait for their
-// successor; the condition names the cause, one warning tells of it, and a
+// successor; the condition names the cause, one warning reports it, and a
 // template that works does not wait.
 func TestPodsThatTheKubeletRejects(t *testing.T) {
 	t.Parallel()
@@ -107,7 +107,7 @@ func TestAQuotaThatIsFull(t *testing.T) {
 		return nil
 	})
 	// The rollout needs one more pod than the quota allows: it says so and
-	// touches nobody meanwhile.
+	// touches no pod meanwhile.
 	before := f.uids()
 	f.patch(env("1"))
 	if message := f.expectCondition(appsv1.ConditionStalled, appsv1.ReasonQuotaExceeded); !strings.Contains(message, "few") {

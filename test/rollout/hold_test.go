@@ -165,8 +165,8 @@ func TestHeldBackFromAnUpdate(t *testing.T) {
 	}
 }
 
-// A pod that somebody's finalizer keeps after its deletion is listed, and its
-// ordinal waits for it.
+// A pod that a finalizer keeps after its deletion is listed, and its ordinal
+// waits for it.
 func TestAFinalizerKeepsADeletedPod(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 2, plain)
@@ -212,7 +212,7 @@ spec: {minAvailable: 3, selector: {matchLabels: {podmanager: web}}}
 		}
 		return nil
 	})
-	// The deadline passes: whoever waits for somebody else's budget has none.
+	// The deadline passes: it does not apply while a PodDisruptionBudget refuses.
 	f.stays(5*time.Second, func() error {
 		f.expectSamePods(before)
 		for _, c := range f.get().Status.Conditions {

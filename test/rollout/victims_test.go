@@ -161,7 +161,7 @@ func TestTheDeleteLabelComesFirst(t *testing.T) {
 func TestOrdinalVictims(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 4, plain)
-	f.notReady("web-0") // which saves nobody
+	f.notReady("web-0") // which does not save the others
 	f.kubectl("scale", "pm", "web", "--replicas=2")
 	testkit.Eventually(t, "web-2 and web-3 are gone", func() error {
 		if got := strings.Join(f.names(), " "); got != "web-0 web-1" {

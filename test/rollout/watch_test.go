@@ -88,7 +88,7 @@ func (w *witness) note(wrong string) {
 	}
 }
 
-// hear ends the watch and tells what was wrong.
+// hear ends the watch and reports what was wrong.
 func (w *witness) hear(f *fleet) {
 	f.Helper()
 	w.stop()

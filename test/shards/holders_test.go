@@ -73,7 +73,7 @@ func TestNoShardIsWorkedOnTwice(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 		h := shard.New(shard.Config{
 			Client: clients, Namespace: ns, Name: "test", Identity: name, Shards: count, Guard: "leader",
-			// Nobody dies here, so nobody may have to wait for a Lease to run out, and a busy machine loses none.
+			// No holder dies here, so none may have to wait for a Lease to run out, and a busy machine loses none.
 			Timing: shard.Timing{LeaseDuration: 2 * testkit.Patience, RenewDeadline: testkit.Patience, RetryPeriod: time.Second},
 			Clock:  clock.RealClock{}, Log: logr.Discard(), Work: b.work,
 		})

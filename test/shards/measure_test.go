@@ -184,7 +184,7 @@ func write(t *testing.T, name, table string) {
 		t.Fatalf("%s has no markers for %s", file, name)
 	}
 	out := slices.Concat(raw[:i], begin, []byte(table), raw[j:])
-	if err := os.WriteFile(file, out, 0o644); err != nil { // a page for everybody
+	if err := os.WriteFile(file, out, 0o644); err != nil { // a public page
 		t.Fatal(err)
 	}
 }

@@ -128,7 +128,7 @@ func TestAPausedOperatorComesBack(t *testing.T) {
 func TestQuietShards(t *testing.T) {
 	const count = 4
 	// With Leases as long as they come: one that a busy machine loses changes
-	// hands, and whoever takes it lists.
+	// hands, and its new holder lists.
 	flag := fmt.Sprintf("--shards=%d", count)
 	start(t, flag)
 	start(t, flag)

@@ -81,8 +81,8 @@ func TestPoisonIsRefused(t *testing.T) {
 	}
 }
 
-// One object that cannot be decoded is set aside and named, and everybody else's
-// are kept. It can be mended, and it can be deleted.
+// One object that cannot be decoded is set aside and named, and the pods of all
+// others are kept. It can be repaired, and it can be deleted.
 func TestAnObjectThatCannotBeReadIsSetAside(t *testing.T) {
 	namespace, victim := suite.Namespace(t), suite.Namespace(t)
 	create(t, testkit.MakePodManager(victim, "before").Replicas(1).Obj())

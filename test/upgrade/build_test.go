@@ -108,7 +108,7 @@ func otherOrder(source string) (string, error) {
 }
 
 // otherEncoding stores a template with its fields in another order and with
-// defaults that nobody asked for.
+// defaults that the user did not set.
 func otherEncoding(source string) (string, error) {
 	return change(source, "\traw, err := json.Marshal(data)\n", `	raw, err := json.Marshal(data)
 	if err != nil {

@@ -47,7 +47,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-// listener is a client that hears what the API server warns of.
+// listener is a client that collects the warnings of the API server.
 type listener struct {
 	client.Client
 	heard *ears
@@ -82,7 +82,7 @@ func listenTo(t testing.TB, s *testkit.Suite) listener {
 	return listener{Client: c, heard: heard}
 }
 
-// expect compares what was heard since the last time.
+// expect compares the warnings since the last time.
 func (l listener) expect(t testing.TB, what string, want ...string) {
 	t.Helper()
 	l.heard.mu.Lock()
@@ -364,7 +364,7 @@ func TestAPolicyOnlyWarns(t *testing.T) {
 // notTried is the warning where the trial takes too long.
 const notTried = "the pod was not tried: the API server did not answer within 3s"
 
-// TestASlowTrialHoldsNobodyUp puts somebody's webhook that never answers in the
+// TestASlowTrialHoldsNobodyUp puts another webhook, which never answers, in the
 // way of pods.
 func TestASlowTrialHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
@@ -469,7 +469,7 @@ func TestPodSecurity(t *testing.T) {
 	})
 }
 
-// TestOverlap: pods that look like somebody else's.
+// TestOverlap: pods that look like those of another owner.
 func TestOverlap(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)

@@ -346,8 +346,8 @@ func expectBothReplicas(t *testing.T, s *testkit.Suite) {
 	}
 }
 
-// TestTrustIsRepaired: whoever replaces the manifests takes the CA away, and may
-// change the path.
+// TestTrustIsRepaired: replacing the manifests takes the CA away, and may change
+// the path.
 func TestTrustIsRepaired(t *testing.T) {
 	s := own(t, localkube.APIOnly())
 	options := webhookOptions(t)

@@ -66,7 +66,7 @@ func TestTheOperatorIsDown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Somebody once wrote this one as v1alpha1, and managedFields remember.
+	// This one was once written as v1alpha1, and managedFields remember.
 	if err := c.Patch(ctx, &v1alpha1.PodManager{ObjectMeta: object("mixed")}, merge(`{"metadata":{"labels":{"through":"v1alpha1"}},"spec":{"size":2}}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func expectMarked(t *testing.T, c client.Client, key client.ObjectKey) {
 
 // TestACertificateThatSomebodyElseKeeps is what an installation with
 // cert-manager does: files that are replaced now and then, and a caBundle that
-// is somebody else's to write.
+// the operator does not write.
 func TestACertificateThatSomebodyElseKeeps(t *testing.T) {
 	s := own(t, localkube.APIOnly())
 	dir := t.TempDir()

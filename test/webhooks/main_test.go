@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// podSecurity sets a level for the whole cluster, which no label tells of.
+// podSecurity sets a level for the whole cluster, which no label shows.
 const podSecurity = `
 apiVersion: apiserver.config.k8s.io/v1
 kind: AdmissionConfiguration
@@ -82,8 +82,8 @@ func run(m *testing.M) (code int, err error) {
 	}
 	suite, err = testkit.NewWebhookSuite(ctx, localkube.Options{
 		Audit: localkube.AuditOptions{Level: localkube.AuditMetadata},
-		// Whoever sets an owner reference with blockOwnerDeletion needs the
-		// right to the owner's finalizers: production clusters enforce it.
+		// A client that sets an owner reference with blockOwnerDeletion needs
+		// the right to the owner's finalizers: production clusters enforce it.
 		APIServerArgs: []string{
 			"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 			"--admission-control-config-file=" + security.Name(),

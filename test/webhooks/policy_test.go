@@ -113,7 +113,7 @@ func TestWhoeverMakesPodsMayCreatePods(t *testing.T) {
 		expectAnswer(t, user+" creates a HelloWorld", c.Create(t.Context(), hw), refused)
 	}
 
-	// What somebody else made: alice may scale it, and not change its pods.
+	// An object of another user: alice may scale it, and not change its pods.
 	create(t, testkit.MakePodManager(ns, "web").Replicas(0).Obj())
 	edit := func(c client.Client, obj client.Object, body string) error {
 		obj.SetNamespace(ns)

@@ -32,7 +32,7 @@ import (
 )
 
 // TestEveryWebhookIsServed: a path that the manifests name and the operator
-// does not know would fail open, and nobody would notice.
+// does not know would fail open, unnoticed.
 func TestEveryWebhookIsServed(t *testing.T) {
 	t.Parallel()
 	var mutating admissionregistrationv1.MutatingWebhookConfiguration

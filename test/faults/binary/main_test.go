@@ -288,14 +288,14 @@ func patiently(t *testing.T, what string, check func() error) {
 	}
 }
 
-// quiet is how long nothing may change at the end, and soon how long the status
-// that tells of the end may take to come.
+// quiet is how long nothing may change at the end, and soon how long the final
+// status may take to come.
 const (
 	quiet = 1500 * time.Millisecond
 	soon  = 6 * time.Second
 )
 
-// judge asks the oracles about a namespace that is at rest, and tells how many
+// judge asks the oracles about a namespace that is at rest, and returns how many
 // rules were broken. S4 is judged where the fair run's tally is given.
 func (o *operators) judge(t *testing.T, namespace string, rules oracle.Rules, fair map[string]int) (violations int, tally map[string]int) {
 	t.Helper()
@@ -332,8 +332,8 @@ func (g *ground) story(t *testing.T, namespace string) (history []oracle.Revisio
 	return history, end
 }
 
-// stayQuiet is L2: at rest nothing is written. The end can be seen in the pods
-// before the status that tells of it.
+// stayQuiet is L2: at rest nothing is written. The pods may reach the end before
+// the status says so.
 func (o *operators) stayQuiet(t *testing.T, namespace string) []oracle.Violation {
 	t.Helper()
 	versions := func() map[string]string {

@@ -171,7 +171,7 @@ func (c *crowd) edit(ctx context.Context, key client.ObjectKey) error {
 	}
 	err = c.Client.Update(ctx, pm)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return nil // somebody was faster; there is always another edit
+		return nil // another writer was faster; there is always another edit
 	}
 	return err
 }

@@ -183,8 +183,8 @@ func (p *plot) patch(obj client.Object, body string) {
 	p.must(p.Client.Patch(p.t.Context(), obj, client.RawPatch(types.MergePatchType, []byte(body))))
 }
 
-// pod waits for a pod: what a condition tells of one slot says nothing about
-// the request that makes the pod of another, which may have got lost.
+// pod waits for a pod: a condition about one slot says nothing about the request
+// that makes the pod of another, which may have got lost.
 func (p *plot) pod(name string) *corev1.Pod {
 	p.t.Helper()
 	pod := &corev1.Pod{}
@@ -237,8 +237,8 @@ func podsRejected(p *plot) {
 	p.ready()
 }
 
-// podsMutated: what somebody adds to pods is theirs. It is not taken for a
-// difference to the template, in particular not for one to roll out.
+// podsMutated: what a webhook adds to pods is not taken for a difference to the
+// template, in particular not for one to roll out.
 func podsMutated(p *plot) {
 	p.webhook(func(pod *corev1.Pod) (string, []map[string]any) {
 		return "", []map[string]any{
@@ -420,7 +420,7 @@ func finalizerStripped(p *plot) {
 }
 
 // otherOwners: whatever the labels say, a pod with another controller is never
-// written (S3); a second owner that controls nothing is nobody's business.
+// written (S3); a second owner that controls nothing makes no difference.
 func otherOwners(p *plot) {
 	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "other"}}
 	p.create(other)

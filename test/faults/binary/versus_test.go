@@ -125,5 +125,5 @@ func writeTable(rows []byte) error {
 		return fmt.Errorf("%s has no place for the table", path)
 	}
 	text = slices.Concat(head, []byte(tableBegin+"\n"), rows, []byte("\n"+tableEnd), tail)
-	return os.WriteFile(path, text, 0o644) // a document that everybody may read
+	return os.WriteFile(path, text, 0o644) // a public document
 }

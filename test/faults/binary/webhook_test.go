@@ -35,8 +35,8 @@ import (
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-// webhook lets somebody refuse or change the pods that are created in the
-// namespace. It returns when it is in force.
+// webhook installs a webhook that may refuse or change the pods that are created
+// in the namespace. It returns when the webhook is in force.
 func (p *plot) webhook(review func(*corev1.Pod) (refusal string, patch []map[string]any)) client.Object {
 	p.t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

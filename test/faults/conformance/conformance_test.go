@@ -63,8 +63,8 @@ type server struct {
 	memory map[string][]client.Object
 }
 
-// operation is one thing that is asked of both servers. age chooses which of
-// the remembered versions it speaks of: 0 is the newest.
+// operation is one request to both servers. age chooses which of the remembered
+// versions it uses: 0 is the newest.
 type operation struct {
 	what string
 	kind string
@@ -191,7 +191,7 @@ func named(kind, name string) client.Object {
 	return obj
 }
 
-// remembered is the version of an object that an operation speaks of.
+// remembered is the version of an object that an operation uses.
 func (s *server) remembered(o operation) client.Object {
 	list := s.memory[o.kind+o.name]
 	if o.age < len(list) {

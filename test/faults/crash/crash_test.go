@@ -47,9 +47,9 @@ import (
 // at rest, and how long nothing may be written at the end of any.
 const quiet = 1500 * time.Millisecond
 
-// long is longer than the operator holds back a status that tells of progress:
-// so long nothing may change where no condition tells that a fleet is at rest,
-// and so late the last write may come.
+// long is longer than the operator holds back a status about progress: for so
+// long nothing may change if no condition says that a fleet is at rest, and so
+// late the last write may come.
 const long = 6 * time.Second
 
 // glance is the time between two looks: a look is four lists, and many cases run
@@ -240,9 +240,9 @@ func begin(t *testing.T, first plan) *stage {
 	return c
 }
 
-// strike takes the finalizers off, which nobody does after the last life of the
-// operator: the namespace would terminate for ever, and the more of those there
-// are, the less the API server gets done besides.
+// strike removes the finalizers, because no operator is left to do so: the
+// namespace would terminate for ever, and many of those slow the API server
+// down.
 func (c *stage) strike() {
 	ctx := context.Background()
 	var left appsv1.PodManagerList
@@ -380,8 +380,8 @@ func (c *stage) reach(want oracle.End, anonymous bool) {
 	})
 }
 
-// stayQuiet is L2: at rest nothing is written. The end can be seen in the pods
-// before the status that tells of it, so the last write has a moment to come.
+// stayQuiet is L2: at rest nothing is written. The pods may reach the end before
+// the status says so, so the last write has a moment to come.
 func (c *stage) stayQuiet() {
 	c.t.Helper()
 	c.tend()

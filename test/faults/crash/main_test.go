@@ -22,8 +22,8 @@ limitations under the License.
 // then once for each write and fault. Watches of our own, straight on the API
 // server, feed the oracles.
 //
-// Two writes at the same time would tell an operator's mistake from nobody's,
-// so each case has a namespace and an operator of its own.
+// Concurrent writes of two cases could not be told apart, so each case has a
+// namespace and an operator of its own.
 package crash
 
 import (
@@ -115,7 +115,7 @@ func run(m *testing.M) (code int, err error) {
 // the time that a slow machine needs: goleak alone waits for a second or two.
 func findLeaks() error {
 	// controller-runtime watches metadata through watch.Filter, which never ends
-	// when nobody takes its last event. It is lost with its cache, once a life.
+	// when its last event is not received. It is lost with its cache, once a life.
 	known := goleak.IgnoreTopFunction("k8s.io/apimachinery/pkg/watch.(*filteredWatch).loop")
 	end := time.Now().Add(testkit.Patience)
 	err := goleak.Find(known)

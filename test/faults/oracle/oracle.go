@@ -21,13 +21,13 @@ limitations under the License.
 //
 //   - S1: a create never brings the live pods of an owner beyond replicas plus
 //     maxSurge. What counts is what the owner asked for when the writer last
-//     saw it, or since: an edit that nobody can have seen yet binds nobody.
+//     saw it, or since: an edit that the writer cannot have seen does not bind it.
 //   - S2: two live pods of an owner never have the same slot.
 //   - S3: the operator writes only pods that it controls, and orphans that match
 //     and do not carry the UID of another owner.
 //   - S4: pods are created and deleted as often as in the run without faults.
 //   - L1: the end state is that of the run without faults.
-//   - L2: at the end there are no more writes. (Checked by who drives the run.)
+//   - L2: at the end there are no more writes. (Checked by the driver of the run.)
 //   - D: a volume claim is deleted only when this owner, by UID, condemned its
 //     pod: it scaled the pod away while whenScaled was Delete, or is being deleted
 //     itself while whenDeleted is Delete. Never while a pod uses the claim.
@@ -35,7 +35,7 @@ limitations under the License.
 //     revision, the slot and the strategy.
 //   - R: nothing is left behind, and an owner is gone only after its pods.
 //   - P: what can be done is done: a refusal holds back only its own slot and
-//     what shares its budget, and is told.
+//     what shares its budget, and is reported.
 //   - H: where nothing outside changes, writes end; and in no minute are more
 //     than RefusedPerMinute of them refused.
 //   - F: a rollout is halted or rolled back only for its own fault: pods of its
@@ -74,13 +74,13 @@ type Revision struct {
 	// Object is the object after the change, or as it was when it went.
 	Object client.Object
 	Gone   bool
-	// Actor is Operator for its writes, and empty where nobody knows.
+	// Actor is Operator for its writes, and empty if unknown.
 	Actor string
 	// Floor is the oldest version of the owner that the writer may have acted
 	// on; 0 means any.
 	Floor int64
 	// Seen is the version up to which the writer had at least seen the pods; 0
-	// means that nobody knows, and T is not judged.
+	// means unknown, and T is not judged.
 	Seen int64
 	// Time is when it happened; without it F is not judged.
 	Time time.Time
@@ -284,7 +284,7 @@ func (c *checker) checkBound(r *Revision, created *corev1.Pod) {
 		return
 	}
 	if r.Actor == Late && versions[len(versions)-1].random {
-		return // nobody could have known of it, and the next pass removes it
+		return // no operator could have known of it, and the next pass removes it
 	}
 	bound := 0
 	for i, v := range versions {

@@ -188,8 +188,8 @@ func (c *checker) checkBlame(r *Revision, pm *appsv1.PodManager) {
 	if back := pm.Status.Rollback; back != nil && c.rollbacks[pm.UID] != back.Time {
 		failed, c.rollbacks[pm.UID] = back.From, back.Time
 	}
-	// Times are whole seconds, and whoever takes over may not know that the pods
-	// were well in between: of that a part may count, as of an absence.
+	// Times are whole seconds, and an operator that takes over may not know that
+	// the pods were well in between: a part of that time may count, as of an absence.
 	slack := 5*time.Second + time.Duration(c.rules.Lapses)*(deadline/4)
 	if stuck := f.stuck[failed]; failed != "" && stuck < deadline-slack {
 		c.report(r, "F", "the rollout to %s failed, but its pods were stuck for %s, and the deadline is %s", failed, stuck, deadline)

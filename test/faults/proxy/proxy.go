@@ -21,7 +21,7 @@ limitations under the License.
 //
 // What goes wrong is drawn from a seed, one draw a request, in the order in
 // which requests arrive. The proxy also knows what was written through it, so
-// the oracles can tell the program's writes from everybody else's.
+// the oracles can tell the program's writes from all others.
 package proxy
 
 import (
@@ -251,7 +251,7 @@ func (p *Proxy) Thaw() {
 }
 
 // After calls fire when the n-th request like this from now on has been done,
-// before the program hears of it.
+// before the program gets the answer.
 func (p *Proxy) After(n int, method, resource string, fire func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -293,7 +293,7 @@ func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := p.pass(req, resource)
 	if err == nil && fault == Unanswered {
-		_ = resp.Body.Close() // nobody reads it
+		_ = resp.Body.Close() // it is not read
 		return p.timeout(req)
 	}
 	return resp, err

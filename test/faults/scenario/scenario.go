@@ -276,7 +276,7 @@ func remove(options ...client.DeleteOption) Step {
 	}}
 }
 
-// stray makes a pod that nobody owns, with or without the fleet's label.
+// stray makes a pod without an owner, with or without the fleet's label.
 func stray(name string, matching bool) Step {
 	return Step{Name: "make pod " + name, Do: func(ctx context.Context, w World) error {
 		pod := &corev1.Pod{

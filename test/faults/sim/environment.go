@@ -38,7 +38,7 @@ import (
 type kubelet struct {
 	server *Server
 	client client.Client
-	// ahead is by how much the node's clock is ahead of everybody else's.
+	// ahead is by how much the node's clock is ahead of all others.
 	ahead time.Duration
 }
 

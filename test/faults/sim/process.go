@@ -43,8 +43,8 @@ import (
 	"github.com/mycompany/pod-operator/test/faults/oracle"
 )
 
-// errDead is what the calls of a process that crashed come back with. Nobody
-// reads it: the process's code runs on only to end its goroutines.
+// errDead is what the calls of a crashed process return. It has no reader: the
+// process's code runs on only to end its goroutines.
 var errDead = errors.New("the process is dead")
 
 // process is one operator: the real reconciler, with caches that are cursors,
@@ -374,7 +374,7 @@ func (q *queue) due() {
 	slices.SortFunc(q.ready, func(a, b reconcile.Request) int { return strings.Compare(a.String(), b.String()) })
 }
 
-// nextTimer is when somebody is due, or zero.
+// nextTimer is when the next request is due, or zero.
 func (q *queue) nextTimer() time.Time {
 	var next time.Time
 	for _, at := range q.timers {

@@ -248,7 +248,7 @@ func (s *Server) bind(by request, key objectKey, node string) error {
 	return nil
 }
 
-// keepSystemFields: nobody but the server writes these.
+// keepSystemFields: only the server writes these.
 func (s *Server) keepSystemFields(current, next client.Object) {
 	next.SetUID(current.GetUID())
 	next.SetResourceVersion(current.GetResourceVersion())

@@ -94,8 +94,8 @@ type Run struct {
 	// Sharded: the operator's caches show only what carries the label of its
 	// shard.
 	Sharded bool
-	// Jump is by how much the operator's and everybody's clock jumps, ahead or
-	// back, when the run has made JumpAt steps.
+	// Jump is by how much the clock of all processes jumps, ahead or back,
+	// when the run has made JumpAt steps.
 	Jump   time.Duration
 	JumpAt int
 	// Ahead is by how much the clock of the node is ahead.
@@ -355,7 +355,7 @@ func (w *World) choices() []Option {
 }
 
 // rest is what is left to do when nothing is under way: a watch that is stuck
-// comes back, the user goes on, or somebody is due.
+// comes back, the user goes on, or a timer is due.
 func (w *World) rest() []Option {
 	next := w.nextTimer()
 	quiet := next.IsZero() || next.Sub(w.lastWrite) > w.patience()
@@ -402,7 +402,7 @@ func (w *World) passTime(text string, d time.Duration) Option {
 	return Option{text, Time, func() { w.clock.SetTime(w.clock.Now().Add(d)) }}
 }
 
-// jump sets the clock. Timers are of a clock that nobody sets, and keep their
+// jump sets the clock. Timers run on a clock that is never set, and keep their
 // distance.
 func (w *World) jump(by time.Duration) {
 	w.trace = append(w.trace, fmt.Sprintf("the clock jumps by %s", by))
@@ -516,7 +516,7 @@ func (w *World) network() []Option {
 		options = append(options, Option{"the network delivers: " + c.text, Fair, func() {
 			w.floating = slices.Delete(w.floating, i, i+1)
 			w.split = true // a dead leader spoke
-			_, _ = c.run() // nobody waits for the answer
+			_, _ = c.run() // the answer is not awaited
 		}})
 	}
 	return options
@@ -533,7 +533,7 @@ func (w *World) end(p *process) {
 	w.processes = slices.DeleteFunc(w.processes, func(other *process) bool { return other == p })
 }
 
-// checkRest is L2: at rest there are no writes, whoever looks. A new operator
+// checkRest is L2: at rest there are no writes, by any operator. A new operator
 // comes up and finds nothing to do. While something is refused, it may name
 // another pod in the status than the operator before it did.
 func (w *World) checkRest() []oracle.Violation {

@@ -114,7 +114,7 @@ func elementOf(list client.ObjectList) reflect.Type {
 	return reflect.PointerTo(reflect.ValueOf(list).Elem().FieldByName("Items").Type().Elem())
 }
 
-// bury notes the end of what went while nobody looked.
+// bury notes the end of objects that went while no watch was open.
 func (w *Witness) bury(kind reflect.Type, present map[types.UID]bool, version string) {
 	w.mu.Lock()
 	last := map[types.UID]oracle.Revision{}
