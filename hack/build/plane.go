@@ -118,7 +118,7 @@ func inspect(dir, newest string) (string, error) {
 	return match[0], nil
 }
 
-// upToDate tells whether the last build was of the same sources and all of it
+// upToDate reports whether the last build was of the same sources and all of it
 // is still there.
 func (c *controlPlane) upToDate() bool {
 	return upToDate(filepath.Join(binDir, stampName), c.want, c.programs())

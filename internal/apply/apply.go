@@ -60,7 +60,7 @@ type Ledger interface {
 	WroteOwner(owner client.Object)
 	// Taken notes that a pod of another owner has a name that was to be given.
 	Taken(owner types.UID, pod string)
-	// Trusts tells whether the owner, as the cache has it, was confirmed by
+	// Trusts reports whether the owner, as the cache has it, was confirmed by
 	// the API server; Trust notes that it was.
 	Trusts(owner types.UID) bool
 	Trust(owner types.UID)

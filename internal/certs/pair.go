@@ -46,7 +46,7 @@ type pair struct {
 	certificate *tls.Certificate
 }
 
-// covers tells whether the certificate is good for all of hosts.
+// covers reports whether the certificate is good for all of hosts.
 func (p *pair) covers(hosts []string) bool {
 	return !slices.ContainsFunc(hosts, func(host string) bool { return !slices.Contains(p.hosts, host) })
 }

@@ -54,7 +54,7 @@ type Kind struct {
 	Resource schema.GroupVersionResource
 	// Kind is the name in records.
 	Kind string
-	// Served tells whether the kind is installed now.
+	// Served reports whether the kind is installed now.
 	Served func() bool
 	Tap    *flightrecorder.Tap
 }

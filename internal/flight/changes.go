@@ -70,7 +70,7 @@ func (c *Change) Count() int {
 	return n
 }
 
-// Matches tells whether the change is what FIELD, FIELD=FROM:TO, FIELD=:TO or
+// Matches reports whether the change is what FIELD, FIELD=FROM:TO, FIELD=:TO or
 // FIELD=FROM: asks for.
 func (c *Change) Matches(want string) bool {
 	name, values, valued := strings.Cut(want, "=")
@@ -116,7 +116,7 @@ func Changes(entries []Entry) []Change {
 	return changes
 }
 
-// begins tells whether a reconcile is the first that works on a new desired
+// begins reports whether a reconcile is the first that works on a new desired
 // state, and what is new in it.
 func begins(last, e *Entry) (fields []FieldChange, isNew bool) {
 	if e.Payload == nil {

@@ -63,7 +63,7 @@ func (e *Entry) Acted() bool {
 	return slices.ContainsFunc(e.Triggers, func(t flightrecorder.Trigger) bool { return t.Kind == flightrecorder.TriggerManual })
 }
 
-// Concerns tells whether the reconcile decided something about a pod.
+// Concerns reports whether the reconcile decided something about a pod.
 func (e *Entry) Concerns(pod string) bool {
 	return e.Payload != nil && (slices.ContainsFunc(e.Payload.Decision.Actions, func(a plan.Action) bool { return a.Pod == pod }) ||
 		slices.ContainsFunc(e.Payload.Decision.Blocked, func(b plan.Blocked) bool { return b.Pod == pod }))

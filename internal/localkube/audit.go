@@ -97,7 +97,7 @@ type AuditObject struct {
 	UID         string `json:"uid"`
 }
 
-// Mutating tells whether the request asked for a change.
+// Mutating reports whether the request asked for a change.
 func (e AuditEvent) Mutating() bool {
 	switch e.Verb {
 	case "create", "update", "patch", "delete", "deletecollection":

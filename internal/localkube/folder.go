@@ -121,7 +121,7 @@ func tryLock(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// DirInUse tells whether a running cluster has the folder.
+// DirInUse reports whether a running cluster has the folder.
 func DirInUse(dir string) bool {
 	if _, err := os.Stat(filepath.Join(dir, lockFile)); err != nil {
 		return false

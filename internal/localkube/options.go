@@ -145,7 +145,7 @@ func (o Options) complete() (Options, error) {
 	return o, err
 }
 
-// has tells whether the component is among those asked for.
+// has reports whether the component is among those asked for.
 func (o Options) has(c Component) bool { return slices.Contains(o.Components, c) }
 
 func checkComponents(components []Component) error {

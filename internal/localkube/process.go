@@ -129,7 +129,7 @@ func (p *Process) LogPath() string { return p.spec.LogPath }
 // Exited is closed when the process is gone.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Running tells whether the process is there; a paused one is.
+// Running reports whether the process is there; a paused one is.
 func (p *Process) Running() bool {
 	select {
 	case <-p.exited:

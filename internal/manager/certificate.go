@@ -61,7 +61,7 @@ func (c *Certificate) services() []string {
 	return slices.DeleteFunc([]string{c.MetricsService, c.ExplainService}, func(name string) bool { return name == "" })
 }
 
-// asked tells whether there is a certificate also without webhooks.
+// asked reports whether there is a certificate also without webhooks.
 func (c *Certificate) asked() bool { return len(c.services()) > 0 || c.ConfigMap != "" }
 
 func (c *Certificate) validate() error {

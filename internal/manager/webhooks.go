@@ -96,10 +96,10 @@ func (w *Webhooks) bindFlags(fs *flag.FlagSet) {
 		"The common name that the client certificate must have. Empty accepts every certificate of the CA.")
 }
 
-// enabled tells whether there is a webhook server.
+// enabled reports whether there is a webhook server.
 func (w *Webhooks) enabled() bool { return w.Address != "" && w.Address != "0" }
 
-// keepsCertificate tells whether the certificate is the operator's own.
+// keepsCertificate reports whether the certificate is the operator's own.
 func (w *Webhooks) keepsCertificate() bool { return w.enabled() && w.CertDir == "" }
 
 func (w *Webhooks) validate() error {

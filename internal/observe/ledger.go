@@ -162,7 +162,7 @@ func (l *Ledger) free(owner types.UID, pod string) {
 	}
 }
 
-// takes tells whether a pod of another owner had a name, and whether that is so
+// takes reports whether a pod of another owner had a name, and whether that is so
 // long ago that the API server has to be asked again.
 func (l *Ledger) takes(owner types.UID, pod string) (taken, ask bool) {
 	l.mu.Lock()
@@ -176,7 +176,7 @@ func (l *Ledger) takes(owner types.UID, pod string) (taken, ask bool) {
 	return taken, taken && (age < 0 || age >= ledgerPatience)
 }
 
-// Trusts tells whether the cache's view of the owner is at least as new as this
+// Trusts reports whether the cache's view of the owner is at least as new as this
 // process. The first list of a process may come from an API server that is
 // behind, and what a predecessor did on a newer state must not be undone.
 func (l *Ledger) Trusts(owner types.UID) bool {
@@ -292,7 +292,7 @@ func (w write) object() client.Object {
 	return &corev1.Pod{ObjectMeta: meta}
 }
 
-// shown tells whether the cache's view of the owner's objects includes the
+// shown reports whether the cache's view of the owner's objects includes the
 // write. A UID names one life of a name, so a successor is never taken for it.
 func (w write) shown(cached client.Object) bool {
 	switch {

@@ -94,7 +94,7 @@ func OutOfService(node *corev1.Node) bool {
 	return false
 }
 
-// down tells whether Kubernetes says that the node does not answer. It says so
+// down reports whether Kubernetes says that the node does not answer. It says so
 // with a taint, which unlike the node's conditions is kept in the cache.
 func down(node *corev1.Node) bool {
 	for _, taint := range node.Spec.Taints {

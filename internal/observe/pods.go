@@ -192,7 +192,7 @@ func describeConditions(p *plan.Pod, pod *corev1.Pod) {
 	}
 }
 
-// Allocated tells whether the node has set aside what a running pod asks for.
+// Allocated reports whether the node has set aside what a running pod asks for.
 // Kubelets that do not tell are taken to have.
 func Allocated(pod *corev1.Pod) bool {
 	return pod.Status.Phase != corev1.PodRunning ||
@@ -345,7 +345,7 @@ func Followed(pod *corev1.Pod) bool {
 	return pod.Status.ObservedGeneration == 0 || pod.Status.ObservedGeneration >= pod.Generation
 }
 
-// settled tells whether a container is as the spec wants it. A new container
+// settled reports whether a container is as the spec wants it. A new container
 // alone could be the old image restarted after a crash, so the image has to
 // show it: by its name, by another image ID, or, where one image has several
 // names, by the kubelet having seen the very spec we wrote. The old container

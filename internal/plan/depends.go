@@ -56,7 +56,7 @@ func (u *Undone) Add(a *Action) {
 	}
 }
 
-// HoldsBack tells whether an action must wait for one that was not carried out.
+// HoldsBack reports whether an action must wait for one that was not carried out.
 func (u *Undone) HoldsBack(a *Action) bool {
 	switch {
 	case !u.any:

@@ -31,7 +31,7 @@ const (
 	wantUpdate = "update"
 )
 
-// held tells whether an outside controller, by a label or a finalizer, keeps us
+// held reports whether an outside controller, by a label or a finalizer, keeps us
 // from doing something to a pod. If so the holder is told, by a label on the pod, that it is time, and
 // the status lists the pod with how long it has been held.
 func (s *scene) held(p *Pod, want string) bool {

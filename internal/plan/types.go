@@ -61,7 +61,7 @@ type Desired struct {
 	Claims               Claims `json:"claims,omitzero"`
 	RevisionHistoryLimit int    `json:"revisionHistoryLimit"`
 
-	// Finalizer tells whether this kind of owner holds its deletion until
+	// Finalizer reports whether this kind of owner holds its deletion until
 	// its pods are settled, and whether the finalizer is there.
 	Finalizer FinalizerState `json:"finalizer,omitempty"`
 	// Deletion is empty while the owner is not being deleted.
@@ -163,7 +163,7 @@ const (
 	Drifted Membership = "Drifted"
 )
 
-// NodeState tells whether a pod's node can still be trusted.
+// NodeState reports whether a pod's node can still be trusted.
 type NodeState string
 
 const (

@@ -51,7 +51,7 @@ func describe(name string, pid, port int, started time.Time) (process, error) {
 	return process{Name: name, PID: pid, StartTime: startTime, Port: port, Started: started}, nil
 }
 
-// alive tells whether the very process is there, not another with its id.
+// alive reports whether the very process is there, not another with its id.
 func (p process) alive() bool {
 	startTime, err := localkube.ProcessStartTime(p.PID)
 	return p.PID > 0 && err == nil && startTime == p.StartTime

@@ -79,7 +79,7 @@ func Decode(revision *kappsv1.ControllerRevision) (*corev1.PodTemplateSpec, erro
 	return &data.Spec.Template, nil
 }
 
-// Means tells whether a stored revision means the same as a template. Equal
+// Means reports whether a stored revision means the same as a template. Equal
 // bytes are the common case; otherwise both are compared as the API's types,
 // where 1000m is 1, an empty list is no list and a default is the same whether
 // it is written down or not. A hash of our own encoding would differ as soon as

@@ -127,7 +127,7 @@ func (l *ledger) count(e *localkube.AuditEvent, now time.Time) {
 	}
 }
 
-// dryRun tells whether nothing was to be stored.
+// dryRun reports whether nothing was to be stored.
 func dryRun(e *localkube.AuditEvent) bool {
 	u, err := url.Parse(e.RequestURI)
 	return err == nil && u.Query().Get("dryRun") != ""

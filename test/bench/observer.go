@@ -262,7 +262,7 @@ func (o *observer) some(n int) []podID {
 	return pods
 }
 
-// gone tells whether none of the pods is there any more.
+// gone reports whether none of the pods is there any more.
 func (o *observer) gone(pods []podID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

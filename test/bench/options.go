@@ -83,7 +83,7 @@ func FullSizes() Sizes {
 	}
 }
 
-// full tells whether the targets can be held against these sizes.
+// full reports whether the targets can be held against these sizes.
 func (s Sizes) full() bool {
 	full := FullSizes()
 	s.GrowthRepeat = full.GrowthRepeat

@@ -85,7 +85,7 @@ func servedManifests(manifests []*unstructured.Unstructured) ([]*unstructured.Un
 	return served, nil
 }
 
-// forServed tells whether a renamed object is for the served resource, and
+// forServed reports whether a renamed object is for the served resource, and
 // leaves nothing in it that is for others.
 func forServed(object *unstructured.Unstructured) bool {
 	switch kind := object.GetKind(); kind {

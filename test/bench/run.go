@@ -124,7 +124,7 @@ func (r *runner) fail(err error) {
 	r.errs = append(r.errs, err)
 }
 
-// spent tells whether it is too late to begin anything.
+// spent reports whether it is too late to begin anything.
 func (r *runner) spent(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -58,7 +58,7 @@ func names(pods []corev1.Pod) string {
 	return strings.Join(list, " ")
 }
 
-// uids tells whether pods are the very pods they were.
+// uids reports whether pods are the very pods they were.
 func uids(pods []corev1.Pod) map[string]types.UID {
 	m := map[string]types.UID{}
 	for i := range pods {

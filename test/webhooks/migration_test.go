@@ -189,7 +189,7 @@ func (m migration) dropOldVersion() error {
 	}, m.update)
 }
 
-// expectReadable tells whether v1 can be read without the conversion.
+// expectReadable reports whether v1 can be read without the conversion.
 func (m migration) expectReadable(want bool) {
 	m.t.Helper()
 	for _, name := range []string{"one", "two"} {

@@ -66,7 +66,7 @@ func mayCreate(group, resource string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{"create"}}
 }
 
-// expectAnswer tells whether a user got the answer that is right for them.
+// expectAnswer reports whether a user got the answer that is right for them.
 func expectAnswer(t testing.TB, what string, err error, refused string) {
 	t.Helper()
 	switch {

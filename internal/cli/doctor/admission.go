@@ -232,7 +232,7 @@ func missingConfiguration(kind, configuration string, installed bool) Finding {
 	return note("webhooks", "there is no %s %s: objects are checked by their schemas only", kind, configuration)
 }
 
-// answers tells whether a ready pod stands behind a Service.
+// answers reports whether a ready pod stands behind a Service.
 func (c *checkup) answers(ctx context.Context, service client.ObjectKey) Finding {
 	var slices discoveryv1.EndpointSliceList
 	err := c.client.List(ctx, &slices, client.InNamespace(service.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: service.Name})

@@ -113,7 +113,7 @@ const (
 	broken   = `{"metadata":{"namespace":"farm","name":"bad"},"spec":{"template":{"spec":{"containers":[{"resources":{"limits":{"cpu":"1e1.5"}}}]}}}}`
 )
 
-// has tells whether a finding of that level says that.
+// has reports whether a finding of that level says that.
 func has(findings []Finding, level Level, text string) bool {
 	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Level == level && strings.Contains(f.Text, text) })
 }

@@ -97,7 +97,7 @@ func (o *Output) Check() error {
 	return fmt.Errorf("-o %s is not known: leave it out, or say json or yaml", o.format)
 }
 
-// Structured tells whether a program reads the output.
+// Structured reports whether a program reads the output.
 func (o *Output) Structured() bool { return o.format != "" }
 
 // Print prints a value for programs.

@@ -164,7 +164,7 @@ func Observe(ctx context.Context, c client.Client, pm *appsv1.PodManager) (obser
 	return fleet, seen, err
 }
 
-// Terminal tells whether a stream is a person's screen.
+// Terminal reports whether a stream is a person's screen.
 func Terminal(w any) bool {
 	if screen, ok := w.(*Screen); ok {
 		w = screen.Unwrap()

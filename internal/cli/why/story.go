@@ -96,7 +96,7 @@ func fromRecord(e *flight.Entry, pod string) moment {
 	return m
 }
 
-// recorded tells whether the recorder knows what a history entry says. An entry
+// recorded reports whether the recorder knows what a history entry says. An entry
 // takes in what follows within ten seconds, so that its pods count and its
 // time does only roughly.
 func recorded(known records, entry appsv1.Decision) bool {
@@ -122,7 +122,7 @@ func concerns(e *eventsv1.Event, about subject) bool {
 	return e.Regarding.Kind == "PodManager" && e.Regarding.Name == about.name
 }
 
-// repeats tells whether an event of ours says what is told already.
+// repeats reports whether an event of ours says what is told already.
 func repeats(e *eventsv1.Event, known records, history []appsv1.Decision) bool {
 	if e.Regarding.Kind != "PodManager" {
 		return false

@@ -73,7 +73,7 @@ type window struct {
 
 func (w *window) open() bool { return w.change.State == collectorv1.ChangeCounting }
 
-// before tells whether an event happened before the change. Where versions are
+// before reports whether an event happened before the change. Where versions are
 // no numbers (0), the order of arrival has to do.
 func (w *window) before(e sighting) bool { return e.version != 0 && w.from != 0 && e.version < w.from }
 
@@ -248,7 +248,7 @@ func (b *book) openForPods(root *workload, events []sighting) {
 	}
 }
 
-// atGoal tells whether a workload has nothing left to do: its status says so and
+// atGoal reports whether a workload has nothing left to do: its status says so and
 // its pods are there, or it is gone with them, and none is on the way out.
 func (b *book) atGoal(uid types.UID) bool {
 	root := b.workloads[uid]

@@ -78,7 +78,7 @@ func New(informers cache.Cache, obj client.Object, gvk schema.GroupVersionKind) 
 // GVK is the kind behind the gate.
 func (g *Gate) GVK() schema.GroupVersionKind { return g.gvk }
 
-// IsOpen tells whether the kind is served.
+// IsOpen reports whether the kind is served.
 func (g *Gate) IsOpen() bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()

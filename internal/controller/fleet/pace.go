@@ -207,7 +207,7 @@ func (p *pacer) asked(owner client.Object) {
 	f.uid, f.generation = owner.GetUID(), owner.GetGeneration()
 }
 
-// asksAnew tells whether an owner asks for something else than it did when it
+// asksAnew reports whether an owner asks for something else than it did when it
 // was read.
 func (p *pacer) asksAnew(owner client.Object) bool {
 	p.mu.Lock()

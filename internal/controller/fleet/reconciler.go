@@ -97,7 +97,7 @@ type Parts struct {
 	Recorder recorder.EventRecorder
 	Metrics  *Metrics
 	Clock    clock.PassiveClock
-	// Mine tells whether an owner is this reconciler's to work on; nil means
+	// Mine reports whether an owner is this reconciler's to work on; nil means
 	// that all are.
 	Mine func(owner client.Object) bool
 	// FirstBatch is how many pods are created before the first answer; 0

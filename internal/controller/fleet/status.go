@@ -204,7 +204,7 @@ func (w *statusWriter) newWindow() time.Duration {
 	return min(firstOwnWindow+time.Duration(len(w.waiting))*windowPerOwner, newWindow)
 }
 
-// isNew tells whether this would be an owner's first status, with nothing in it
+// isNew reports whether this would be an owner's first status, with nothing in it
 // that a person has to know or that a successor of this process needs.
 func isNew(before, after appsv1.PodManagerStatus) bool {
 	return before.ObservedGeneration <= 0 && after.Failures == nil && after.Rollback == nil && len(after.Held) == 0 &&
@@ -309,7 +309,7 @@ func (w *statusWriter) forget(owner types.UID) {
 	delete(w.waiting, owner)
 }
 
-// onlyProgress tells whether two statuses differ in nothing but how far things
+// onlyProgress reports whether two statuses differ in nothing but how far things
 // are: how many pods are in which state, and what was done to get there.
 func onlyProgress(a, b appsv1.PodManagerStatus) bool {
 	return equality.Semantic.DeepEqual(withoutProgress(a), withoutProgress(b))
@@ -332,7 +332,7 @@ func withoutProgress(s appsv1.PodManagerStatus) appsv1.PodManagerStatus {
 	return c
 }
 
-// onlyClock tells whether two statuses differ in nothing but how long pods have
+// onlyClock reports whether two statuses differ in nothing but how long pods have
 // been stuck, and by no more than a process that ends may forget: a minute, or a
 // quarter of what is written.
 func onlyClock(a, b appsv1.PodManagerStatus) bool {

@@ -167,7 +167,7 @@ func withoutPorts(live *kappsv1.Deployment, ports []int32) ([]byte, error) {
 	return raw, nil
 }
 
-// ours tells whether the Deployment is this HelloWorld's.
+// ours reports whether the Deployment is this HelloWorld's.
 func ours(d *kappsv1.Deployment, hw *testv1alpha1.HelloWorld) bool {
 	ref := metav1.GetControllerOfNoCopy(d)
 	return ref != nil && ref.UID == hw.UID

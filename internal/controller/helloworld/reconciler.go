@@ -283,7 +283,7 @@ func (r *Reconciler) wrote(obj client.Object) {
 	r.written[obj.GetUID()] = obj.GetResourceVersion()
 }
 
-// behind tells whether the cache has not shown our last write of obj yet.
+// behind reports whether the cache has not shown our last write of obj yet.
 func (r *Reconciler) behind(obj client.Object) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

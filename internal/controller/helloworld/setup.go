@@ -130,7 +130,7 @@ func (w waker) onDeployments(r *Reconciler) handler.EventHandler {
 	}
 }
 
-// edited tells whether more than the status changed.
+// edited reports whether more than the status changed.
 func edited(before, after client.Object) bool {
 	return before.GetUID() != after.GetUID() ||
 		before.GetGeneration() != after.GetGeneration() ||

@@ -113,7 +113,7 @@ func Want(obj client.Object, kind schema.GroupVersionKind, shards int) (string, 
 	return strconv.Itoa(shard.Of(obj.GetNamespace(), name, shards)), true
 }
 
-// Mine tells whether an owner is in the shard that its label says.
+// Mine reports whether an owner is in the shard that its label says.
 func (k *Keeper) Mine(owner client.Object) bool {
 	want, ok := Want(owner, owners, k.shards)
 	return ok && owner.GetLabels()[appsv1.LabelShard] == want

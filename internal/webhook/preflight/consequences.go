@@ -133,7 +133,7 @@ func consequences(present, future plan.Decision) []string {
 	return append(sentences, heldBack(present, future)...)
 }
 
-// signature tells whether two plans do the same to a pod for the same reason.
+// signature reports whether two plans do the same to a pod for the same reason.
 func signature(a *plan.Action) string {
 	return strings.Join([]string{string(a.Verb), a.Pod, a.Claim, a.Why.Message}, "\x00")
 }

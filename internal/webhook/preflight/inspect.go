@@ -180,7 +180,7 @@ func (i *Inspector) askAbout(ctx context.Context, c Change, f observe.Fleet, pod
 	return a, taken
 }
 
-// makesOtherPods tells whether the pod that is made changes.
+// makesOtherPods reports whether the pod that is made changes.
 func (c Change) makesOtherPods(after observe.Fleet) bool {
 	if c.Old == nil {
 		return true

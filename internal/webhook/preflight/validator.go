@@ -36,7 +36,7 @@ import (
 // in other namespaces are not judged.
 type Scope []string
 
-// Has tells whether the operator watches a namespace.
+// Has reports whether the operator watches a namespace.
 func (s Scope) Has(namespace string) bool { return len(s) == 0 || slices.Contains(s, namespace) }
 
 // Validator admits a kind that keeps pods.

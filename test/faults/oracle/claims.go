@@ -77,7 +77,7 @@ func (c *claimChecker) seePod(r *Revision, pod *corev1.Pod) {
 	c.judge(pod)
 }
 
-// judge tells whether a pod that is there is to go, by what its owner asks for
+// judge reports whether a pod that is there is to go, by what its owner asks for
 // now.
 func (c *claimChecker) judge(pod *corev1.Pod) {
 	ref := metav1.GetControllerOf(pod)

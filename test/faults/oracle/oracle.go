@@ -267,7 +267,7 @@ func (c *checker) carriesAnother(pod *corev1.Pod) bool {
 	return known && name != pod.Labels[appsv1.LabelName]
 }
 
-// Live tells whether a pod counts: it runs, or will.
+// Live reports whether a pod counts: it runs, or will.
 func Live(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed && pod.Status.Phase != corev1.PodSucceeded
 }

@@ -42,7 +42,7 @@ type kubelet struct {
 	ahead time.Duration
 }
 
-// busy tells whether a pod needs the kubelet, and for what.
+// busy reports whether a pod needs the kubelet, and for what.
 func (k *kubelet) busy(pod *corev1.Pod) string {
 	switch {
 	case pod.Spec.NodeName != "" && k.server.objects[objectKey{kind: "Node", name: pod.Spec.NodeName}] == nil:

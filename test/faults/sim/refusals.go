@@ -95,7 +95,7 @@ func (r *Refusal) Message() string {
 	return fmt.Sprintf("no %s of %s %s today", r.Verb, r.Kind, r.Name)
 }
 
-// Stalls tells whether the operator has to say that it needs help: it cannot
+// Stalls reports whether the operator has to say that it needs help: it cannot
 // know of an error that it will stay, and a budget is for it to wait for.
 func (r *Refusal) Stalls() bool { return r.How != ByBudget && r.How != ByError && r.How != ByConflict }
 

@@ -96,7 +96,7 @@ func (v *validator) ValidateUpdate(ctx context.Context, old, pm *appsv1.PodManag
 	return v.Validator.ValidateUpdate(ctx, old, pm)
 }
 
-// isSmall tells whether an object is so small that v1alpha1 carries it however
+// isSmall reports whether an object is so small that v1alpha1 carries it however
 // badly it compresses: in base64 it grows by a third.
 func isSmall(ctx context.Context) bool {
 	req, err := admission.RequestFromContext(ctx)
