@@ -298,7 +298,7 @@ func (o *operator) touching(name string) {
 	}
 }
 
-// told ends the operator and looks at everything it has left behind.
+// told ends the operator and checks everything it has left behind.
 func (o *operator) told(name string) {
 	o.t.Helper()
 	o.stop()

@@ -207,9 +207,9 @@ func (r *run) phase(ctx context.Context, actions []plan.Action, first bool) []pl
 	return outcomes
 }
 
-// sortOut tells what is tried for the first time from what did not work in an
-// earlier pass. What has to wait for another action stays skipped, and what was
-// refused a moment ago is answered from memory.
+// sortOut separates what is tried for the first time from what did not work in
+// an earlier pass. What has to wait for another action stays skipped, and what
+// was refused a moment ago is answered from memory.
 func (r *run) sortOut(actions []plan.Action, outcomes []plan.Outcome) (fresh, again []*plan.Outcome) {
 	now := r.clock.Now()
 	for i := range actions {
@@ -276,9 +276,9 @@ func (r *run) one(ctx context.Context, action plan.Action) (types.UID, error) {
 }
 
 // trustOwner asks the API server, once in the life of a process, whether the
-// owner is what the cache says, before anything is done on its word. A process
-// that just started may have been told an older state than its predecessor
-// acted on, and would take down what that one made.
+// owner is what the cache says, before it acts on the cache. A process that just
+// started may have read an older state than its predecessor acted on, and would
+// delete what that one made.
 func (r *run) trustOwner(ctx context.Context, actions []plan.Action) error {
 	uid := r.target.Ref.UID
 	if len(actions) == 0 || r.ledger.Trusts(uid) || provesItself(actions) {

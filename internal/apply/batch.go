@@ -154,7 +154,7 @@ type terminatesError struct{ pod string }
 
 func (e *terminatesError) Error() string { return "pod " + e.pod + " still terminates" }
 
-// outcome tells a refusal, which the same request would meet again until
+// outcome distinguishes a refusal, which the same request would meet again until
 // something outside changes, from a failure of the moment.
 func outcome(action plan.Action, err error) plan.Outcome {
 	o := plan.Outcome{Action: action, Result: plan.Done}

@@ -27,9 +27,9 @@ import (
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
-// How soon a write is tried again that was refused: nothing tells when a quota
-// is raised, a budget allows an eviction or a policy is changed. And how soon
-// after one that came too late, twice as long each time.
+// How soon a refused write is tried again: no event says when a quota is raised,
+// a budget allows an eviction or a policy is changed. And how soon after one
+// that came too late, twice as long each time.
 const (
 	retryQuota   = 5 * time.Second
 	retryRefusal = 15 * time.Second

@@ -134,7 +134,7 @@ type patch struct {
 	Value any    `json:"value"`
 }
 
-// patches tell how an object has to change so that each of its clientConfigs
+// patches are how an object has to change so that each of its clientConfigs
 // trusts bundle(what it trusts now), calls the path of its webhook and, where
 // base is set, that address. The path of a webhook that paths does not name is
 // the manifest's.

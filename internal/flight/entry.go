@@ -35,7 +35,7 @@ type Entry struct {
 	*flightrecorder.Record
 	// Payload takes the place of the record's.
 	Payload *Flight `json:"payload,omitempty"`
-	// Summary tells what was done, Causes why it was looked at.
+	// Summary says what was done, Causes why it was looked at.
 	Summary string   `json:"summary"`
 	Causes  []string `json:"causes"`
 }
@@ -69,8 +69,8 @@ func (e *Entry) Concerns(pod string) bool {
 		slices.ContainsFunc(e.Payload.Decision.Blocked, func(b plan.Blocked) bool { return b.Pod == pod }))
 }
 
-// Reasons tell which rule decided what, the pods that share a reason together.
-// With a pod, only what concerns it is told.
+// Reasons say which rule decided what, the pods that share a reason together.
+// With a pod, they are only about that pod.
 func (e *Entry) Reasons(pod string) []string {
 	if e.Payload == nil {
 		return nil
@@ -119,7 +119,7 @@ func HeldPods(b plan.Blocked) string {
 	return b.Pod + ":"
 }
 
-// Written tells what was written and how the API server answered.
+// Written lists what was written and how the API server answered.
 func (e *Entry) Written() []string {
 	lines := make([]string, 0, len(e.Writes))
 	for i := range e.Writes {

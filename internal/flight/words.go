@@ -41,7 +41,7 @@ var deeds = map[plan.Verb]string{
 	plan.CondemnClaim: "condemned the claim", plan.AdoptClaim: "adopted the claim",
 }
 
-// Summary tells in a sentence what a reconcile did.
+// Summary says in a sentence what a reconcile did.
 func Summary(record *flightrecorder.Record, f *Flight) string {
 	var parts []string
 	if f != nil {
@@ -121,8 +121,9 @@ func list(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
 }
 
-// Causes tells in a sentence each why a reconcile ran. What was planned for
-// later and came along is told last, because it is not why.
+// Causes says why a reconcile ran, a sentence for each trigger. Triggers that
+// were planned for later and came along are last, because they are not the
+// cause.
 func Causes(record *flightrecorder.Record) []string {
 	causes := make([]string, 0, len(record.Triggers))
 	var along []string
@@ -175,7 +176,7 @@ func about(t *flightrecorder.Trigger) string {
 	return t.Object.Kind + " " + t.Object.Name
 }
 
-// by tells who wrote, and which fields.
+// by names the writers and the fields that they wrote.
 func by(t *flightrecorder.Trigger) string {
 	var parts []string
 	for _, c := range t.Changes {

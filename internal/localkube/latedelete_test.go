@@ -114,7 +114,7 @@ func touch(ctx context.Context, pods typedcorev1.PodInterface, uid types.UID, na
 	return err
 }
 
-// departures tell which pods were asked to go and which went.
+// departures note which pods were asked to go and which went.
 type departures struct {
 	mu    sync.Mutex
 	asked map[types.UID]bool

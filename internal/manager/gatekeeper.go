@@ -59,10 +59,9 @@ const (
 	newFor     = time.Minute
 )
 
-// gatekeeper opens and closes the gates of the kinds. What is served is found out
-// through discovery, which is asked at the start and then only when the CRD of
-// a closed gate shows up; that it does, and that it goes, a metadata-only watch
-// tells.
+// gatekeeper opens and closes the gates of the kinds. Discovery says what is
+// served; it is asked at the start and then only when the CRD of a closed gate
+// shows up. A metadata-only watch shows CRDs come and go.
 type gatekeeper struct {
 	cache     client.Reader
 	discovery discovery.CachedDiscoveryInterfaceWithContext

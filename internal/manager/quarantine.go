@@ -55,9 +55,8 @@ func newQuarantine(config *rest.Config, scheme *runtime.Scheme) *quarantine.Quar
 	return q
 }
 
-// warden tells about the objects in quarantine: in the log of every replica, in
-// a metric, and, from the leader, in events. It lets go of those that are
-// deleted.
+// warden reports the objects in quarantine: in the log of every replica, in a
+// metric, and, from the leader, in events. It forgets those that are deleted.
 type warden struct {
 	quarantine *quarantine.Quarantine
 	client     client.Client
@@ -113,7 +112,7 @@ func (w *warden) run(ctx context.Context) error {
 	}
 }
 
-// look compares the quarantine with what was told so far.
+// look compares the quarantine with what was reported so far.
 func (w *warden) look(ctx context.Context) {
 	numbers := map[string]int{}
 	now := map[string]bool{}

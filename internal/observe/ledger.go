@@ -99,10 +99,10 @@ type page struct {
 // write is one object that we wrote.
 type write struct {
 	key client.ObjectKey
-	// revision and claim tell its kind; it is a pod where it is neither.
+	// revision and claim are its kind; it is a pod if it is neither.
 	revision, claim bool
-	// version is the resourceVersion the write gave the object; empty where
-	// the answer did not tell.
+	// version is the resourceVersion the write gave the object; empty if the
+	// answer had none.
 	version string
 	// gone: the write took the object away from the owner.
 	gone bool

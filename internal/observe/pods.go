@@ -151,8 +151,8 @@ func describePod(desired *plan.Desired, pod *corev1.Pod, membership plan.Members
 	return p
 }
 
-// holder says who holds a pod: a label tells it by its value, a finalizer of
-// the same name by being there.
+// holder names the holder of a pod: the value of a label, or a finalizer of the
+// same name.
 func holder(pod *corev1.Pod, name string) *string {
 	if value, ok := pod.Labels[name]; ok {
 		held := value // only what is held takes memory
@@ -193,7 +193,7 @@ func describeConditions(p *plan.Pod, pod *corev1.Pod) {
 }
 
 // Allocated reports whether the node has set aside what a running pod asks for.
-// Kubelets that do not tell are taken to have.
+// Kubelets that do not say so are assumed to have.
 func Allocated(pod *corev1.Pod) bool {
 	return pod.Status.Phase != corev1.PodRunning ||
 		allAllocated(pod.Spec.Containers, pod.Status.ContainerStatuses) &&
@@ -361,9 +361,9 @@ func settled(before plan.ContainerMark, now *corev1.ContainerStatus, image strin
 }
 
 // settleTime is how long a container has to run before it counts as the one that
-// a change in place asked for, where nothing else will tell: a kubelet that had
-// not seen the new spec when it started the container ends it within this time,
-// the grace period included.
+// a change in place asked for, if nothing else shows it: a kubelet that had not
+// seen the new spec when it started the container ends it within this time, the
+// grace period included.
 const settleTime = time.Minute
 
 // settlesInTime: the pod was changed in place, and its kubelet does not say which
@@ -424,7 +424,7 @@ func fullImage(name string) string {
 // defaultRegistry is what container runtimes put before a short image name.
 const defaultRegistry = "docker.io"
 
-// endedAt is when a pod ended, as well as its status tells: the last container
+// endedAt is when a pod ended, as far as its status says: the last container
 // that finished, else the last change of a condition (an evicted or rejected
 // pod has no containers), else its creation.
 func endedAt(pod *corev1.Pod) time.Time {

@@ -133,7 +133,7 @@ func (s *Slimmer) slimLabels(pod *corev1.Pod) map[string]string {
 }
 
 // slimConditions keeps what describeConditions reads. Of a pod that has ended
-// all are kept, because the last of them may be all that tells when.
+// all are kept, because only the last of them may say when.
 func (s *Slimmer) slimConditions(pod *corev1.Pod) []corev1.PodCondition {
 	ended := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 	kept := 0
@@ -246,9 +246,9 @@ func slimEnd(end *corev1.ContainerStateTerminated) *corev1.ContainerStateTermina
 	return &corev1.ContainerStateTerminated{FinishedAt: end.FinishedAt, ExitCode: end.ExitCode, Reason: end.Reason, ContainerID: end.ContainerID}
 }
 
-// shared keeps one copy of each value that recurs. Each value has one place,
-// which its hash tells, and the last to come has it: what is rare is forgotten,
-// what is frequent comes back, and it never grows.
+// shared keeps one copy of each value that recurs. The hash of a value is its
+// place, and the last value stored there stays: rare values are forgotten,
+// frequent ones come back, and it never grows.
 type shared[T any] struct {
 	seed   maphash.Seed
 	places []atomic.Pointer[T]

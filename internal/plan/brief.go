@@ -24,9 +24,8 @@ import (
 
 // brief is what the rules ask of every live pod. Pods are large: rules that
 // looked at each of a hundred thousand would wait for the memory, pod after
-// pod. So each pod is read once, in the order in which pods lie there, and the
-// rules walk over the briefs and look at a pod only where there is something
-// to do about it.
+// pod. So each pod is read once, in memory order, and the rules walk over the
+// briefs and look at a pod only if there is something to do about it.
 type brief struct {
 	// start is the first bytes of the name that tell it from others. With
 	// them a large fleet is sorted without another look at its pods.
@@ -60,7 +59,7 @@ const (
 	isRequested
 	// isHeld: another controller keeps us from deleting or from changing it.
 	isHeld
-	// wasTold: its holder knows of something that we want.
+	// wasTold: its holder was told what we want.
 	wasTold
 	// isGated: it carries our gate, and the gate is not open.
 	isGated
@@ -171,7 +170,8 @@ func when(holds bool, t traits) traits {
 
 // revisionNumber numbers the revisions that can become the goal of the fleet:
 // the one that was, the one that would be made, and those that are stored. All
-// others are 0. Numbers are compared, names of revisions are all over the memory.
+// others are 0. Comparing numbers is faster than names, which are scattered over
+// the memory.
 func (s *scene) revisionNumber(name string) int32 {
 	switch name {
 	case s.observed.Status.UpdateRevision:

@@ -25,7 +25,7 @@ package plan
 //     down to be recreated on it.
 //   - A slot that was not freed, or whose claim is missing, gets no pod.
 //   - A pod whose claims go with it stays until they are marked: nothing would
-//     tell later that they were to go.
+//     show later that they were to go.
 //   - A pod that takes the place of another, under another name, waits for that
 //     one to go: the fleet never grows beyond replicas and maxSurge.
 //   - A pod that was not resized keeps its revision: the last step says that all
@@ -81,8 +81,8 @@ func (u *Undone) HoldsBack(a *Action) bool {
 	return false
 }
 
-// needsFinalizer: the owner must not do this before it waits for its pods when
-// it is deleted. What goes, goes all the same, and so does what tells others.
+// needsFinalizer: the action has to wait for the owner's finalizer. Removing or
+// releasing a pod, opening its gate and telling its holder do not wait.
 func (a *Action) needsFinalizer() bool {
 	switch a.Verb {
 	case DeletePod, EvictPod, ReleasePod, OrphanPod, OpenGate, TellHolder:

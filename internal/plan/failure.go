@@ -172,7 +172,7 @@ func (s *scene) lastFailure(revision string) (last time.Time, least time.Duratio
 	return last, least
 }
 
-// corpses are the pods whose revision answers for their end.
+// corpses are the pods whose end counts as a failure of their revision.
 func (s *scene) corpses() iter.Seq[*Pod] {
 	return func(yield func(*Pod) bool) {
 		for _, p := range s.failed {
@@ -188,7 +188,7 @@ func (s *scene) corpses() iter.Seq[*Pod] {
 	}
 }
 
-// endedAt is when a corpse failed: one that never ran did as it was made.
+// endedAt is when a corpse failed: one that never ran failed when it was created.
 func (p *Pod) endedAt() time.Time {
 	if p.stillborn() {
 		return p.Created

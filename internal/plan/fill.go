@@ -313,7 +313,7 @@ func (f *filling) revisionFor(slot int) string {
 	return update
 }
 
-// findHolders finds who has a place, dead or alive. An ordinal is its pod's
+// findHolders finds the pod in each place, dead or alive. An ordinal is its pod's
 // name: those below the number of pods are found by it, the few beyond by name,
 // so that nothing is as large as the replicas that were asked for. Otherwise any
 // free slot will do, and none is looked for where no pod is missing.
@@ -337,7 +337,7 @@ func (f *filling) findHolders() {
 	}
 }
 
-// place is the name that goes with a slot, and who has it.
+// place is the name that goes with a slot, and the pod that has it.
 func (f *filling) place(slot int) (name string, holder *Pod) {
 	if slot < len(f.slots) && f.slots[slot] != nil {
 		return f.slots[slot].Name, f.slots[slot]
@@ -375,7 +375,7 @@ func (s *scene) holders() iter.Seq2[int, *Pod] {
 	}
 }
 
-// blockOnHolder tells that an ordinal waits for its old pod. A live pod is no
+// blockOnHolder reports that an ordinal waits for its old pod. A live pod is no
 // blocker, and a failed one on backoff has said so already; a dead orphan is
 // deleted once it is adopted.
 func (s *scene) blockOnHolder(p *Pod, slot int) {
@@ -414,8 +414,8 @@ func (s *scene) blockOnMovers(name string, slot int) {
 	})
 }
 
-// createWhy tells a scale-up from a repair of a fleet that was complete, and
-// both from a rollout, whose new pods take the place of others that go.
+// createWhy distinguishes a scale-up from a repair of a fleet that was complete,
+// and both from a rollout, whose new pods take the place of others that go.
 func (s *scene) createWhy() string {
 	rolling := s.decision.CurrentRevision != "" && s.decision.Rollout != nil && s.halted == ""
 	if rolling && len(s.live)+len(s.terminating) >= s.desired.Replicas {

@@ -100,7 +100,7 @@ func (m *rehearsal) carryOut(decision Decision) {
 	m.observed.Status = Report(m.desired, m.observed, decision, outcomes, m.now).Status
 }
 
-// touch does an action to a pod and tells whether the pod is gone then.
+// touch applies an action to a pod and reports whether the pod is gone then.
 func (m *rehearsal) touch(p *Pod, action Action) (gone bool) {
 	switch action.Verb {
 	case DeletePod, EvictPod, ReleasePod, OrphanPod:

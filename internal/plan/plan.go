@@ -19,9 +19,9 @@ package plan
 import "time"
 
 const (
-	// MaxPodsPerPass bounds how many pods one pass creates, takes in and lets
-	// go, maxDeletesPerPass how many it deletes. A mistyped replicas can be taken
-	// back before the rest follows; a pass ends as soon as that is seen.
+	// MaxPodsPerPass bounds how many pods one pass creates, adopts and
+	// releases, maxDeletesPerPass how many it deletes. A mistyped replicas can
+	// be corrected before the rest follows; a pass ends as soon as that is seen.
 	MaxPodsPerPass    = 500
 	maxDeletesPerPass = 1000
 	// safetyLook is how long a fleet that is not at its goal goes without a
@@ -39,24 +39,24 @@ type rule struct {
 }
 
 // rules is the planner: the order is the algorithm. It is an array, because a
-// list would be made anew, elsewhere, for every pass.
+// slice would be allocated for every pass.
 func rules() [18]rule {
 	return [...]rule{
-		{"finalize", finalize},              // an owner that goes settles its pods, and that is all
+		{"finalize", finalize},              // an owner that is being deleted settles its pods, and that is all
 		{"hold", holdFinalizer},             // nothing is made before the finalizer is there
 		{"revise", revise},                  // the template has a revision, and the fleet a goal
-		{"release", release},                // pods whose labels were edited away are let go
-		{"adopt", adopt},                    // orphans that match are taken in
+		{"release", release},                // pods whose labels were edited away are released
+		{"adopt", adopt},                    // orphans that match are adopted
 		{"replace-lost", replaceLost},       // pods on nodes that are gone make room
-		{"delete-requested", honourLabel},   // and those a user asked for
-		{"progress", watchProgress},         // a rollout that gets nowhere is stopped or taken back
+		{"delete-requested", honourLabel},   // so do pods that a user asked to delete
+		{"progress", watchProgress},         // a rollout without progress is stopped or rolled back
 		{"find-stale", findStale},           // old pods are found, and how many more their rollout needs
-		{"scale-down", scaleDown},           // too many: the least useful go
+		{"scale-down", scaleDown},           // surplus pods go, the least useful first
 		{"replace-failed", replaceFailed},   // failed ones that a successor waits for make room, with backoff
 		{"rollout", rollOut},                // old pods that stay follow the goal, within the budget
 		{"restore-claims", restoreClaims},   // claims that pending pods wait for are made again
-		{"scale-up", scaleUp},               // too few: free slots are filled
-		{"in-service", openGates},           // pods that are done go back to work
+		{"scale-up", scaleUp},               // missing pods are created in free slots
+		{"in-service", openGates},           // pods that are done go back into service
 		{"keep-claims", keepClaims},         // claims are marked before their pods go, and go after them
 		{"release-holders", releaseHolders}, // holders of pods that may stay are told
 		{"prune-revisions", pruneRevisions}, // old revisions that are not in use go

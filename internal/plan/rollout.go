@@ -39,8 +39,8 @@ type stalePod struct {
 
 func (p *stalePod) inPlace() bool { return p.change != nil }
 
-// because says what makes it a recreate, or what changes in place: of the many
-// that have to move few do in one pass, and only those are told why.
+// because says what makes it a recreate, or what changes in place. It is
+// computed on demand: of the many pods that have to move few do in one pass.
 func (p *stalePod) because() string {
 	if p.inPlace() {
 		return describeChange(p.change)
@@ -48,7 +48,7 @@ func (p *stalePod) because() string {
 	return p.recreate
 }
 
-// want is what a holder of the pod is told.
+// want is what we tell the pod's holder.
 func (p *stalePod) want() string {
 	if p.inPlace() {
 		return wantUpdate

@@ -40,11 +40,11 @@ func honourLabel(s *scene) bool {
 	return false
 }
 
-// scaleDown condemns what is too many: with ordinals the pods from replicas
-// upward, highest first, otherwise the least useful ones. What a rollout needs
-// beyond replicas is not too many. An orphan is adopted first and counts only
-// in a later pass, as a member: should the adoption fail, no member has been
-// given up for it.
+// scaleDown condemns surplus pods: with ordinals the pods from replicas upward,
+// highest first, otherwise the least useful ones. Pods that a rollout needs
+// beyond replicas are not surplus. An orphan is adopted first and counts only in
+// a later pass, as a member: if the adoption fails, no member has been given up
+// for it.
 func scaleDown(s *scene) bool {
 	if s.ordinal() {
 		s.condemnOrdinals()
@@ -109,7 +109,7 @@ func (s *scene) sparing(ranked []*victim, surplus int) []*victim {
 	return ranked[:surplus]
 }
 
-// condemnWhy tells a scale-down from the end of a surge.
+// condemnWhy distinguishes a scale-down from the end of a surge.
 func (s *scene) condemnWhy(p *Pod) (reason, message string) {
 	place := s.position(p.Slot)
 	switch {

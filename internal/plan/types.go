@@ -106,7 +106,7 @@ type Claims struct {
 	WhenScaled  appsv1.ClaimPolicy `json:"whenScaled,omitempty"`
 }
 
-// FinalizerState tells about the owner's finalizer.
+// FinalizerState is the state of the owner's finalizer.
 type FinalizerState string
 
 const (
@@ -369,7 +369,7 @@ type Action struct {
 	// Claim is the claim's name, Template that of its template.
 	Claim    string `json:"claim,omitempty"`
 	Template string `json:"template,omitempty"`
-	// Wanted is what a holder is told.
+	// Wanted is what we tell a holder.
 	Wanted string `json:"wanted,omitempty"`
 	// Surge marks a pod that stands in for others during a rollout.
 	Surge bool `json:"surge,omitempty"`

@@ -64,7 +64,7 @@ type Preview struct {
 	Complete bool `json:"complete"`
 }
 
-// NewPreview tells a forecast pod by pod.
+// NewPreview puts a forecast in words, pod by pod.
 func NewPreview(f plan.Forecast) Preview {
 	p := Preview{Counts: map[string]int{}, Complete: f.Complete, Steps: []Step{}}
 	recreated := map[string]bool{}
@@ -187,7 +187,7 @@ func State(pm *appsv1.PodManager) (state, reason, message string) {
 	return "new", "", "nobody has looked at it yet"
 }
 
-// History tells the last decisions, newest first, as sentences.
+// History lists the last decisions, newest first, as sentences.
 func History(entries []appsv1.Decision) []string {
 	entries = slices.Clone(entries)
 	slices.SortStableFunc(entries, func(a, b appsv1.Decision) int { return b.Time.Compare(a.Time.Time) })
@@ -198,7 +198,7 @@ func History(entries []appsv1.Decision) []string {
 	return lines
 }
 
-// Sentence tells one decision.
+// Sentence puts one decision in words.
 func Sentence(e appsv1.Decision) string {
 	if len(e.Pods) == 0 {
 		return fmt.Sprintf("%s: %s", e.Action, e.Message)

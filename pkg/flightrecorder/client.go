@@ -218,7 +218,7 @@ func deref(s *string) string {
 	return *s
 }
 
-// write makes a write and records it; succeeded fills in what only the answer tells.
+// write makes a write and records it; succeeded fills in what only the answer says.
 func (run *run) write(ctx context.Context, call call, ref ObjectRef, send func(context.Context) error, succeeded func(*Write)) error {
 	r := run.recorder
 	w := Write{Verb: call.verb, Subresource: call.subresource, Object: ref, DryRun: call.dryRun}

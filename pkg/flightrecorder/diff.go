@@ -36,7 +36,7 @@ const (
 	maxKeyedPairs = 4096 // larger keyed lists are compared as a whole
 )
 
-// differ tells which fields of an object changed between two versions. It returns paths and never
+// differ finds which fields of an object changed between two versions. It returns paths and never
 // values: map keys are names of fields, and an item of a list is called by its index, or by its name
 // or type where the API declares that as the list's key (containers, env, conditions).
 //

@@ -161,7 +161,7 @@ func waited(taken []queued, start time.Time) time.Duration {
 	return start.Sub(ready)
 }
 
-// startSpan needs the triggers at once, for the links; else they are told when the run has ended.
+// startSpan needs the triggers at once, for the links; else they are computed when the run has ended.
 func (run *run) startSpan(ctx context.Context) context.Context {
 	run.tellTriggers()
 	causes := run.recorder.findCauses(run.record)
@@ -323,7 +323,7 @@ func (r *Recorder) closePayload(run *run) {
 	raw, err := json.Marshal(payload)
 	switch {
 	case err != nil:
-		// The error may quote the value, so that only its type is told.
+		// The error may quote the value, so only its type is recorded.
 		record.PayloadDropped = fmt.Sprintf("%T cannot be marshalled: %T", payload, err)
 	case len(raw) > r.config.MaxPayloadBytes:
 		record.PayloadDropped = fmt.Sprintf("%d bytes are more than the limit of %d", len(raw), r.config.MaxPayloadBytes)

@@ -368,7 +368,7 @@ func (t *TypedTap[R]) handOut(request R, priority int) *handout {
 // takes the earliest of its times, so that a run uses up the delayed adds as well. client-go's queue
 // keeps delayed adds in a place of their own, one per request with the earliest of their times, from which
 // they still come when that has come. On a machine too busy to move them in time, that queue merges a delayed
-// add into one that is overdue; nothing tells so, and its trigger then stays until the next run of the request.
+// add into one that is overdue; the Tap cannot see that, and its trigger stays until the request's next run.
 func (t *TypedTap[R]) take(request R, w *waiting, now time.Time) []queued {
 	due, later := w.triggers, []queued(nil)
 	if q := t.queue.Load(); q != nil && !q.merges && w.hasLater(now) {
@@ -423,7 +423,7 @@ func (t *TypedTap[R]) remember(request R, last queued) {
 	t.recent[request] = last
 }
 
-// delayed is told by the rate limiter how long an add will wait.
+// delayed is called by the rate limiter with how long an add will wait.
 func (t *TypedTap[R]) delayed(request R, delay time.Duration, attempt int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -442,7 +442,7 @@ func (t *TypedTap[R]) delayed(request R, delay time.Duration, attempt int) {
 	}
 }
 
-// kinds tells the kind of typed objects, which do not carry it. It asks the scheme once per type.
+// kinds finds the kind of typed objects, which do not carry it. It asks the scheme once per type.
 type kinds struct {
 	known sync.Map // reflect.Type -> *ObjectRef
 }

@@ -30,7 +30,7 @@ import (
 //
 //	cfg.Wrap(rec.Transport(scheme))
 //
-// The request has to carry the reconcile's context. The scheme tells the kinds of the resources in the
+// The request has to carry the reconcile's context. The scheme names the kinds of the resources in the
 // URLs; a resource it does not know is recorded under its plural. Together with Client, each write is
 // recorded once, by Client, with the HTTP status that the transport saw.
 func (r *Recorder) Transport(scheme *runtime.Scheme) func(http.RoundTripper) http.RoundTripper {

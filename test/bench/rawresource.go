@@ -234,8 +234,8 @@ func (k *rawKeeper) work(ctx context.Context) error {
 	}
 }
 
-// keep makes the pods that are missing, takes away those that are too many, and
-// tells when all are ready.
+// keep makes missing pods, deletes surplus ones, and writes the status when all
+// are ready.
 func (k *rawKeeper) keep(ctx context.Context, name string) error {
 	obj, there, err := k.fleets.GetByKey(k.namespace + "/" + name)
 	if err != nil || !there {

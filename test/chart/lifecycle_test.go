@@ -151,7 +151,7 @@ func (f *fleet) expectSame(when string) {
 	f.pods = now
 }
 
-// trusts is whom the API server was told to trust with the conversion.
+// trusts is the CA bundle that the API server trusts for the conversion.
 func (c *cluster) trusts() (string, error) {
 	bundle := c.kubectl("get", "crd", "podmanagers.apps.mycompany.com", "-o", "jsonpath={.spec.conversion.webhook.clientConfig.caBundle}")
 	if bundle == "" {

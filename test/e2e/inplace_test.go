@@ -96,7 +96,7 @@ func podHas(p corev1.Pod, kind corev1.PodConditionType) bool {
 }
 
 // watchPods collects every state of the fleet's pods from now on. The returned
-// function ends it and tells them.
+// function ends the watch and returns them.
 func watchPods(f *fleet) func() []corev1.Pod {
 	f.Helper()
 	watching, err := client.NewWithWatch(suite.Cluster.RESTConfig(), client.Options{Scheme: suite.Client.Scheme()})

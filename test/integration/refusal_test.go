@@ -103,7 +103,7 @@ func TestAQuotaStallsAFleetUntilItIsRaised(t *testing.T) {
 	expectReady(t, ns, "web", 8)
 }
 
-// countWarnings counts what was warned of, told in one event or in many.
+// countWarnings counts the warnings, in one event or in many.
 func countWarnings(t *testing.T, namespace, name string) int {
 	t.Helper()
 	n := 0
@@ -162,8 +162,8 @@ func TestARefusedTemplateIsNotSentForEveryPod(t *testing.T) {
 	expectReady(t, ns, "web", 3)
 }
 
-// TestAnAdmissionPolicyRefusesPods: what a cluster's owner forbids is told in
-// the policy's own words.
+// TestAnAdmissionPolicyRefusesPods: the status reports what a cluster's owner
+// forbids in the policy's own words.
 func TestAnAdmissionPolicyRefusesPods(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
@@ -220,7 +220,7 @@ func forbid(t *testing.T, namespace, name string, rule admissionv1.Rule, express
 }
 
 // TestAStatusThatCannotBeWritten: the fleet is kept all the same, nothing is
-// done twice, and what is told again and again is one event with a count.
+// done twice, and repeated warnings are one event with a count.
 func TestAStatusThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)

@@ -98,8 +98,8 @@ func only(t *testing.T, objects []*unstructured.Unstructured, kind, suffix strin
 	return found
 }
 
-// What the operator's certificate names, where it publishes the CA and what
-// Prometheus is told is one thing, whatever prefix and namespace it gets.
+// The name in the operator's certificate, the place where it publishes the CA
+// and the configuration of Prometheus agree, for any prefix and namespace.
 func TestTheServiceMonitorVerifiesTheOperator(t *testing.T) {
 	for name, edit := range map[string]*strings.Replacer{
 		"as it is": strings.NewReplacer(),

@@ -123,7 +123,7 @@ func (f *fleet) allPods() []corev1.Pod {
 	return list.Items
 }
 
-// uids tell whether pods are the very pods they were.
+// uids show whether pods are the very pods they were.
 func (f *fleet) uids() map[types.UID]string {
 	f.Helper()
 	m := map[types.UID]string{}
@@ -184,7 +184,7 @@ func (f *fleet) expect(what string, check func(*appsv1.PodManager) error) *appsv
 	return pm
 }
 
-// unmet tells how things are, and lists the pods only when it is asked.
+// unmet says how things are, and lists the pods only when it is printed.
 type unmet struct {
 	f   *fleet
 	pm  *appsv1.PodManager
@@ -313,8 +313,7 @@ func (f *fleet) events(kind, reason string) []eventsv1.Event {
 	})
 }
 
-// expectWarnings: so many times was something warned of, told in one event or
-// in many.
+// expectWarnings waits for so many warnings, in one event or in many.
 func (f *fleet) expectWarnings(want int) {
 	f.Helper()
 	testkit.Eventually(f, fmt.Sprintf("%d warnings are told", want), func() error {

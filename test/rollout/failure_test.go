@@ -51,8 +51,8 @@ func brokenCause(name string) string {
 // longer, on a slow machine.
 const shortDeadline = `{"update":{"progressDeadlineSeconds":5}}`
 
-// expectStalled waits until the deadline is told to have passed, and why. Where
-// a node is slow, it tells the cause after the deadline.
+// expectStalled waits until the condition says that the deadline has passed, and
+// why. A slow node reports the cause after the deadline.
 func (f *fleet) expectStalled(words ...string) {
 	f.Helper()
 	testkit.Eventually(f, fmt.Sprintf("Stalled says %q", words), func() error {

@@ -95,7 +95,7 @@ func TestPodsThatTheKubeletRejects(t *testing.T) {
 	}
 }
 
-// A quota that is full is told once and tried again until there is room.
+// A full quota is reported once and tried again until there is room.
 func TestAQuotaThatIsFull(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 2, "update: {maxUnavailable: 0, maxSurge: 1}"+plain)
@@ -173,9 +173,9 @@ func (f *fleet) refuser(words string) (stop func()) {
 	return server.Close
 }
 
-// An admission webhook that refuses pods is told in its own words, once. One
-// that does not answer any more is told by its name. When it is gone the pods
-// come.
+// The refusal of an admission webhook is reported in its own words, once. A
+// webhook that no longer answers is reported by its name. When it is gone the
+// pods come.
 func TestAnAdmissionWebhookRefusesPods(t *testing.T) {
 	t.Parallel()
 	f := emptyFleet(t)

@@ -186,8 +186,8 @@ func TestAFinalizerKeepsADeletedPod(t *testing.T) {
 	f.expectNoneHeld()
 }
 
-// useEviction: a PodDisruptionBudget that refuses is told and waited for; it is
-// neither an error nor a reason to ask again and again.
+// useEviction: the status reports a PodDisruptionBudget that refuses, and the
+// rollout waits for it; it is neither an error nor a reason to ask all the time.
 func TestAPodDisruptionBudgetHolds(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 3, "update: {useEviction: true, maxUnavailable: 1, maxSurge: 0}"+plain)

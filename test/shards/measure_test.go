@@ -321,7 +321,7 @@ func (r *raw) watch(n int, query func(int) string, work func()) (counts []int64,
 		})
 	}
 	work()
-	// The last event is told when no more come.
+	// The last event has been read when no more come.
 	var last int64
 	testkit.Eventually(r.t, "the watches are silent", func() error {
 		var now int64

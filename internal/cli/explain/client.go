@@ -172,7 +172,7 @@ func (c *Client) ask(ctx context.Context, method, path string, query url.Values)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		// Its URL tells more of us than of the fault.
+		// The error's URL does not help to find the fault.
 		if inner := (*url.Error)(nil); errors.As(err, &inner) {
 			err = untrusted(inner.Err)
 		}

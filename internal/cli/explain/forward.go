@@ -50,7 +50,7 @@ const (
 
 // forward opens a port on this machine that leads to the operator that leads,
 // as kubectl port-forward does. Any pod with the right labels may be at its
-// other end: the certificate tells.
+// other end: the certificate shows whether it is the operator.
 func forward(ctx context.Context, config *rest.Config, namespace string) (address string, end func(), err error) {
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -52,7 +52,7 @@ type Line struct {
 	History bool
 }
 
-// What the model is told.
+// The model's messages.
 type (
 	rowsMsg struct{ rows []Row }
 	lineMsg struct{ line Line }
@@ -64,8 +64,8 @@ type (
 	problemMsg struct{ text string }
 )
 
-// Model is what the screen shows. It is changed by messages alone, so that a
-// test can tell it a story and read the screen.
+// Model is what the screen shows. Only messages change it, so that a test can
+// send messages and read the screen.
 type Model struct {
 	paint         kube.Paint
 	width, height int
@@ -252,7 +252,7 @@ func (m Model) story(room int) []string {
 	var lines []string
 	oldest := m.oldestRecord()
 	for _, l := range m.lines {
-		// What the recorder tells as well, it tells better.
+		// The recorder's line says more than the history's.
 		if m.only && l.Key != m.chosen || l.History && !oldest.IsZero() && !l.Time.Before(oldest.Truncate(time.Second)) {
 			continue
 		}
@@ -271,7 +271,7 @@ func (m Model) story(room int) []string {
 	return lines
 }
 
-// oldestRecord is since when the recorder tells everything.
+// oldestRecord is since when the recorder has every decision.
 func (m Model) oldestRecord() (oldest time.Time) {
 	if !m.recorder {
 		return oldest

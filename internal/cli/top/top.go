@@ -89,12 +89,12 @@ func (o *options) run(ctx context.Context, s *kube.Session) error {
 	return err
 }
 
-// feed tells a model what happens.
+// feed sends a model what happens.
 type feed struct {
 	session *kube.Session
 	client  client.Client
 	options *options
-	// seen are the history entries that were told.
+	// seen are the history entries that were sent.
 	seen map[string]bool
 }
 

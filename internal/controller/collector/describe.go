@@ -41,7 +41,7 @@ type difference struct {
 }
 
 // describe says in words what changed between two specs: "replicas 3 -> 1".
-// Values of a pod template are told for images only: an environment may hold
+// Values of a pod template are shown for images only: an environment may hold
 // what the readers of a Collector must not see.
 func describe(before, after any) string {
 	a, errA := fields(before)

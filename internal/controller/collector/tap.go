@@ -24,7 +24,7 @@ import (
 
 // tap hands the events of a stream on to one book, as far as its selector
 // matches. It stores no objects: only which ones it has seen, so that a list
-// after a lost watch tells what came and went meanwhile. All of its methods are
+// after a lost watch shows what came and went meanwhile. All of its methods are
 // called under the stream's lock.
 type tap struct {
 	kind     string

@@ -33,8 +33,8 @@ import (
 // has an event for every pod: looking after each would cost the square of the
 // pods. So a pod's event waits a moment for others, longer where there are more
 // of them, and shorter where few pods are still on their way: the last one that
-// gets ready is told soon. A pod that is gone waits less where another waits for
-// its name. What an owner asks for never waits.
+// gets ready is reported soon. A pod that is gone waits less where another waits
+// for its name. What an owner asks for never waits.
 const (
 	waitPerPod    = 500 * time.Microsecond
 	waitIfGone    = 25 * time.Microsecond
@@ -101,8 +101,8 @@ func (p *pacer) arrivals(owner types.NamespacedName) int {
 	return 0
 }
 
-// arrive takes down that a pod became ready, so that the last of many is told
-// as soon as a single one.
+// arrive notes that a pod became ready, so that the last of many is reported as
+// soon as a single one.
 func (p *pacer) arrive(owner types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -67,8 +67,8 @@ type readCondition struct {
 	since  int64
 }
 
-// read tells what the planner reads of a condition: of readiness, of our gate,
-// and of what the node says of a resize. Of others it reads nothing.
+// read extracts what the planner reads of a condition: of readiness, of our
+// gate, and of what the node says of a resize. Of others it reads nothing.
 func read(c *corev1.PodCondition) (readCondition, bool) {
 	switch c.Type {
 	case corev1.PodReady:

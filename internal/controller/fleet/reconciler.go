@@ -19,9 +19,9 @@ limitations under the License.
 // status goes; the reconcile itself is four calls: observe, plan, apply,
 // report.
 //
-// It holds no opinion of its own. What happens to pods is decided by package
-// plan; this package only moves values between the parts, keeps the status
-// from being written more often than it tells something new, and counts.
+// It decides nothing about pods: package plan does. This package only moves
+// values between the parts, writes the status no more often than it says
+// something new, and counts.
 package fleet
 
 import (

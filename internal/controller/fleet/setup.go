@@ -47,7 +47,7 @@ import (
 
 // How long a reconcile that failed waits: twice as long each time, and never
 // longer than a fleet goes without a look. What made it fail may be gone by
-// then, and nothing tells.
+// then, and no event says so.
 const (
 	firstRetry = 5 * time.Millisecond
 	lastRetry  = 30 * time.Second

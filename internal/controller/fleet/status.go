@@ -60,10 +60,10 @@ const (
 	lastEventWindow  = 8 * time.Second
 )
 
-// statusWriter tells the world: it writes statuses, none that says nothing
-// new, and sends events. What waits for its window is kept in memory and is
-// what the planner remembers meanwhile; a crash loses a window's history, and
-// nothing that decides about pods.
+// statusWriter writes statuses, but only if they say something new, and sends
+// events. What waits for its window is kept in memory and is what the planner
+// remembers meanwhile; a crash loses a window's history, and nothing that
+// decides about pods.
 type statusWriter struct {
 	client client.Client
 	ledger apply.Ledger
@@ -83,7 +83,7 @@ type draft struct {
 	status *appsv1.PodManagerStatus
 	last   time.Time
 	window time.Duration
-	// left is when the goal was left because pods go, if that is still to be told.
+	// left is when the goal was left because pods go, if that is not written yet.
 	left time.Time
 	// version is the owner's resourceVersion after our last write.
 	version string
@@ -231,7 +231,7 @@ func (d *draft) pace(now time.Time, progress bool) {
 	}
 }
 
-// take adds what was reported to what waits, merging what tells the same.
+// take adds what was reported to what waits, merging entries that are alike.
 func (d *draft) take(reported plan.Reported, now time.Time) {
 	if len(d.events) == 0 {
 		d.since = now

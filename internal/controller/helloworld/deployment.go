@@ -87,8 +87,8 @@ func typed(config *kappsv1ac.DeploymentApplyConfiguration) (*kappsv1.Deployment,
 	return deployment, nil
 }
 
-// drift tells in what the Deployment differs from what we want of it. Only our
-// own fields count.
+// drift lists how the Deployment differs from what we want of it. Only our own
+// fields count.
 func drift(live, want *kappsv1.Deployment) []string {
 	var found []string
 	differs := func(what string, is, should any) {

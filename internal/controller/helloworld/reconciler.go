@@ -220,8 +220,8 @@ func (r *Reconciler) correct(ctx context.Context, hw *testv1alpha1.HelloWorld, l
 	return after, nil
 }
 
-// tell says what was corrected: a new size is what the user asked for, anything
-// else is drift.
+// tell reports what was corrected: a new size is what the user asked for,
+// anything else is drift.
 func (r *Reconciler) tell(ctx context.Context, hw *testv1alpha1.HelloWorld, d *kappsv1.Deployment, wrong []string) {
 	reason, action := testv1alpha1.ReasonCorrected, "Correct"
 	if hw.Generation != hw.Status.ObservedGeneration {

@@ -192,7 +192,7 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// heldBack tells what would happen if nothing stood in its way.
+// heldBack says what would happen if nothing blocked it.
 func heldBack(present, future plan.Decision) []string {
 	var sentences []string
 	taken := 0

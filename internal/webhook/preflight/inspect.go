@@ -25,7 +25,7 @@ limitations under the License.
 //     with the object as it was and as it shall be; the warnings list what it
 //     would do only now.
 //   - Does the pod break the Pod Security level of its namespace? The API server
-//     tells that of Deployments, but not of kinds that it does not know.
+//     warns about Deployments, but not about kinds that it does not know.
 //   - Do pods of other owners carry the same app label?
 //
 // Nothing here changes anything, and no answer is worth holding a request up

@@ -34,7 +34,7 @@ import (
 // ScalePath is where scale requests are looked at.
 const ScalePath = "/validate-scale"
 
-// Foresee tells what will come of a number of pods.
+// Foresee says what a new number of pods will cause.
 type Foresee func(ctx context.Context, key client.ObjectKey, before, after int32) ([]string, error)
 
 // Scale warns of what kubectl scale will do. It refuses nothing: numbers are

@@ -38,7 +38,7 @@ func (i *Inspector) CheckSecurity(ctx context.Context, namespace string, metadat
 	}
 	privileged := psa.LevelVersion{Level: psa.LevelPrivileged, Version: psa.LatestVersion()}
 	// A label that cannot be read falls back to the strictest level, as it
-	// does in the API server, which has told the namespace's owner so.
+	// does in the API server, which has warned the namespace's owner.
 	levels, _ := psa.PolicyToEvaluate(ns.Labels, psa.Policy{Enforce: privileged, Audit: privileged, Warn: privileged})
 	violation := func(level psa.LevelVersion) string {
 		result := policy.AggregateCheckResults(i.security.EvaluatePod(level, metadata, spec))

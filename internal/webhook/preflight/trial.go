@@ -38,13 +38,13 @@ import (
 // level.
 const violatesSecurity = "PodSecurity"
 
-// dropSecurity drops what CheckSecurity has told better. What it has not told
-// comes from levels that are set for the whole cluster.
+// dropSecurity drops the warnings that CheckSecurity gives better. Those that it
+// does not give come from levels that are set for the whole cluster.
 func (f *Findings) dropSecurity() {
 	f.Warnings = slices.DeleteFunc(f.Warnings, func(w string) bool { return strings.Contains(w, violatesSecurity) })
 }
 
-// tryPod creates the pod, and its claims, as a dry run, and tells whether the
+// tryPod creates the pod, and its claims, as a dry run, and reports whether the
 // pod was taken.
 func (i *Inspector) tryPod(ctx context.Context, c Change, f observe.Fleet, pod *corev1.Pod) (found Findings, taken bool) {
 	found, taken = i.try(ctx, pod.DeepCopy(), "pod", c.Path)

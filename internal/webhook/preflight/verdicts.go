@@ -37,9 +37,9 @@ const (
 )
 
 // A trial costs the API server as much as a pod does. Objects that are made one
-// after the other from one template would all be told the same of its pod, so
-// only the first is tried and held against the Pod Security level. Only an
-// unconditional yes is remembered: what was warned of or refused is asked for
+// after the other from one template would all get the same answer for its pod,
+// so only the first is tried and checked against the Pod Security level. Only an
+// unconditional yes is remembered: a pod with a warning or a refusal is tried
 // each time.
 type verdicts struct {
 	mu    sync.Mutex

@@ -192,7 +192,7 @@ func NewCgroup(work, name string) (Cgroup, error) {
 	return Cgroup{path: path}, makeCgroups(path)
 }
 
-// Path is how the kubelet is told.
+// Path is the path to give to the kubelet.
 func (c Cgroup) Path() string { return "/" + c.path }
 
 // Add puts a process into it, in the hierarchy by which Kill finds its processes;

@@ -121,8 +121,8 @@ func (j *judge) report(format string, args ...any) {
 	j.found = append(j.found, Violation{Rule: "P", Message: fmt.Sprintf(format, args...)})
 }
 
-// told: a refusal for good is in the condition Stalled, in the API server's
-// words.
+// told checks that the condition Stalled reports a refusal for good, in the API
+// server's words.
 func (j *judge) told() {
 	var messages []string
 	for _, r := range j.refusals {
