@@ -22,11 +22,10 @@ limitations under the License.
 // what depends on it (plan.Undone); the rest of the pass goes on. Deletes of one
 // pass run side by side. Creates start slowly, in batches of 1, 2, 4 and so on,
 // each twice the last as long as all went well: a template that the API server
-// refuses costs a few requests and not a thousand. A pass that goes on where the
-// last one ended well starts with as many as that one made, as far as they are
-// under way at once. What the last pass was refused, or failed at, comes after
-// the rest and starts slowly whatever its verb (Memory), so that it starves
-// nothing and stays rare.
+// refuses costs a few requests and not a thousand. A pass after one that went
+// well starts with as many as that one made, up to the number in flight. What
+// the last pass was refused, or failed at, comes after the rest and starts
+// slowly whatever its verb (Memory), so that it starves nothing and stays rare.
 //
 // Every delete carries the pod's UID; every patch carries the UID and the
 // resourceVersion, so that it never reaches a pod that was asked to go
@@ -66,7 +65,7 @@ type Ledger interface {
 	Trust(owner types.UID)
 }
 
-// Target is whose actions are carried out, and how its objects look.
+// Target is the owner whose actions are carried out, and how its objects look.
 type Target struct {
 	// Owner is the object as it was observed.
 	Owner client.Object
@@ -86,7 +85,7 @@ type Target struct {
 	Known map[types.UID]bool
 	// Deletion is how the owner, where it is being deleted, leaves its pods.
 	Deletion plan.Deletion
-	// ReservedLabels are taken off a pod that is let go for good.
+	// ReservedLabels are removed from a pod that is released for good.
 	ReservedLabels []string
 	// FirstBatch is how many pods may be created before the first answer,
 	// because as many went well just before; 0 means one.
@@ -175,8 +174,8 @@ type run struct {
 
 // phase runs the actions of one verb: first those that nothing is known
 // against, then those that did not work before. An owner that asks for something
-// else ends the pass, but not before its first action: one that never stops
-// asking is served, too.
+// else ends the pass, but not before its first action: an owner that changes all
+// the time is served, too.
 func (r *run) phase(ctx context.Context, actions []plan.Action, first bool) []plan.Outcome {
 	outcomes := skip(actions)
 	if !first && r.outdated() {

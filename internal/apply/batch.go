@@ -30,10 +30,10 @@ import (
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
-// How many writes of one owner are under way at once. The API server shares
-// itself out fairly; what is bounded here is our memory, of which a write under
-// way takes some 60 KB. A fleet that has to go leaves its place to others the
-// sooner the more is asked at once; podwriter has room for a few more.
+// How many writes of one owner are in flight at once. The API server is fair to
+// its clients; this bounds our memory, of which a write in flight takes some
+// 60 KB. A fleet that is deleted makes room the sooner the more deletes are in
+// flight; podwriter has room for a few more.
 const (
 	maxInFlight        = 90
 	maxDeletesInFlight = 340
@@ -84,11 +84,11 @@ func (r *run) together(ctx context.Context, outcomes []*plan.Outcome) {
 	}
 }
 
-// slowly runs batches of 1, 2, 4 and so on, and tells whether it stopped before
-// the end. Where the same went well just before, it goes on from there, with no
-// more than are under way at once: that is what a quota that is full by now
-// costs. A batch that fails, or that meets what all of them share, ends it; so
-// do a few refusals in a row, tried one at a time.
+// slowly runs batches of 1, 2, 4 and so on, and reports whether it stopped
+// before the end. If the same went well just before, it goes on from there, with
+// no more than are in flight at once: that is the cost of a quota that is full
+// by now. A batch that fails, or that meets a cause which all pods share, ends
+// it; so do a few refusals in a row, tried one at a time.
 func (r *run) slowly(ctx context.Context, outcomes []*plan.Outcome, size int) (stopped bool) {
 	refusals := 0
 	for begun := false; len(outcomes) > 0; begun = true {

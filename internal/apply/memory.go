@@ -40,8 +40,8 @@ const (
 // a new one asks for everything once. What was refused for good is asked for
 // again after retryRefusal and answered from memory until then, so that a fleet
 // with much going on does not ask at every event, and its status reports the
-// refusal all the time. What the owner's own events may end, a full quota say,
-// is asked for at every look. An owner that asks for something else begins anew.
+// refusal all the time. What the owner's own events may end, such as a full
+// quota, is asked for at every look. A new spec clears the memory.
 type Memory struct {
 	owner      types.UID
 	generation int64
@@ -99,7 +99,7 @@ func (m *Memory) oldestFirst(outcomes []*plan.Outcome) {
 	})
 }
 
-// note takes down what did not work, and forgets what did and what is no longer
+// note remembers what did not work, and forgets what did and what is no longer
 // asked for.
 func (m *Memory) note(outcomes []plan.Outcome, now time.Time) {
 	past := m.past

@@ -35,7 +35,7 @@ limitations under the License.
 //  3. after another settling time the old CA leaves the bundles.
 //
 // The Keeper watches the objects it writes to: a caBundle, an address or a path
-// that was replaced is put right at once. It touches clientConfig, one key of the
+// that was replaced is corrected at once. It touches clientConfig, one key of the
 // ConfigMap and nothing else, and each write carries the resourceVersion it was
 // made for, so that replicas do not overwrite each other's CAs. It never makes a configuration
 // again that was deleted: it cannot tell a mistake from the uninstallation, and

@@ -132,7 +132,7 @@ func (k *Keeper) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return k.serving.certificate, nil
 }
 
-// Trusted is nil once the API servers know whom to trust.
+// Trusted is nil once the API servers trust our certificate.
 func (k *Keeper) Trusted() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

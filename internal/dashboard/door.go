@@ -90,13 +90,13 @@ func NewDoor(config *rest.Config, httpClient *http.Client) (*Door, error) {
 
 type visitorKey struct{}
 
-// visitor is who asks; authenticated puts them there.
+// visitor is the user of a request; authenticated puts it into the context.
 func visitor(ctx context.Context) user.Info {
 	u, _ := ctx.Value(visitorKey{}).(user.Info)
 	return u
 }
 
-// authenticated lets only those through whom the API server knows.
+// authenticated lets only requests through whose user the API server knows.
 func (d *Door) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		response, ok, err := d.authenticator.AuthenticateRequest(forAudience(r))
@@ -167,7 +167,8 @@ func (d *Door) nonResource(next http.Handler) http.Handler {
 	})
 }
 
-// admitted answers for those who may not.
+// admitted reports whether the visitor has a right, and refuses the request if
+// not.
 func admitted(w http.ResponseWriter, ok bool, err error, what string, who user.Info) bool {
 	switch {
 	case err != nil:

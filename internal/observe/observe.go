@@ -17,8 +17,8 @@ limitations under the License.
 // Package observe turns the cache into the plain values that plan reads.
 //
 // It finds an owner's pods by owner reference, the orphans that match, the
-// pods of other people that have one of our names, the stored revisions and
-// what is known of the nodes. Two rules keep it honest:
+// pods outside the fleet that have one of our names, the stored revisions and
+// what is known of the nodes. Two rules keep it correct:
 //
 //   - Freshness. The Ledger remembers what this process wrote for an owner.
 //     While the cache has not seen all of it, Observe returns a StaleError and
@@ -227,7 +227,7 @@ func (o *Observer) describe(ctx context.Context, f Fleet, owned, orphans []*core
 		return pods, nil
 	}
 	// The two lists are read one after the other: a pod that was adopted or
-	// let go in between is in both, and what was read first is ours.
+	// released in between is in both, and what was read first is ours.
 	ours := make(map[types.UID]bool, len(owned))
 	for _, pod := range owned {
 		ours[pod.UID] = true
@@ -243,9 +243,9 @@ func (o *Observer) describe(ctx context.Context, f Fleet, owned, orphans []*core
 }
 
 // foreign: a pod without a controller carries the UID of another owner, which
-// may be alive and have released it a moment ago. Only one that an earlier owner
-// of this name made, and that was let go when that owner was deleted, is taken
-// in; the name of its revision tells which owner made it.
+// may be alive and have released it a moment ago. The fleet adopts only a pod
+// that an earlier owner of this name made, and that was released when that owner
+// was deleted; the name of its revision says which owner made it.
 func (f *Fleet) foreign(pod *corev1.Pod) bool {
 	for key, value := range f.Ref.Labels {
 		if value != string(f.Ref.UID) {
@@ -257,8 +257,8 @@ func (f *Fleet) foreign(pod *corev1.Pod) bool {
 	return false
 }
 
-// heldNames finds the pods of others that have names which the planner would
-// give: those of the slots it has to fill, during a rollout also beyond
+// heldNames finds the pods outside the fleet that have names which the planner
+// would give: those of the slots it has to fill, during a rollout also beyond
 // replicas. It looks no further than one pass creates pods.
 func (o *Observer) heldNames(ctx context.Context, f Fleet, pods []plan.Pod) ([]string, error) {
 	if f.Desired.Deletion != plan.DeletionNone {

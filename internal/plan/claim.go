@@ -18,8 +18,8 @@ package plan
 
 import appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 
-// release lets go of pods whose labels were edited away: a user took them out
-// of the fleet on purpose, to look at them.
+// release releases pods whose labels were edited away: a user took them out of
+// the fleet on purpose, to look at them.
 func release(s *scene) bool {
 	for _, p := range s.drifted {
 		if !s.room(ReleasePod, p) {
@@ -31,7 +31,7 @@ func release(s *scene) bool {
 	return false
 }
 
-// adopt takes in orphans that match.
+// adopt adopts orphans that match.
 func adopt(s *scene) bool {
 	for _, b := range s.briefs {
 		if b.is(isOrphan) {

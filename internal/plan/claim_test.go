@@ -111,7 +111,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// An orphan above replicas is taken in to be deleted, and at no time counted.
+// An orphan above replicas is adopted to be deleted, and at no time counted.
 func TestAnOrphanAboveReplicasIsNeverCounted(t *testing.T) {
 	m := newModel(aFleet(1, ordinal(0), ordinal(3).orphan()))
 	for range 3 {
@@ -125,7 +125,7 @@ func TestAnOrphanAboveReplicasIsNeverCounted(t *testing.T) {
 	}
 }
 
-// What is claimed or let go may have changed since it was read, so the writes
+// What is adopted or released may have changed since it was read, so the writes
 // hold only for the very pod that was seen.
 func TestClaimsCarryPreconditions(t *testing.T) {
 	got := aFleet(2, ordinal(0).orphan(), ordinal(1).drifted()).plan()

@@ -25,7 +25,7 @@ import (
 // onOurClock puts a memory right that was written by a clock ahead of ours: our
 // own before it was set back, or that of an operator elsewhere. What it says of
 // the time to come is moved to the present, or replacements would wait until our
-// clock has caught up. Times that pods name are put right where they are read.
+// clock has caught up. Times that pods name are corrected where they are read.
 func (s *scene) onOurClock(record *appsv1.FailureRecord) *appsv1.FailureRecord {
 	if record == nil || !record.LastTime.After(s.now) {
 		return record

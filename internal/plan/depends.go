@@ -38,7 +38,7 @@ type Undone struct {
 	pods           map[string]bool
 }
 
-// Add takes in an action that was not carried out.
+// Add adds an action that was not carried out.
 func (u *Undone) Add(a *Action) {
 	u.any = true
 	switch a.Verb {

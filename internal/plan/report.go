@@ -177,7 +177,7 @@ func (r *reporter) settle(pods []Pod) (Counts, []string) {
 			}
 		case AdoptPod:
 			if _, ok := places[o.Action.Pod]; !ok && r.desired.Deletion == DeletionNone {
-				r.excess++ // taken in only to be deleted
+				r.excess++ // adopted only to be deleted
 			}
 		case ShutGate:
 			if i, ok := places[o.Action.Pod]; ok {
@@ -297,7 +297,7 @@ func MergeDeeds(older, newer appsv1.Decision) (merged appsv1.Decision, ok bool) 
 	return older, true
 }
 
-// mergeWindow is how long a history entry takes in what follows it.
+// mergeWindow is for how long later entries are merged into a history entry.
 const mergeWindow = 10 * time.Second
 
 // groupMessage is the message that all of a group share, or the first few.
@@ -316,7 +316,7 @@ func groupMessage(group []*Outcome) string {
 
 // rollout is the memory of the rollout, with what its outcomes add: a resize
 // that the API server refuses for one pod it refuses for all, and a rollout whose
-// pods are all well waits for those who keep it from going on.
+// pods are all well waits for the holder or the budget that blocks it.
 func (r *reporter) rollout() *appsv1.RolloutRecord {
 	record := r.decision.Rollout
 	if record == nil {

@@ -32,7 +32,7 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
-// Owner is whom the rendered objects belong to.
+// Owner is the owner of the rendered objects.
 type Owner struct {
 	GVK       schema.GroupVersionKind
 	Namespace string

@@ -67,7 +67,7 @@ func (f *fleet) expectStalled(words ...string) {
 }
 
 // A rollout that gets nowhere is stopped at its deadline, names the cause,
-// warns once, and goes on at once when the cause is put right.
+// warns once, and goes on at once when the cause is gone.
 func TestProgressDeadline(t *testing.T) {
 	t.Parallel()
 	for name, breakage := range breakages {

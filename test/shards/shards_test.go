@@ -218,7 +218,7 @@ func TestChangingToShardsAndBackReplacesNothing(t *testing.T) {
 	}
 }
 
-// Labels that were edited are put right, and what they are on stays.
+// Edited labels are corrected, and the objects that carry them stay.
 func TestEditedLabelsArePutRight(t *testing.T) {
 	const count = 4
 	startSharded(t, count)

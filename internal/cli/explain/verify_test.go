@@ -65,7 +65,7 @@ func TestAPodThatIsNotTheOperatorGetsNoToken(t *testing.T) {
 	}
 }
 
-// Whom a token is sent to, and whom not.
+// Which servers get a token, and which do not.
 func TestWhoIsTrusted(t *testing.T) {
 	server := operator(t)
 	own := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})

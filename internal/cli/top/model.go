@@ -169,7 +169,7 @@ func (m Model) Screen() string {
 	return strings.Join(out, "\n")
 }
 
-// Paper is the screen for those who cannot press a key.
+// Paper is the screen without the help for keys, for output that is no terminal.
 func (m Model) Paper() string { return strings.Join(m.body(), "\n") }
 
 func (m Model) body() []string {

@@ -97,7 +97,7 @@ func fromRecord(e *flight.Entry, pod string) moment {
 }
 
 // recorded reports whether the recorder knows what a history entry says. An entry
-// takes in what follows within ten seconds, so that its pods count and its
+// absorbs what follows within ten seconds, so that its pods count and its
 // time does only roughly.
 func recorded(known records, entry appsv1.Decision) bool {
 	for i := range known {

@@ -113,7 +113,7 @@ func (o *options) ask(ctx context.Context, s *kube.Session, about subject) (reco
 	return operator.Records(ctx, query)
 }
 
-// subject is whom the story is about.
+// subject is the object that the story is about.
 type subject struct {
 	namespace, name string
 	// pod is set for the story of a pod; then name is not.

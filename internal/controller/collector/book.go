@@ -148,14 +148,14 @@ func (b *book) gap() {
 	}
 }
 
-// knowPod takes in a pod that was there before the counting.
+// knowPod adds a pod that was there before the counting.
 func (b *book) knowPod(p pod) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.pods[p.uid] = p
 }
 
-// knowWorkload takes in a workload that was there before the counting.
+// knowWorkload adds a workload that was there before the counting.
 func (b *book) knowWorkload(w workload) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -35,7 +35,7 @@ const maxDifferences = 3
 // difference is one field in which two specs differ.
 type difference struct {
 	path []string
-	// from and to are texts; empty where the value is not told.
+	// from and to are texts; empty where the value is not shown.
 	from, to string
 	what     string
 }

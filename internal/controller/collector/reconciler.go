@@ -195,7 +195,7 @@ func (c *counter) health() (stalled, starting *state) {
 	return nil, nil
 }
 
-// selector reads what a Collector asks for, or says why it cannot be done.
+// selector reads the Collector's selector, and says why it cannot be counted.
 func (r *Reconciler) selector(col *collectorv1.Collector) (labels.Selector, *state) {
 	selector, err := metav1.LabelSelectorAsSelector(&col.Spec.Selector)
 	if err != nil {

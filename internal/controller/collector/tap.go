@@ -39,9 +39,10 @@ type tap struct {
 	fails func(error)
 }
 
-// replace takes in a list. The first one is what was there before, and nothing
-// of it is an event. A later list means that the watch was lost: of what differs
-// at least one event was missed, so one is counted, and the gap is noted.
+// replace compares with a new list. The first list is what was there before, and
+// nothing in it is an event. A later list means that the watch was lost: each
+// object that differs missed at least one event, so one is counted, and the gap
+// is noted.
 func (t *tap) replace(list map[types.UID]thing) {
 	if !t.listed {
 		t.listed = true
@@ -95,7 +96,7 @@ func (t *tap) saw(v verb, seen thing) {
 	case !matching && !known:
 		return
 	case !matching:
-		// Its labels were edited away. It is none of ours any more.
+		// Its labels were edited away, so it no longer matches.
 		delete(t.known, seen.uid)
 		t.book.forget(seen.uid)
 		return

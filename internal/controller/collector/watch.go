@@ -118,7 +118,7 @@ func (w *Watcher) enter(ctx context.Context, k watchedKind, namespace string) *s
 	return s
 }
 
-// exit lets go of a stream. The last to leave stops it.
+// exit leaves a stream. The last to leave stops it.
 func (w *Watcher) exit(s *stream) {
 	w.mu.Lock()
 	s.members--

@@ -158,7 +158,7 @@ func (b *book) openWindow(root *workload, what string, now time.Time) {
 	b.resolve(root.uid)
 }
 
-// push adds a window and lets go of the oldest, closed ones first.
+// push adds a window and drops the oldest, closed ones first.
 func (b *book) push(w *window) {
 	b.windows = append(b.windows, w)
 	if len(b.windows) <= collectorv1.MaxChanges {

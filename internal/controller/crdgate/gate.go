@@ -61,7 +61,7 @@ type Gate struct {
 	sources []*gatedSource
 	closed  []func()
 	// epoch ends when the gate closes: a reader that waits for an informer
-	// which will never sync has to let go of mu first.
+	// which will never sync has to release mu first.
 	epoch atomic.Pointer[epoch]
 }
 

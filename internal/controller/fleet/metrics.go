@@ -92,8 +92,8 @@ func register[C prometheus.Collector](registry prometheus.Registerer, c C, errs 
 	return c
 }
 
-// begin serves the counters of a kind before anything is counted: a rate of what
-// is not there cannot be told from one of a name that is misspelt.
+// begin serves the counters of a kind before anything is counted: the rate of a
+// missing counter looks the same as that of a misspelt name.
 func (m *Metrics) begin(kind string) {
 	m.skips.WithLabelValues(kind)
 	m.cuts.WithLabelValues(kind)

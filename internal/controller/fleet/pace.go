@@ -42,8 +42,8 @@ const (
 	longestWait   = 500 * time.Millisecond
 	// worthWaiting is below which a wait saves nothing.
 	worthWaiting = 2 * time.Millisecond
-	// startsFast is how long what went well lets the next pass start with
-	// many pods at once.
+	// startsFast is for how long a pass that went well lets the next one
+	// start with many pods at once.
 	startsFast = 10 * time.Second
 )
 
@@ -81,7 +81,7 @@ type look struct {
 
 func newPacer() *pacer { return &pacer{fleets: map[types.NamespacedName]*pace{}} }
 
-// note takes down what was seen when so many pods had arrived. Those that have
+// note remembers what was seen when so many pods had arrived. Those that have
 // arrived meanwhile are not on their way any more.
 func (p *pacer) note(owner types.NamespacedName, seen look, arrived int) {
 	p.mu.Lock()
@@ -155,8 +155,8 @@ func (p *pacer) wait(owner types.NamespacedName, gone bool) time.Duration {
 	return wait
 }
 
-// made takes down how the creates of a pass went. A few pods that went well do
-// not make less of the many before them.
+// made remembers how the creates of a pass went. A few pods that went well do
+// not replace the larger number of a pass before.
 func (p *pacer) made(owner types.NamespacedName, revision string, outcomes []plan.Outcome, now time.Time) {
 	created, well := 0, true
 	for i := range outcomes {
@@ -180,7 +180,7 @@ func (p *pacer) made(owner types.NamespacedName, revision string, outcomes []pla
 	}
 }
 
-// begin is with how many pods at once a pass may start.
+// begin is the number of pods with which a pass may start at once.
 func (f *pace) begin(revision string, now time.Time) int {
 	if f.revision != revision || now.Sub(f.at) > startsFast {
 		return 0
@@ -199,7 +199,7 @@ func (p *pacer) firstBatch(owner types.NamespacedName, revision string, now time
 	return 0
 }
 
-// asked takes down that an owner asks for something new.
+// asked remembers that an owner asks for something new.
 func (p *pacer) asked(owner client.Object) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -216,8 +216,8 @@ func (p *pacer) asksAnew(owner client.Object) bool {
 	return f != nil && f.uid == owner.GetUID() && f.generation > owner.GetGeneration()
 }
 
-// looked is what a pass saw. Pods are on their way that are not what they should
-// be yet, or go.
+// looked is what a pass saw. Pods that are not yet what they should be, or that
+// go, are on their way.
 func looked(desired, pods int, decision plan.Decision, status *appsv1.PodManagerStatus) look {
 	all := max(desired, pods)
 	settled := min(int(status.ReadyReplicas), int(status.UpdatedReplicas), desired)

@@ -66,7 +66,7 @@ type Kind interface {
 	SetStatus(owner client.Object, status appsv1.PodManagerStatus)
 	// Finalizer is the name of the kind's finalizer, or empty.
 	Finalizer() string
-	// ReservedLabels are taken off pods that are let go for good.
+	// ReservedLabels are removed from pods that are released for good.
 	ReservedLabels() []string
 }
 
@@ -178,7 +178,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: next}, nil
 }
 
-// observe looks at a fleet, and not for ever.
+// observe looks at a fleet, within a time limit.
 func (r *Reconciler) observe(ctx context.Context, fleet observe.Fleet) (observe.Seen, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.limits.look)
 	defer cancel()

@@ -276,8 +276,8 @@ func isReady(obj client.Object) bool {
 var ordinalName = regexp.MustCompile(`^(.+)-[0-9]+$`)
 
 // ofPod finds the owners that a pod concerns: its controller; otherwise the
-// owner that its label names, who may adopt it, and the one of whose names it
-// has taken one, who waits for it to go.
+// owner that its label names, which may adopt it, and the owner of the name that
+// it has taken, which waits for it to go.
 func (f ownerFinder) ofPod(ctx context.Context, pod client.Object) []reconcile.Request {
 	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == f.watched.GVK.Kind {
 		if gv, err := schema.ParseGroupVersion(ref.APIVersion); err != nil || gv.Group != f.watched.GVK.Group {

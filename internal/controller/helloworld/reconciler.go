@@ -64,13 +64,13 @@ var GVK = testv1alpha1.GroupVersion.WithKind("HelloWorld")
 // Name is the name of the controller.
 const Name = "helloworld"
 
-// fieldOwner is who our fields of the Deployment belong to.
+// fieldOwner is the field manager of our fields of the Deployment.
 const fieldOwner = "pod-operator-helloworld"
 
 const (
 	// staleRetry is the wait before a look at a cache that is behind.
 	staleRetry = 50 * time.Millisecond
-	// refusedRetry: nothing tells us when a quota is raised or an admission
+	// refusedRetry: no event says when a quota is raised or an admission
 	// rule is changed.
 	refusedRetry = 15 * time.Second
 )
@@ -111,7 +111,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	deployment, blocked, err := r.settle(ctx, hw, deployment)
 	if apierrors.IsAlreadyExists(err) {
-		// The cache does not have it yet, so whose it is will show.
+		// The cache does not have it yet; the next look shows whose it is.
 		return ctrl.Result{RequeueAfter: staleRetry}, nil
 	}
 	if leaving(err) {

@@ -106,8 +106,8 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 type waker struct{ reader client.Reader }
 
 // onDeployments wakes the HelloWorld of a Deployment's name: it is the owner,
-// or it waits for the name. What edits the Deployment is put right at once;
-// news of its status wait for more.
+// or it waits for the name. Edits of the Deployment are corrected at once; news
+// of its status wait for more.
 func (w waker) onDeployments(r *Reconciler) handler.EventHandler {
 	add := func(ctx context.Context, q queue, d client.Object, wait time.Duration) {
 		if req, ok := w.named(ctx, d.GetNamespace(), d.GetName()); ok {

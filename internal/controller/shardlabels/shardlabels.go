@@ -72,13 +72,13 @@ var (
 	}
 )
 
-// Request is an object to put right.
+// Request is an object to correct.
 type Request struct {
 	types.NamespacedName
 	Kind schema.GroupVersionKind
 }
 
-// Keeper puts labels right.
+// Keeper corrects labels.
 type Keeper struct {
 	writer client.Writer
 	live   client.Reader
@@ -95,8 +95,8 @@ func In(n int) labels.Selector {
 	return labels.SelectorFromSet(labels.Set{appsv1.LabelShard: strconv.Itoa(n)})
 }
 
-// Want is the label that an object should carry; false where that is not ours
-// to say.
+// Want is the label that an object should carry; false if it is not for us to
+// decide.
 func Want(obj client.Object, kind schema.GroupVersionKind, shards int) (string, bool) {
 	name := obj.GetLabels()[appsv1.LabelName]
 	if kind == owners {
@@ -181,7 +181,7 @@ func (k *Keeper) wrong(kind schema.GroupVersionKind) predicate.TypedPredicate[cl
 	})
 }
 
-// Reconcile puts one object right, and before an owner all that is its own.
+// Reconcile corrects one object, and before an owner all of its objects.
 func (k *Keeper) Reconcile(ctx context.Context, req Request) (reconcile.Result, error) {
 	if req.Kind == owners {
 		for _, kind := range children {

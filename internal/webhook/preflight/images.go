@@ -23,8 +23,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// checkImages reads the images as kubelets do. The API server takes any text
-// for an image, and a pod with one that is none waits for ever.
+// checkImages parses the images as kubelets do. The API server takes any text
+// for an image, and a pod with an invalid one waits for ever.
 func checkImages(pod *corev1.Pod) Findings {
 	var found Findings
 	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {

@@ -93,8 +93,8 @@ type Inspector struct {
 	clock       clock.PassiveClock
 }
 
-// New makes an Inspector. config is the operator's login: the pods are tried
-// as the one who will make them.
+// New makes an Inspector. config is the operator's login: the trials run as the
+// user that will make the pods.
 func New(config *rest.Config, cache client.Reader, live client.Reader, clock clock.PassiveClock) (*Inspector, error) {
 	config = rest.CopyConfig(config)
 	config.WarningHandlerWithContext = collector{}
@@ -139,8 +139,8 @@ func (i *Inspector) Inspect(ctx context.Context, c Change) Findings {
 	return join(foreseen, read, tried, secured, overlapping)
 }
 
-// checkPod asks what the cluster would say of the pod, unless it said nothing of
-// one just like it a moment ago.
+// checkPod asks what the cluster would say of the pod, unless it accepted one
+// just like it a moment ago.
 func (i *Inspector) checkPod(ctx context.Context, c Change, f observe.Fleet, pod *corev1.Pod) (tried, secured Findings) {
 	asked := i.clock.Now()
 	key, ok := verdictOf(c, f, pod)
@@ -161,7 +161,7 @@ func (i *Inspector) checkPod(ctx context.Context, c Change, f observe.Fleet, pod
 	return a.tried, a.secured
 }
 
-// question is the same for those who would get the same answer, down to the
+// question is the same for changes that would get the same answer, down to the
 // names of the fields in it.
 func (c Change) question(key verdict) string {
 	field := ""
@@ -171,7 +171,7 @@ func (c Change) question(key verdict) string {
 	return c.Kind.Name() + "\n" + field + "\n" + string(key[:])
 }
 
-// askAbout asks, and tells whether the pod was taken.
+// askAbout asks, and reports whether the pod was taken.
 func (i *Inspector) askAbout(ctx context.Context, c Change, f observe.Fleet, pod *corev1.Pod) (a answer, taken bool) {
 	var questions sync.WaitGroup
 	questions.Go(func() { a.tried, taken = i.tryPod(ctx, c, f, pod) })

@@ -29,8 +29,8 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
 
-// CheckSecurity holds a pod against the levels of the Pod Security Standards
-// that a namespace's labels enforce and warn of.
+// CheckSecurity checks a pod against the levels of the Pod Security Standards
+// that a namespace's labels enforce and warn about.
 func (i *Inspector) CheckSecurity(ctx context.Context, namespace string, metadata *metav1.ObjectMeta, spec *corev1.PodSpec) []string {
 	var ns corev1.Namespace
 	if err := i.live.Get(ctx, client.ObjectKey{Name: namespace}, &ns); err != nil {

@@ -63,9 +63,9 @@ func (i *Inspector) tryPod(ctx context.Context, c Change, f observe.Fleet, pod *
 	return found, taken
 }
 
-// try creates an object as a dry run and tells whether it was taken. Its name is
-// a real one, so an object may have it: the API server says so after everything
-// else was well.
+// try creates an object as a dry run and reports whether it was taken. Its name
+// is a real one, so an object may have it: the API server says so only after all
+// other checks have passed.
 func (i *Inspector) try(ctx context.Context, obj client.Object, what string, path func(string) string) (found Findings, taken bool) {
 	if !i.trials.begin(ctx) {
 		return warn("the %s was not tried: the API server has been trying %d others for %s", what, maxTrials, Budget), false
@@ -107,8 +107,8 @@ func awaitsDefaultAccount(status metav1.Status) bool {
 	return strings.Contains(status.Message, `serviceaccount "default" not found`)
 }
 
-// trialName is what a message begins with: the name of an object that never
-// was.
+// trialName is the beginning of a message: the name of the object that was
+// tried.
 var trialName = regexp.MustCompile(`^\S+ "[^"]*" is (forbidden|invalid): `)
 
 // reason is the API server's message without the trial's name.
@@ -116,8 +116,8 @@ func reason(status metav1.Status) string { return trialName.ReplaceAllString(sta
 
 // problemsOf translates what the API server says of a pod into the fields that
 // the user wrote. Validation names a field for everything that it finds. A
-// policy, or a webhook of others, judges by rules that may be others when the
-// pods are made: what these say is no problem of the object.
+// policy, or another webhook, judges by rules that may change before the pods
+// are made: its refusal is no problem of the object.
 func problemsOf(status metav1.Status, path func(string) string) []Problem {
 	if path == nil || status.Details == nil || strings.HasPrefix(status.Message, deniedByWebhook) {
 		return nil

@@ -28,9 +28,9 @@ import (
 const maxTrials = 8
 
 // trials bound what admission costs the API server. A client that reaches the webhook
-// port, or creates many objects as a dry run, has a pod tried for each: they
-// wait for each other, within their Budget, and those who ask about the same
-// pod at the same time share one trial.
+// port, or creates many objects as a dry run, has a pod tried for each: trials
+// wait for each other, within their Budget, and requests about the same pod at
+// the same time share one.
 type trials struct {
 	slots   chan struct{}
 	running singleflight.Group
@@ -54,8 +54,9 @@ func (t *trials) end() { <-t.slots }
 // answer is what the cluster says of a pod.
 type answer struct{ tried, secured Findings }
 
-// share asks once for all who ask the same at the same time. The one who asked
-// first may leave before the answer is there, and the others still get it.
+// share asks once for all callers with the same question at the same time. The
+// first caller may leave before the answer is there, and the others still get
+// it.
 func (t *trials) share(ctx context.Context, question string, ask func(context.Context) answer) answer {
 	shared := t.running.DoChan(question, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Budget)

@@ -36,11 +36,11 @@ const (
 	maxVerdicts = 1000
 )
 
-// A trial costs the API server as much as a pod does. Objects that are made one
-// after the other from one template would all get the same answer for its pod,
-// so only the first is tried and checked against the Pod Security level. Only an
-// unconditional yes is remembered: a pod with a warning or a refusal is tried
-// each time.
+// verdicts remembers which pods were accepted. A trial costs the API server as
+// much as a pod does. Objects that are made one after the other from one
+// template would all get the same answer for its pod, so only the first is tried
+// and checked against the Pod Security level. Only an unconditional yes is
+// remembered: a pod with a warning or a refusal is tried each time.
 type verdicts struct {
 	mu    sync.Mutex
 	taken map[verdict]time.Time
@@ -48,7 +48,7 @@ type verdicts struct {
 
 type verdict [sha256.Size]byte
 
-// verdictOf is the same for pods that differ only in whose they are.
+// verdictOf is the same for pods that differ only in their owner.
 func verdictOf(c Change, f observe.Fleet, pod *corev1.Pod) (verdict, bool) {
 	if len(f.Desired.Claims.Templates) > 0 {
 		return verdict{}, false

@@ -31,7 +31,7 @@ type column struct {
 	cell  func(step *Step, contender string) string
 }
 
-// baseline is whom the others of a step are compared with.
+// baseline is the contender that the others of a step are compared with.
 func baseline(step *Step) string {
 	for _, name := range []string{ReplicaSet, Deployment, PodManager} {
 		if slices.Contains(step.Contenders(), name) {

@@ -129,7 +129,7 @@ func (c *claimChecker) goes(pod *corev1.Pod) bool {
 	return want.Deletion == plan.DeletionDelete && want.Claims.WhenDeleted == appsv1.ClaimDelete
 }
 
-// seeMade notes for whom the operator made a claim.
+// seeMade notes for which owner the operator made a claim.
 func (c *claimChecker) seeMade(r *Revision, claim *corev1.PersistentVolumeClaim) {
 	if _, known := c.made[claim.UID]; known {
 		return
