@@ -26,7 +26,7 @@ import (
 )
 
 // maxBundle bounds how many of our CAs a bundle holds. Replicas that vanished
-// leave theirs behind until it expires; should there be so many, the oldest go.
+// leave theirs behind until it expires; if there are more, the oldest go.
 const maxBundle = 64
 
 // merge is the bundle with mine in it. It drops the CAs that are no longer in

@@ -42,7 +42,7 @@ const CAKey = "ca.crt"
 type Target struct {
 	GVK  schema.GroupVersionKind
 	Name string
-	// Namespace is empty for what is of the cluster.
+	// Namespace is empty for a cluster-scoped object.
 	Namespace string
 }
 
@@ -76,8 +76,8 @@ func (t Target) object() *unstructured.Unstructured {
 	return u
 }
 
-// clientConfig is one place where an API server learns whom to call and whom
-// to trust.
+// clientConfig is one place where an API server learns which address to call
+// and which CAs to trust.
 type clientConfig struct {
 	pointer string // JSON pointer to it
 	// webhook is its name, empty for a conversion.

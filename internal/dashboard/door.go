@@ -156,7 +156,7 @@ func (d *Door) may(ctx context.Context, attributes authorizer.AttributesRecord) 
 	return decision == authorizer.DecisionAllow, nil
 }
 
-// nonResource lets those through who may get the URL's path.
+// nonResource lets only visitors through who may get the URL's path.
 func (d *Door) nonResource(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ok, err := d.may(r.Context(), authorizer.AttributesRecord{Verb: "get", Path: r.URL.Path})

@@ -42,8 +42,8 @@ const (
 	// A request costs it an access review for each object that it is about.
 	requestsPerSecond, requestsAtOnce = 50, 200
 
-	// remembered bounds the memory for sources, users and tokens. Who is
-	// forgotten begins anew.
+	// remembered bounds the memory for sources, users and tokens. A forgotten
+	// one begins anew.
 	remembered = 4096
 	// idle is after how long a source or a user has a full allowance again.
 	idle = time.Minute

@@ -122,8 +122,8 @@ func (s *Server) Handler() (http.Handler, error) {
 	return withHeaders(sameOrigin(all)), nil
 }
 
-// known lets those through whom the API server knows, each as often as is fair
-// to the others.
+// known lets only users through whom the API server knows, each as often as is
+// fair to the others.
 func (s *Server) known(next http.Handler) http.Handler {
 	return s.limits.badTokens(s.Door.authenticated(s.limits.requests(next)))
 }

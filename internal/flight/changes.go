@@ -199,7 +199,7 @@ func flatten(prefix string, tree map[string]any, into map[string]string) {
 	}
 }
 
-// count takes a reconcile in.
+// count adds a reconcile.
 func (c *Change) count(e *Entry) {
 	c.Reconciles++
 	c.Writes += len(e.Writes) + e.WritesDropped

@@ -25,8 +25,8 @@ import (
 	"github.com/mycompany/pod-operator/pkg/flightrecorder"
 )
 
-// Audience is who a token is for that is good for asking the operator and for
-// nothing else.
+// Audience is the audience of a token that is good for asking the operator and
+// for nothing else.
 const Audience = "pod-operator.mycompany.com"
 
 // Entry is a record with the words for it, as the operator serves it over

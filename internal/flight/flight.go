@@ -31,8 +31,8 @@ import (
 	"github.com/mycompany/pod-operator/pkg/flightrecorder"
 )
 
-// MaxPods is the largest fleet whose pods are kept with each of its flights.
-// Past it a flight says what was decided, and cannot be decided again.
+// MaxPods is the largest fleet whose pods are kept in each of its records. A
+// record of a larger fleet says what was decided, and cannot be decided again.
 const MaxPods = 200
 
 // Flight is the recorder's payload.

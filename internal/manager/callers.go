@@ -86,7 +86,7 @@ func (c *callers) ask(config *tls.Config) {
 		}
 		asking := config.Clone()
 		asking.GetConfigForClient = nil
-		// Every connection is held against the CA as it is now.
+		// Every connection is checked against the CA as it is now.
 		asking.SessionTicketsDisabled = true
 		asking.ClientAuth = tls.VerifyClientCertIfGiven
 		c.mu.Lock()

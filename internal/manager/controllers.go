@@ -120,7 +120,7 @@ type wiring struct {
 	counts  *fleet.Metrics
 	// records is nil where nothing is recorded.
 	records *records
-	// mine tells which owners to work on; nil means all.
+	// mine says which owners to work on; nil means all.
 	mine func(owner client.Object) bool
 }
 

@@ -94,7 +94,7 @@ func newGatekeeper(mgr ctrl.Manager) (*gatekeeper, error) {
 	}, nil
 }
 
-// admit takes a gate in and opens it where its kind is served already.
+// admit adds a gate and opens it if its kind is served already.
 func (d *gatekeeper) admit(ctx context.Context, crd string, gate *crdgate.Gate) error {
 	d.gates[crd] = gate
 	served, err := d.served(ctx, gate.GVK())
@@ -145,7 +145,7 @@ func slimCRD(raw any) (any, error) {
 }
 
 // setup adds the gatekeeper to the manager. It runs on every replica, elected or
-// not, so that none is surprised by what it finds when it is.
+// not, so that a new leader knows already what is served.
 func (d *gatekeeper) setup(mgr ctrl.Manager) error {
 	ours := predicate.NewPredicateFuncs(func(crd client.Object) bool { return d.gates[crd.GetName()] != nil })
 	all := source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {

@@ -157,8 +157,8 @@ func (w *warden) lead(ctx context.Context, e quarantine.Entry) {
 	}
 }
 
-// letGo takes the finalizer off an object that is being deleted, whose pods then
-// go by the garbage collector.
+// letGo removes the finalizer of an object that is being deleted; the garbage
+// collector then deletes its pods.
 func (w *warden) letGo(ctx context.Context, e quarantine.Entry) error {
 	finalizers := slices.DeleteFunc(slices.Clone(e.Object.Finalizers), func(f string) bool { return f == appsv1.Finalizer })
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{

@@ -47,7 +47,7 @@ import (
 // maxShards bounds the Leases that have to be renewed.
 const maxShards = 256
 
-// minLease is the shortest time that a Lease can tell.
+// minLease is the shortest duration of a Lease that we allow.
 const minLease = 2 * time.Second
 
 // Shards are the options of an operator of which many are active at once.

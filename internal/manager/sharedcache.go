@@ -31,8 +31,8 @@ import (
 
 // sharedCache is a shard's own cache, except for what is the same for all
 // shards: nodes and CRDs are read from the cache of the whole process. Handlers
-// that the shard hung onto those are taken off when it leaves, or they would
-// keep it in memory for ever.
+// that the shard added to those are removed when it leaves, or they would keep
+// it in memory for ever.
 type sharedCache struct {
 	cache.Cache
 	root cache.Cache

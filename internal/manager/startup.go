@@ -24,8 +24,8 @@ import (
 	"github.com/mycompany/pod-operator/internal/execpages"
 )
 
-// ReleaseStartup gives the memory of the code that only starting needs back as
-// soon as the operator has started.
+// ReleaseStartup releases the memory of code that only the start needs, as soon
+// as the operator has started.
 func ReleaseStartup(mgr ctrl.Manager) error {
 	return mgr.Add(everyReplica(func(ctx context.Context) error {
 		if !mgr.GetCache().WaitForCacheSync(ctx) {

@@ -173,8 +173,8 @@ func newWebhookServer(o Options, own *ownCertificate, scheme *runtime.Scheme) (*
 	return s, nil
 }
 
-// Register implements webhook.Server. Updates that mend an object which cannot be
-// decoded are let through; clients that are not known are not.
+// Register implements webhook.Server. It lets updates through that repair an
+// object which cannot be decoded, and refuses unknown clients.
 func (s *webhookServer) Register(path string, hook http.Handler) {
 	if w, ok := hook.(*admission.Webhook); ok {
 		w.Handler = preflight.Mend(w.Handler, s.scheme)

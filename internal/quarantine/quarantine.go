@@ -23,8 +23,8 @@ limitations under the License.
 // but a schema can be edited, and an older one may have let it through.
 //
 // So the answers of the API server pass through here before they are decoded.
-// What cannot be decoded is taken out and remembered; for the cache it does not
-// exist. When it is mended, it comes back with the next event.
+// An object that cannot be decoded is taken out and remembered; for the cache it
+// does not exist. When it is repaired, it comes back with the next event.
 package quarantine
 
 import (

@@ -163,8 +163,8 @@ func Bar(done, total, width int) string {
 	return strings.Repeat("#", full) + strings.Repeat("-", width-full)
 }
 
-// NotReady is the state of a PodManager of which nothing is under way and that
-// is not what was asked for, because its user stopped it.
+// NotReady is the state of a PodManager that is not what was asked for and does
+// not progress, because its user stopped it.
 const NotReady = "Not ready"
 
 // State is the condition that says most of a PodManager: what stalls it, what

@@ -114,8 +114,8 @@ func decode(k kind, items []unstructured.Unstructured) (decoded []client.Object,
 }
 
 // everywhere lists the objects of a kind in all namespaces, or in each that
-// this person may read; closed are the others. Who may not list namespaces
-// is asked about their own.
+// this user may read; closed are the others. For a user who may not list
+// namespaces, it reads only their own.
 func (c *checkup) everywhere(ctx context.Context, gvk schema.GroupVersionKind) (items []unstructured.Unstructured, closed []string, err error) {
 	items, err = c.list(ctx, gvk, "")
 	if !apierrors.IsForbidden(err) {

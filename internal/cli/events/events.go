@@ -15,8 +15,8 @@ limitations under the License.
 */
 
 // Package events is "kubectl podmanager events": how many watch events and
-// reconciles did a change trigger. controller-runtime merges events, so that
-// the operator's recorder is the only one who can count them.
+// reconciles a change triggered. controller-runtime merges events, so only the
+// operator's recorder can count them.
 package events
 
 import (

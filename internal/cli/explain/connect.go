@@ -51,8 +51,8 @@ const (
 type Hint struct {
 	// URL is where the operator answers.
 	URL string `json:"url"`
-	// Account is the ServiceAccount, NAMESPACE/NAME, in whose name those ask
-	// whose own login is no token.
+	// Account is the ServiceAccount, NAMESPACE/NAME, for users whose own login
+	// is no token.
 	Account string `json:"account,omitempty"`
 }
 

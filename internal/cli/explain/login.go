@@ -72,7 +72,7 @@ func (o *Options) login(ctx context.Context, config *rest.Config, hint Hint) (fu
 }
 
 // accountOf is the ServiceAccount, NAMESPACE/NAME, that the user's token says
-// it is of. The API server is the one who judges that.
+// it is of. The API server decides whether that is true.
 func accountOf(config *rest.Config) string {
 	token := config.BearerToken
 	if raw, err := os.ReadFile(config.BearerTokenFile); err == nil {

@@ -39,9 +39,9 @@ const DefaultConfiguration = "pod-operator-admission"
 // otherwise is what a user can do when the operator cannot be verified.
 const otherwise = "name the file with the certificate of its signer with --explain-ca, or send your token unverified with --explain-insecure"
 
-// place is where the API server calls the operator and how it knows it. Only
-// the owners of the cluster can write a webhook configuration, so it is the one
-// word on who the operator is that no tenant can forge.
+// place is where the API server calls the operator and how it verifies it. Only
+// the owners of the cluster can write a webhook configuration, so no tenant can
+// forge it.
 type place struct {
 	// namespace is that of the Service; empty for an operator outside the
 	// cluster.

@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package reconcile is "kubectl podmanager reconcile": it asks the operator to
-// look at a PodManager now, and tells what came of it. The operator records who
+// look at a PodManager now, and shows the result. The operator records who
 // asked.
 package reconcile
 

@@ -32,7 +32,7 @@ import (
 
 type records = []flight.Entry
 
-// sources are what the story is told from.
+// sources are what the story is made from.
 type sources struct {
 	records records
 	history []appsv1.Decision
@@ -122,7 +122,8 @@ func concerns(e *eventsv1.Event, about subject) bool {
 	return e.Regarding.Kind == "PodManager" && e.Regarding.Name == about.name
 }
 
-// repeats reports whether an event of ours says what is told already.
+// repeats reports whether an event of ours says what a record or the history
+// says already.
 func repeats(e *eventsv1.Event, known records, history []appsv1.Decision) bool {
 	if e.Regarding.Kind != "PodManager" {
 		return false

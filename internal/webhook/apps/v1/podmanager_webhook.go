@@ -19,8 +19,8 @@ limitations under the License.
 //
 //   - the finalizer is set when the object is created, which saves the
 //     controller a write for every PodManager;
-//   - the pod that the template makes is tried, and the user is told what the
-//     change will do to the pods (package preflight).
+//   - a dry run tries the template's pod, and warnings say what the change will
+//     do to the pods (package preflight).
 package v1
 
 import (

@@ -14,9 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package v1alpha1 admits ImoocPods. Their one number is checked by the CRD's
-// schema; the webhook tells what it will do to the pods, and whether the
-// namespace takes them.
+// Package v1alpha1 admits ImoocPods. The CRD's schema checks their one number;
+// the webhook says what it will do to the pods, and whether the namespace takes
+// them.
 package v1alpha1
 
 import (
