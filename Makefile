@@ -60,10 +60,12 @@ REST := examples/flightrecorder test/bench test/chart test/dashboard test/docs t
 # suites that have the operator in the process of the test.
 RACED := examples/flightrecorder examples/workqueue internal/apply internal/certs internal/controller/... internal/dashboard internal/flight \
 	internal/manager internal/observe internal/quarantine internal/shard internal/webhook/... pkg/flightrecorder \
-	test/dashboard test/faults/crash test/integration test/kinds test/plugin test/rollout test/tenants test/upgrade test/webhooks
+	test/dashboard test/faults/crash test/integration test/plugin test/tenants test/upgrade
 # What runs without: suites of real processes, and those of which make test leaves
-# a part out.
-PLAIN := $(filter-out $(RACED),$(REST)) internal/localkube internal/playground test/faults/sim
+# more than single tests out.
+PLAIN := $(filter-out $(RACED),$(REST)) internal/localkube internal/plan internal/playground test/faults/sim test/kinds
+# Of these only what make test leaves out: the tests that call testkit.Long.
+PARTS := test/rollout test/webhooks
 
 # These take longest and begin first, so that no core waits for one of them at the end.
 LONG := test/webhooks test/rollout test/faults/sim test/kinds test/tutorial test/chart test/examples test/integration test/shards \
@@ -116,6 +118,7 @@ test-rest: build chromium $(HELM) $(HUGO) ## Run what make test leaves out: brow
 	$(if $(RACE),@echo "compiling for the race detector" && GOGC=400 go build $(RACE) ./internal/... ./pkg/...)
 	@$(GO_TEST) $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(call longest-first,$(call slashed,$(RACED)))
 	@$(GO_TEST) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(call longest-first,$(call slashed,$(PLAIN)))
+	@$(GO_TEST) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) -run "$$(hack/long-tests $(PARTS))" $(call slashed,$(PARTS))
 	cd tools/bundle && go test ./...
 	@$(call fuzz,$(FUZZ_LIGHT),2s)
 	@$(faults-table)

@@ -56,6 +56,14 @@ const (
 // long because machines are slow, not because the operator is.
 const Patience = 60 * time.Second
 
+// Long leaves a test out of make test. make test-rest finds its name by this call.
+func Long(t *testing.T, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip(why + ": make test-rest runs it")
+	}
+}
+
 // Suite is a cluster with what config/ ships installed on it.
 type Suite struct {
 	Cluster *localkube.Cluster

@@ -137,9 +137,7 @@ users:
 // admits for the API server, which shows its certificate, and for no other
 // client. The conversion stays open, because the API server shows none there.
 func TestTheWebhooksAreForTheAPIServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it has a cluster for itself: make test-rest runs it")
-	}
+	testkit.Long(t, "it has a cluster for itself")
 	t.Parallel()
 	const name = "kube-apiserver-webhook-client"
 	ca, other := newSigner(t), newSigner(t)

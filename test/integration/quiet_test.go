@@ -97,9 +97,7 @@ func (w *watcher) create(t *testing.T, b *testkit.PodManagerBuilder) {
 // TestQuietOperator has an operator for itself, as a program, and counts what
 // it asks the API server for.
 func TestQuietOperator(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes a quiet minute: make test-rest runs it")
-	}
+	testkit.Long(t, "it takes a quiet minute")
 	t.Parallel()
 	s := newCluster(t, clusterOptions())
 	login, err := s.OperatorConfig(t.Context())

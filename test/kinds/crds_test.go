@@ -42,9 +42,7 @@ var crdNames = []string{"helloworlds.test.jiaozi.com", "imoocpods.batch.tutorial
 
 // TestKindsComeAndGoWithTheirCRDs has a cluster and operators of its own.
 func TestKindsComeAndGoWithTheirCRDs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it has a cluster for itself: make test-rest runs it")
-	}
+	testkit.Long(t, "it has a cluster for itself")
 	t.Parallel()
 	options := clusterOptions()
 	// The plugin that checks owner references learns of new kinds only every

@@ -94,9 +94,7 @@ type measured struct {
 // TestCollectorMeasuresWhatAChangeTriggers drives a Deployment through its life
 // and holds the numbers against the table in docs/collector.md.
 func TestCollectorMeasuresWhatAChangeTriggers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it measures for a minute: make test-rest runs it")
-	}
+	testkit.Long(t, "it measures for a minute")
 	t.Parallel()
 	results := map[int][]measured{}
 	for _, containers := range []int{2, 4} {

@@ -99,9 +99,7 @@ func (f *fleet) setImages(image string) {
 // broken revision reaches all but the StatefulSet, whose broken pod has to be
 // deleted by hand.
 func TestBesideTheBuiltInKinds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it measures other kinds beside ours: make test-rest runs it")
-	}
+	testkit.Long(t, "it measures other kinds beside ours")
 	t.Parallel()
 	f := emptyFleet(t)
 	f.applyYAML(three)

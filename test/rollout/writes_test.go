@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/mycompany/pod-operator/internal/localkube"
+	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
 // writes counts the operator's mutating requests in the fleet's namespace since
@@ -76,8 +77,8 @@ func TestWritesOfARollout(t *testing.T) {
 		"twenty images with the gate":      {"update: {readinessGate: true}", `{"image":"nginx:1.28"}`, 20, 60, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && test.pods > 20 {
-				t.Skip("it keeps the API server busy: make test-rest runs it")
+			if test.pods > 20 {
+				testkit.Long(t, "it keeps the API server busy")
 			}
 			t.Parallel()
 			f := newFleet(t, test.pods, test.spec+plain)

@@ -49,9 +49,6 @@ import (
 // own starts a cluster for one test, because it does things to the operator.
 func own(t *testing.T, components []localkube.Component) *testkit.Suite {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it has a cluster for itself: make test-rest runs it")
-	}
 	s, err := testkit.NewWebhookSuite(t.Context(), localkube.Options{Components: components})
 	if err != nil {
 		t.Fatalf("start a cluster: %v", err)
@@ -194,6 +191,7 @@ func (r *requester) run(ctx context.Context, t *testing.T, c listener) {
 // but at least 200. None of them fails. A second replica, which rotates too,
 // shares the bundles.
 func TestRotationUnderLoad(t *testing.T) {
+	testkit.Long(t, "it has a cluster for itself")
 	s := own(t, localkube.APIOnly())
 	options := webhookOptions(t)
 	// A new one after 24 s, settled 6 s later; the rest is for slow machines.
@@ -349,6 +347,7 @@ func expectBothReplicas(t *testing.T, s *testkit.Suite) {
 // TestTrustIsRepaired: replacing the manifests takes the CA away, and may change
 // the path.
 func TestTrustIsRepaired(t *testing.T) {
+	testkit.Long(t, "it has a cluster for itself")
 	s := own(t, localkube.APIOnly())
 	options := webhookOptions(t)
 	serve(t, s, options)

@@ -52,6 +52,7 @@ import (
 
 // TestTheOperatorIsDown says who notices. docs/webhooks.md has it as a table.
 func TestTheOperatorIsDown(t *testing.T) {
+	testkit.Long(t, "it has a cluster for itself")
 	s := own(t, localkube.Everything())
 	options := webhookOptions(t)
 	stop := serve(t, s, options)
@@ -213,6 +214,7 @@ func expectMarked(t *testing.T, c client.Client, key client.ObjectKey) {
 // cert-manager does: files that are replaced now and then, and a caBundle that
 // the operator does not write.
 func TestACertificateThatSomebodyElseKeeps(t *testing.T) {
+	testkit.Long(t, "it has a cluster for itself")
 	s := own(t, localkube.APIOnly())
 	dir := t.TempDir()
 	first := issueFiles(t, dir)

@@ -45,6 +45,7 @@ import (
 // while their pods run. That they are stored as v1 is proved by taking the
 // conversion away: what is stored as v1alpha1 cannot be read without it.
 func TestStorageVersionMigration(t *testing.T) {
+	testkit.Long(t, "it has a cluster for itself")
 	s := own(t, localkube.Everything())
 	options := webhookOptions(t)
 	stop := serve(t, s, options)

@@ -36,6 +36,7 @@ import (
 // With shards a PodManager is born with the label of its own, through either
 // version, and no edit changes it.
 func TestShardsAreLabelledAtAdmission(t *testing.T) {
+	testkit.Long(t, "it has a cluster for itself")
 	s := own(t, localkube.APIOnly())
 	s.Kubectl(t, "apply", "-f", filepath.Join(testkit.Root(), "config", "shards", "role.yaml"))
 	options := webhookOptions(t)
