@@ -63,7 +63,7 @@ RACED := examples/flightrecorder examples/workqueue internal/apply internal/cert
 	test/dashboard test/faults/crash test/integration test/plugin test/tenants test/upgrade
 # What runs without: suites of real processes, and those of which make test leaves
 # more than single tests out.
-PLAIN := $(filter-out $(RACED),$(REST)) internal/localkube internal/plan internal/playground test/faults/sim test/kinds
+PLAIN := $(filter-out $(RACED),$(REST)) internal/localkube internal/plan internal/playground pkg/flightrecorder test/faults/sim test/kinds
 # Of these only what make test leaves out: the tests that call testkit.Long.
 PARTS := test/rollout test/webhooks
 

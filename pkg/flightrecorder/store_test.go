@@ -26,9 +26,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 func recordFor(name string) *Record {
@@ -124,43 +122,6 @@ func heap() int {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
-}
-
-// Everything that the recorder may fill is filled past its limit: the records, the triggers that
-// wait in a queue, the table of managers, the table of writes.
-func TestTheDefaultBudgetHoldsOnTheHeap(t *testing.T) {
-	if testing.Short() {
-		t.Skip("allocates 64 MiB")
-	}
-	before := heap()
-	rec := newRecorder(t, Config{})
-	tap := newTestTap(t, rec)
-	for i := range 60_000 {
-		rec.keep(full(i))
-		pod := versioned("7", []metav1.ManagedFieldsEntry{managed("kubectl", "", i%60, ownsReplicas), managed("kubelet", "status", i%60, ownsStatus)})
-		pod.UID = types.UID(fmt.Sprintf("uid-%030d", i))
-		rec.managers.note(pod)
-		rec.writes.note(writeKey{pod.UID, fmt.Sprint(i)}, cause{record: fmt.Sprintf("a1b2c3d4-%d", i)})
-		request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("pm-%d", i)}}
-		tap.add(request, toldEvent(&Trigger{
-			Kind: TriggerStartup, ResourceVersion: fmt.Sprint(i),
-			Object: &ObjectRef{APIVersion: "v1", Kind: "Pod", Namespace: strings.Clone("shop"), Name: fmt.Sprintf("pod-%d", i)},
-		}), 0, false, false)
-	}
-	used := heap() - before
-	stats := rec.Stats()
-	t.Logf("%d records of %d objects, %d evicted: estimated at %.1f MiB, on the heap %.1f MiB, of %.0f MiB",
-		stats.Records, stats.Objects, stats.Evicted, mib(stats.Bytes), mib(used), mib(stats.MaxBytes))
-	if stats.Evicted == 0 || stats.Bytes < stats.MaxBytes/10*8 {
-		t.Errorf("not full: %+v", stats)
-	}
-	if used > DefaultMaxBytes {
-		t.Errorf("%.1f MiB on the heap", mib(used))
-	}
-	if used < DefaultMaxBytes/2 {
-		t.Errorf("only %.1f MiB on the heap: the estimate wastes more than half", mib(used))
-	}
-	runtime.KeepAlive(tap)
 }
 
 func mib(n int) float64 { return float64(n) / (1 << 20) }
