@@ -27,18 +27,18 @@ import (
 	"github.com/mycompany/pod-operator/test/faults/summary"
 )
 
-// How much is tried. make faults tries more, and -short an eighth of it.
+// How much is tried. make faults tries more, and -short a quarter of it.
 var (
-	schedules = flag.Int("schedules", 1400, "how many random schedules are played")
+	schedules = flag.Int("schedules", 800, "how many random schedules are played")
 	seedFlag  = flag.Uint64("seed", 1, "the first seed, always the same so that only a change can break a test; 0 takes one from the clock")
 	depth     = flag.Int("deviations", 1, "how many deviations the exhaustive search combines")
-	stride    = flag.Int("stride", 45, "of so many schedules the exhaustive search plays one; 1 plays all")
+	stride    = flag.Int("stride", 80, "of so many schedules the exhaustive search plays one; 1 plays all")
 )
 
 // fewer is what -short divides by.
 func fewer() int {
 	if testing.Short() {
-		return 8
+		return 4
 	}
 	return 1
 }
