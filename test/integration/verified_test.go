@@ -80,6 +80,7 @@ func verified(t *testing.T, url, token string, roots *x509.CertPool, name string
 // both under the names of their Services and no others, also while the
 // certificate is renewed, and the operator writes the CA only when it changes.
 func TestMetricsAndThePageAreVerified(t *testing.T) {
+	testkit.Long(t, "it has a cluster for itself")
 	t.Parallel()
 	options := clusterOptions()
 	options.Components = localkube.APIOnly()
@@ -128,9 +129,7 @@ func TestMetricsAndThePageAreVerified(t *testing.T) {
 			}
 		}
 	}
-	if !testing.Short() {
-		expectRenewal(t, s, endpoints, token)
-	}
+	expectRenewal(t, s, endpoints, token)
 	p.terminate(t)
 }
 

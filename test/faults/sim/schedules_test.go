@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mycompany/pod-operator/internal/testkit"
 	"github.com/mycompany/pod-operator/test/faults/summary"
 )
 
@@ -106,9 +107,10 @@ func TestRandomSchedules(t *testing.T) {
 // left out: a jump ahead that is longer than a rollout's deadline, and failed
 // pods when the clock goes back.
 func TestTheClockJumps(t *testing.T) {
+	testkit.Long(t, "every scenario is played many times")
 	l := newLaboratory(t)
 	counts := &tally{}
-	step := 3 * fewer()
+	step := 3
 	t.Run("scenarios", func(t *testing.T) {
 		for _, name := range l.names() {
 			t.Run(name, func(t *testing.T) {
