@@ -19,9 +19,12 @@ package v1
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
@@ -43,7 +46,9 @@ type cluster struct {
 	rights []string
 	// silent are the users about whom nothing is answered.
 	silent []string
-	asked  chan string
+	// each answer takes this long.
+	each  time.Duration
+	asked chan string
 }
 
 func (*cluster) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
@@ -53,7 +58,12 @@ func (*cluster) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ 
 	return nil
 }
 
-func (c *cluster) Create(_ context.Context, obj client.Object, _ ...client.CreateOption) error {
+func (c *cluster) Create(ctx context.Context, obj client.Object, _ ...client.CreateOption) error {
+	select {
+	case <-time.After(c.each):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	review := obj.(*authorizationv1.SubjectAccessReview)
 	who := review.Spec.User + " in " + review.Spec.ResourceAttributes.Namespace
 	c.asked <- who
@@ -161,4 +171,33 @@ func TestOtherNamespacesAreForThoseWhoMay(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestASlowAPIServer: as many namespaces as a Collector may name are admitted while
+// the API server takes a tenth of a second for each answer, and within the webhook's
+// timeout; what was not checked in time is said.
+func TestASlowAPIServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := cluster{each: 100 * time.Millisecond, asked: make(chan string, 1000)}
+		var namespaces []string
+		for i := range 16 {
+			namespaces = append(namespaces, fmt.Sprintf("shop-%d", i))
+			c.rights = append(c.rights, "alice in "+namespaces[i], standard+" in "+namespaces[i])
+		}
+		v := &validator{live: &c, reviewer: &c, scope: preflight.Scope{}}
+		ctx := admission.NewContextWithRequest(t.Context(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+			UserInfo: authenticationv1.UserInfo{Username: "alice"},
+		}})
+		began := time.Now()
+		warnings, err := v.ValidateCreate(ctx, aCollector("", namespaces...))
+		if err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took >= 10*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		if len(warnings) == 0 || !strings.Contains(warnings[0], "was not checked") {
+			t.Errorf("warnings %q", warnings)
+		}
+	})
 }
