@@ -118,7 +118,7 @@ test-rest: build chromium $(HELM) $(HUGO) ## Run what make test leaves out: brow
 	$(if $(RACE),@echo "compiling for the race detector" && GOGC=400 go build $(RACE) ./internal/... ./pkg/...)
 	@$(GO_TEST) $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(call longest-first,$(call slashed,$(RACED)))
 	@$(GO_TEST) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(call longest-first,$(call slashed,$(PLAIN)))
-	@$(GO_TEST) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) -run "$$(hack/long-tests $(PARTS))" $(call slashed,$(PARTS))
+	@tests=$$(hack/long-tests $(PARTS)) && $(GO_TEST) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) -run "$$tests" $(call slashed,$(PARTS))
 	cd tools/bundle && go test ./...
 	@$(call fuzz,$(FUZZ_LIGHT),2s)
 	@$(faults-table)

@@ -38,7 +38,7 @@ func switches(file string, content []byte, all []mutant, skip map[int]bool) ([]b
 	if err != nil {
 		return nil, err
 	}
-	r := &rewriter{content: content, numbers: map[int][]int{}, all: all, offset: func(p token.Pos) int { return files.Position(p).Offset }}
+	r := &rewriter{content: content, numbers: map[int][]int{}, offset: func(p token.Pos) int { return files.Position(p).Offset }}
 	for i := range all {
 		if all[i].File == file && !skip[i] {
 			r.numbers[all[i].Offset] = append(r.numbers[all[i].Offset], i)
@@ -61,7 +61,6 @@ type rewriter struct {
 	content      []byte
 	offset       func(token.Pos) int
 	numbers      map[int][]int // of the mutants, by the operator's offset
-	all          []mutant
 	open, closed []edit
 }
 

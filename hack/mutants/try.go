@@ -66,17 +66,28 @@ func begin(ctx context.Context, folder string, mutants []mutant) (*trial, error)
 	for i, m := range mutants {
 		t.alone[i] = m.Constant
 	}
+	if err := t.prepare(ctx); err != nil {
+		t.end()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *trial) prepare(ctx context.Context) error {
 	if err := t.compileAll(ctx); err != nil {
-		return nil, fmt.Errorf("compile the tests of %s: %w", folder, err)
+		return fmt.Errorf("compile the tests of %s: %w", t.folder, err)
 	}
 	began := time.Now()
 	out, err := t.run(ctx, t.path("all.test"), -1, "-test.v")
-	if err != nil {
-		return nil, fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", folder, err, out)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", t.folder, err, out[max(0, len(out)-4000):])
 	}
 	t.slow = slowTests(out)
 	t.timeout = 30*time.Second + 10*time.Since(began)
-	return t, nil
+	return nil
 }
 
 var passed = regexp.MustCompile(`(?m)^--- PASS: (\S+) \((\d+\.\d+)s\)$`)

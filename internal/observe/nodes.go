@@ -31,15 +31,15 @@ import (
 // each node is read once.
 type nodes struct {
 	cache, live client.Reader
-	known       map[string]whereabouts
+	known       map[string]nodeFacts
 }
 
 func newNodes(cache, live client.Reader) *nodes {
-	return &nodes{cache: cache, live: live, known: map[string]whereabouts{}}
+	return &nodes{cache: cache, live: live, known: map[string]nodeFacts{}}
 }
 
-// whereabouts is what a pod's node adds to its description.
-type whereabouts struct {
+// nodeFacts is what a pod's node adds to its description.
+type nodeFacts struct {
 	zone  string
 	state plan.NodeState
 	down  bool
@@ -64,7 +64,7 @@ func (n *nodes) describe(ctx context.Context, p *plan.Pod) error {
 
 // find reads a node. One that the cache does not have may be a new one that it
 // has not seen yet, so only the API server's own word makes it gone.
-func (n *nodes) find(ctx context.Context, name string) (whereabouts, error) {
+func (n *nodes) find(ctx context.Context, name string) (nodeFacts, error) {
 	var node corev1.Node
 	key := client.ObjectKey{Name: name}
 	err := n.cache.Get(ctx, key, &node, client.UnsafeDisableDeepCopy)
@@ -72,12 +72,12 @@ func (n *nodes) find(ctx context.Context, name string) (whereabouts, error) {
 		err = n.live.Get(ctx, key, &node)
 	}
 	if apierrors.IsNotFound(err) {
-		return whereabouts{state: plan.NodeGone}, nil
+		return nodeFacts{state: plan.NodeGone}, nil
 	}
 	if err != nil {
-		return whereabouts{}, err
+		return nodeFacts{}, err
 	}
-	w := whereabouts{zone: node.Labels[corev1.LabelTopologyZone], down: down(&node)}
+	w := nodeFacts{zone: node.Labels[corev1.LabelTopologyZone], down: down(&node)}
 	if OutOfService(&node) {
 		w.state = plan.NodeOutOfService
 	}

@@ -227,14 +227,15 @@ func (r *Reconciler) report(ctx context.Context, owner client.Object, fleet obse
 	outcomes []plan.Outcome, now time.Time,
 ) (later time.Duration, err error) {
 	r.log(ctx, outcomes)
-	if farewell(fleet.Desired, outcomes) {
-		r.status.farewell(owner, reported, now)
+	if ownerGone(fleet.Desired, outcomes) {
+		r.status.last(owner, reported, now)
 		return 0, nil
 	}
 	return r.status.write(ctx, owner, reported, now)
 }
 
-func farewell(desired plan.Desired, outcomes []plan.Outcome) bool {
+// ownerGone: the finalizer is off, now or before, and the owner with it.
+func ownerGone(desired plan.Desired, outcomes []plan.Outcome) bool {
 	if desired.Deletion != plan.DeletionNone && desired.Finalizer != plan.FinalizerPresent {
 		return true
 	}

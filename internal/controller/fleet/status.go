@@ -283,8 +283,8 @@ func (w *statusWriter) sendEvents(owner client.Object, d *draft, atGoal bool, no
 	return 0
 }
 
-// farewell sends the last events of an owner that is gone.
-func (w *statusWriter) farewell(owner client.Object, reported plan.Reported, now time.Time) {
+// last sends the last events of an owner that is gone.
+func (w *statusWriter) last(owner client.Object, reported plan.Reported, now time.Time) {
 	d := w.draft(owner.GetUID())
 	d.take(reported, now)
 	w.sendEvents(owner, d, true, now)
