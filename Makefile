@@ -57,12 +57,12 @@ GO_TEST := go run ./hack/runtests -vet=off -ldflags='-s -w'
 REST := examples/flightrecorder test/bench test/chart test/dashboard test/docs test/examples test/faults/binary test/plugin \
 	test/release test/shards test/tenants test/translation test/tutorial test/upgrade
 # What runs with the race detector: packages with goroutines of their own, and
-# suites that have the operator in the process of the test.
+# two suites that have the operator in the process of the test.
 RACED := examples/flightrecorder examples/workqueue internal/apply internal/certs internal/controller/... internal/dashboard internal/flight \
 	internal/manager internal/observe internal/quarantine internal/shard internal/webhook/... pkg/flightrecorder \
-	test/dashboard test/faults/crash test/integration test/plugin test/tenants test/upgrade
-# What runs without: suites of real processes, and those of which make test leaves
-# more than single tests out.
+	test/faults/crash test/integration
+# What runs without: suites of real processes, suites that measure time or drive
+# a browser, and those of which make test leaves more than single tests out.
 PLAIN := $(filter-out $(RACED),$(REST)) internal/localkube internal/plan internal/playground pkg/flightrecorder test/faults/sim test/kinds
 # Of these only what make test leaves out: the tests that call testkit.Long.
 PARTS := test/rollout test/webhooks
@@ -115,7 +115,7 @@ test-all: test test-rest ## Run all tests there are: make test, then make test-r
 .PHONY: test-rest
 test-rest: build chromium $(HELM) $(HUGO) ## Run what make test leaves out: browser, helm, hugo, many clusters, fuzzing, and the race detector.
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
-	$(if $(RACE),@echo "compiling for the race detector" && GOGC=400 go build $(RACE) ./internal/... ./pkg/...)
+	$(if $(RACE),@echo "compiling for the race detector" && GOGC=400 go build $(RACE) ./internal/manager ./internal/testkit/... ./pkg/flightrecorder/...)
 	@$(GO_TEST) $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(call longest-first,$(call slashed,$(RACED)))
 	@$(GO_TEST) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(call longest-first,$(call slashed,$(PLAIN)))
 	@tests=$$(hack/long-tests $(PARTS)) && $(GO_TEST) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) -run "$$tests" $(call slashed,$(PARTS))
