@@ -20,10 +20,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	corev1 "k8s.io/api/core/v1"
-
-	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
 // budget is how many pods may still be taken out of service. What is ready and
@@ -152,107 +148,4 @@ func (s *scene) countStandIns() int {
 		}
 	}
 	return min(n, s.desired.Update.MaxSurge)
-}
-
-// move starts as many moves as the budget allows, and goes on with those that
-// are under way.
-func (s *scene) move(pods []*stalePod, b budget) {
-	if len(pods) == 0 {
-		return
-	}
-	var waiting []*stalePod
-	numbers := map[string]int64{"replicas": int64(s.desired.Replicas)}
-	for _, p := range pods {
-		cost := s.priceOf(p)
-		if !b.affords(cost) {
-			waiting = append(waiting, p)
-			// A holder who was told that it is time is not told the opposite
-			// because the budget has gone to others meanwhile.
-			if p.is(wasTold) && p.pod.Wanted == p.want() {
-				s.held(p.pod, p.want())
-			}
-		} else if s.moveOne(p, numbers) {
-			b.pay(cost)
-		}
-	}
-	s.blockPods(appsv1.BlockedByBudget, s.limits(b), waiting)
-}
-
-// moveOne moves a pod, one step at a time, and tells whether it did.
-func (s *scene) moveOne(p *stalePod, numbers map[string]int64) bool {
-	if !p.inPlace() {
-		return s.recreate(p, numbers)
-	}
-	if s.held(p.pod, wantUpdate) {
-		return false
-	}
-	if p.is(isGated) {
-		mark(&s.changing, p.pod)
-	}
-	if !s.room(UpdatePod, p.pod) {
-		return false
-	}
-	if p.change.Restarts && (p.pod.Gate == GateOpen || p.pod.Gate == GateShut && p.pod.Ready) {
-		s.takeOutOfService(p)
-		return true
-	}
-	action := Action{
-		Verb: ResizePod, Pod: p.pod.Name, UID: p.pod.UID, ResourceVersion: p.pod.ResourceVersion, Slot: p.slot, From: p.pod.Revision,
-		Revision: p.goal,
-	}
-	if len(p.change.Resize) > 0 {
-		s.act(action, p.reason, p.because(), numbers)
-	}
-	action.Verb = UpdatePod
-	for _, mark := range p.pod.Containers {
-		if p.change.Restarts && (slices.Contains(p.change.Images, mark.Name) || slices.Contains(p.change.Resize, mark.Name)) {
-			action.Replaced = append(action.Replaced, mark)
-		}
-	}
-	s.act(action, p.reason, p.because(), numbers)
-	return true
-}
-
-// takeOutOfService shuts the gate, and waits until the pod is out of service.
-func (s *scene) takeOutOfService(p *stalePod) {
-	if p.pod.Gate == GateShut {
-		s.block(Blocked{
-			Verb: UpdatePod, Pod: p.pod.Name, Slot: p.slot, By: appsv1.BlockedByContainer, Count: 1,
-			Message: "waiting until the pod is out of service",
-		})
-		return
-	}
-	s.act(Action{
-		Verb: ShutGate, Pod: p.pod.Name, UID: p.pod.UID, ResourceVersion: p.pod.ResourceVersion, Slot: p.slot, Revision: p.pod.Revision,
-		Goal: p.goal,
-	}, appsv1.WhyOutOfService, p.because(), nil)
-}
-
-func (s *scene) recreate(p *stalePod, numbers map[string]int64) bool {
-	verb := DeletePod
-	if s.desired.Update.UseEviction {
-		verb = EvictPod
-	}
-	if s.held(p.pod, wantDelete) || !s.room(verb, p.pod) {
-		return false
-	}
-	s.remove(Action{Verb: verb, Goal: p.goal}, p.pod, p.reason, "recreated: "+p.because(), numbers)
-	return true
-}
-
-// openGates puts pods in service that carry our gate and are not about to
-// change: new ones, those whose change is done, and those whose change was
-// called off or is held. A new one has time until it runs: before that the
-// scheduler and the kubelet write to it, too.
-func openGates(s *scene) bool {
-	for _, b := range s.staying() {
-		p := b.pod
-		if !b.is(isGated) || p.InChange(s.now) || s.changing[p] || b.is(isOrphan) || p.Phase != corev1.PodRunning {
-			continue
-		}
-		s.act(Action{
-			Verb: OpenGate, Pod: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, Slot: p.Slot, Revision: p.Revision,
-		}, appsv1.WhyInService, "nothing is to be changed in place", nil)
-	}
-	return false
 }

@@ -57,7 +57,7 @@ func TestTheBudgetOfARollout(t *testing.T) {
 			want:    []string{"DeletePod web-1 RolloutRecreate", "DeletePod web-0 RolloutRecreate"},
 			blocked: []string{"UpdatePod web-2 Budget", "CreatePod web-0 Terminating", "CreatePod web-1 Terminating"},
 		},
-		"when all are broken all go, and nobody stands in for what did not serve": {
+		"when all are broken all go, and nothing stands in for what did not serve": {
 			given:   aFleet(2, old(0).unready(), old(1).pending()).budget(0, 1),
 			want:    []string{"DeletePod web-1 RolloutRecreate", "DeletePod web-0 RolloutRecreate"},
 			blocked: []string{"CreatePod web-0 Terminating", "CreatePod web-1 Terminating"},
@@ -84,7 +84,7 @@ func TestTheBudgetOfARollout(t *testing.T) {
 			blocked: []string{"UpdatePod web-2 Budget", "CreatePod web-0 Terminating", "CreatePod web-3 Terminating"},
 		},
 		"a pod above replicas that only its holder keeps does not add to the budget": {
-			given: aFleet(2, old(0), old(1), func() podBuilder { b := old(2); b.p.HoldDelete = new("somebody"); return b }()).
+			given: aFleet(2, old(0), old(1), func() podBuilder { b := old(2); b.p.HoldDelete = new("backup"); return b }()).
 				budget(1, 0).generation(2),
 			want:    []string{"TellHolder web-2 Held", "DeletePod web-1 RolloutRecreate"},
 			blocked: []string{"DeletePod web-2 Hold", "UpdatePod web-0 Budget", "CreatePod web-1 Terminating"},
@@ -153,72 +153,6 @@ func TestASurgePodStandsInDuringARestart(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.blocked, heldBackOf(got)); diff != "" {
 				t.Errorf("blockers (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// A pod whose gate is shut goes back into service whenever its change is not
-// about to happen.
-func TestGatesOpenUnlessAChangeIsAboutToHappen(t *testing.T) {
-	inPlace := func(f fleet) fleet {
-		f.observed.Changes = []Change{{From: oldRev, To: newRev, Images: []string{"app"}, Restarts: true}}
-		return f.rollingOut()
-	}
-	shut := func(b podBuilder) podBuilder { b.p.Gate = GateShut; return b }
-	unset := func(b podBuilder) podBuilder { b.p.Gate = GateUnset; return b }
-	held := func(b podBuilder) podBuilder { b.p.HoldUpdate = new("somebody"); return b }
-	old := ordinal(0).revision(oldRev)
-	for name, test := range map[string]struct {
-		given fleet
-		want  []string
-	}{
-		"a new pod goes into service": {
-			given: aFleet(1, unset(ordinal(0).unready())),
-			want:  []string{"OpenGate web-0 InService"},
-		},
-		"one that does not run yet has time": {
-			given: aFleet(1, unset(ordinal(0).pending())),
-		},
-		"an old one that serves is taken out of service first": {
-			given: inPlace(aFleet(1, func() podBuilder { b := old; b.p.Gate = GateOpen; return b }())),
-			want:  []string{"ShutGate web-0 OutOfService"},
-		},
-		"and changed when it is": {
-			given: inPlace(aFleet(1, shut(old.unready()))),
-			want:  []string{"UpdatePod web-0 RolloutInPlace"},
-		},
-		"one that never served is changed before it goes into service": {
-			given: inPlace(aFleet(1, unset(old.unready()))),
-			want:  []string{"UpdatePod web-0 RolloutInPlace"},
-		},
-		"while its change is not done the gate stays shut": {
-			given: inPlace(aFleet(1, func() podBuilder { b := shut(ordinal(0).unready()); b.p.Changing = true; return b }())),
-		},
-		"then it opens": {
-			given: inPlace(aFleet(1, shut(ordinal(0).unready()))),
-			want:  []string{"OpenGate web-0 InService"},
-		},
-		"it opens when the rollout is paused": {
-			given: inPlace(aFleet(1, shut(old.unready()))).paused(),
-			want:  []string{"OpenGate web-0 InService"},
-		},
-		"and when a partition keeps the pod after all": {
-			given: func() fleet {
-				f := inPlace(aFleet(1, shut(old.unready())))
-				f.desired.Update.Partition = 1
-				return f
-			}(),
-			want: []string{"OpenGate web-0 InService"},
-		},
-		"and when somebody holds it": {
-			given: inPlace(aFleet(1, held(shut(old.unready())))),
-			want:  []string{"TellHolder web-0 Held", "OpenGate web-0 InService"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, saidOf(test.given.plan())); diff != "" {
-				t.Errorf("actions (-want +got):\n%s", diff)
 			}
 		})
 	}

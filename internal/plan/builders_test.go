@@ -21,8 +21,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -263,4 +265,26 @@ func heldBackOf(d Decision) []string {
 		lines = append(lines, strings.Join(strings.Fields(fmt.Sprintf("%s %s %s", b.Verb, b.Pod, b.By)), " "))
 	}
 	return lines
+}
+
+// planned is what the planner does with a fleet, and what it holds back.
+type planned struct {
+	given         fleet
+	want, blocked []string
+}
+
+// expectPlans plans for each fleet. said says how an action is written down.
+func expectPlans(t *testing.T, said func(Decision) []string, cases map[string]planned) {
+	t.Helper()
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := test.given.plan()
+			if diff := cmp.Diff(test.want, said(got)); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.blocked, heldBackOf(got)); diff != "" {
+				t.Errorf("blockers (-want +got):\n%s", diff)
+			}
+		})
+	}
 }

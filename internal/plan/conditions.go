@@ -330,13 +330,6 @@ func (r *reporter) leftBehind() *state {
 	return nil
 }
 
-func have(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " has"
-	}
-	return count(n, noun) + " have"
-}
-
 // heldBack names what the rollout waits for besides its own pods.
 func (r *reporter) heldBack() string {
 	for i := range r.outcomes {

@@ -258,7 +258,7 @@ func TestConditions(t *testing.T) {
 			want:    told{Ready: "True Available"},
 			kstatus: status.CurrentStatus,
 		},
-		"a name that somebody else's pod has needs help": {
+		"a name that a foreign pod has needs help": {
 			given:   aFleet(1).held("web-0"),
 			want:    told{Ready: "False NameTaken", Stalled: "True NameTaken"},
 			kstatus: status.FailedStatus,

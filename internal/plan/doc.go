@@ -24,9 +24,12 @@ limitations under the License.
 // line, the admission warnings, the simulator and a replay all ask the same
 // function and get the same answer.
 //
-// The algorithm is an ordered list of rules, each in a file of its own (see
-// plan.go). A rule reads the classified fleet, appends actions or blockers and
-// moves the pods it dealt with out of the way of the rules after it.
+// The algorithm is an ordered list of rules (see plan.go). Each is one function in
+// a file of its name. A rule reads the classified fleet, appends actions or
+// blockers and moves the pods it dealt with out of the way of the rules after it.
+// What rules share is in scene.go and brief.go (the classified fleet), text.go
+// (wording), budget.go, claims.go, names.go and slots.go; deadline.go is part of
+// the rule progress, pin.go of revise, rank.go of scale-down.
 //
 // Invariants, for any input:
 //   - a pod that is not the owner's is never acted on, except to adopt it;

@@ -17,7 +17,6 @@ limitations under the License.
 package plan
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -52,32 +51,5 @@ func TestEdges(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
-	}
-}
-
-// A pod is stale on every revision but the goal, wherever the two are stored.
-func TestRevisionsAreToldApart(t *testing.T) {
-	var stored []Revision
-	for i := range 8 {
-		stored = append(stored, Revision{Name: fmt.Sprintf("web-%c", 'a'+i), Number: int64(i) + 1, Equal: i == 0})
-	}
-	for _, goal := range stored {
-		for _, of := range stored {
-			f := aFleet(1, ordinal(0).revision(of.Name)).revisions(10, stored...)
-			f.desired.Pin = goal.Name
-			d := f.plan()
-			if stale := d.Counts.Stale == 1; d.UpdateRevision != goal.Name || stale != (of.Name != goal.Name) {
-				t.Errorf("the goal is %s, want %s; a pod on %s is stale: %t", d.UpdateRevision, goal.Name, of.Name, stale)
-			}
-		}
-	}
-}
-
-// Pods that go once they are no longer held count as stale like the others.
-func TestHeldPodsCountAsStale(t *testing.T) {
-	old := func(slot int) podBuilder { return random(slot).revision(oldRev) }
-	f := aFleet(2, old(0), old(1), old(2).holdDelete()).random().rollingOut().paused()
-	if got := f.plan().Counts.Stale; got != 3 {
-		t.Errorf("%d pods are stale, want 3", got)
 	}
 }

@@ -18,7 +18,6 @@ package plan
 
 import (
 	"fmt"
-	"strconv"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
@@ -130,28 +129,4 @@ func (s *scene) stepAside() {
 
 func (s *scene) removeFinalizer(message string) {
 	s.act(Action{Verb: RemoveFinalizer, Slot: NoSlot}, appsv1.WhyPodsGone, message, nil)
-}
-
-// holdFinalizer adds the finalizer before anything else is made.
-func holdFinalizer(s *scene) bool {
-	if s.desired.Finalizer == FinalizerMissing {
-		s.act(Action{Verb: AddFinalizer, Slot: NoSlot}, appsv1.WhyFinalizerMissing,
-			"the finalizer has to be there before the first pod", nil)
-	}
-	return false
-}
-
-// are counts with a verb.
-func are(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " is"
-	}
-	return count(n, noun) + " are"
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }

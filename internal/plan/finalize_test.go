@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
 func TestFinalize(t *testing.T) {
@@ -58,7 +60,7 @@ func TestFinalize(t *testing.T) {
 			given: aFleet(3).deleting(DeletionDelete),
 			want:  []string{"RemoveFinalizer PodsGone"},
 		},
-		"orphans are nobody's and hold nothing up": {
+		"orphans belong to no owner and hold nothing up": {
 			given: aFleet(3, ordinal(0).orphan(), ordinal(1).orphan().terminating()).deleting(DeletionDelete),
 			want:  []string{"RemoveFinalizer PodsGone"},
 		},
@@ -143,28 +145,35 @@ func TestTheOwnerGoesAfterItsPods(t *testing.T) {
 	}
 }
 
-func TestTheFinalizerIsThereBeforeAnythingElse(t *testing.T) {
-	f := aFleet(1).finalizer(FinalizerMissing).revisions(10)
-	f.observed.Status.CurrentRevision = ""
-	got := saidOf(f.plan())
-	want := []string{"AddFinalizer FinalizerMissing", "CreateRevision web-next#1 NewTemplate", "CreatePod web-0 Missing"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("actions (-want +got):\n%s", diff)
-	}
-	if got := saidOf(aFleet(1, ordinal(0)).finalizer(FinalizerUnused).plan()); len(got) != 0 {
-		t.Errorf("actions %v for a kind without finalizer, want none", got)
-	}
-}
-
-// While an owner goes, its status still tells which revision its pods are on.
-func TestAnOwnerThatGoesKeepsItsRevisions(t *testing.T) {
-	f := aFleet(2, ordinal(0), ordinal(1).orphan()).deleting(DeletionDelete)
-	got := f.plan()
-	if got.UpdateRevision != newRev || got.CurrentRevision != newRev {
-		t.Errorf("update, current = %q, %q, want %q twice", got.UpdateRevision, got.CurrentRevision, newRev)
-	}
-	status := f.done(got).Status
-	if status.Replicas != 0 || status.TerminatingReplicas != 1 {
-		t.Errorf("replicas, terminating = %d, %d, want 0, 1: an orphan is not counted", status.Replicas, status.TerminatingReplicas)
-	}
+func TestClaimsOfAnOwnerThatGoes(t *testing.T) {
+	expectPlans(t, claimsOf, map[string]planned{
+		"an owner that goes takes its claims along, after the last pod": {
+			given:   aFleet(1, ordinal(0)).claiming(appsv1.ClaimDelete, "data").claims(0).deleting(DeletionDelete),
+			want:    []string{"DeletePod web-0 OwnerDeleted"},
+			blocked: []string{"RemoveFinalizer Terminating"},
+		},
+		"and then lets go": {
+			given: aFleet(1).claiming(appsv1.ClaimDelete, "data").claims(0, 1).deleting(DeletionDelete),
+			want: []string{
+				"DeleteClaim data-web-0 ClaimRetention", "DeleteClaim data-web-1 ClaimRetention", "RemoveFinalizer  PodsGone",
+			},
+		},
+		"and leaves those that it never had": {
+			given: aFleet(1).claiming(appsv1.ClaimDelete, "data").claims(0, 1).ofAnother().deleting(DeletionDelete),
+			want:  []string{"DeleteClaim data-web-0 ClaimRetention", "RemoveFinalizer  PodsGone"},
+		},
+		"and those of pods that the garbage collector let go": {
+			given: aFleet(1, ordinal(0).orphan()).claiming(appsv1.ClaimDelete, "data").claims(0, 1).deleting(DeletionDelete),
+			want:  []string{"DeleteClaim data-web-1 ClaimRetention", "RemoveFinalizer  PodsGone"},
+		},
+		"unless they are retained": {
+			given: aFleet(1).claiming(appsv1.ClaimRetain, "data").claims(0).deleting(DeletionDelete),
+			want:  []string{"RemoveFinalizer  PodsGone"},
+		},
+		"an owner that leaves its pods leaves their claims": {
+			given:   aFleet(1, ordinal(0)).claiming(appsv1.ClaimDelete, "data").claims(0).deleting(DeletionOrphan),
+			want:    []string{"OrphanPod web-0 OwnerDeleted"},
+			blocked: []string{"RemoveFinalizer Terminating"},
+		},
+	})
 }

@@ -98,7 +98,7 @@ func TestSlotOfAName(t *testing.T) {
 		"the prefix alone is not ours":                 {ordinals, "web-", "0", NoSlot},
 		"a random name needs the label":                {randoms, randomName(3), "3", 3},
 		"without it the slot is unknown":               {randoms, randomName(3), "", NoSlot},
-		"an edited label gives nobody else's slot":     {randoms, randomName(3), "4", NoSlot},
+		"an edited label gives no other pod's slot":    {randoms, randomName(3), "4", NoSlot},
 		"a label that is no number gives none":         {randoms, randomName(3), "three", NoSlot},
 		"a negative label gives none":                  {randoms, randomName(3), "-3", NoSlot},
 	} {

@@ -122,7 +122,7 @@ func TestTheUndoPinIsForTheTemplateOfNow(t *testing.T) {
 		to, want  string
 	}{
 		"over the newest revision":                       {[]Revision{{Name: oldRev, Number: 1}, {Name: newRev, Number: 2, Equal: true}}, oldRev, "web-old while 2"},
-		"over a template that nobody has stored yet":     {[]Revision{{Name: oldRev, Number: 1}, {Name: newRev, Number: 2}}, newRev, "web-new while 3"},
+		"over a template that is not stored yet":         {[]Revision{{Name: oldRev, Number: 1}, {Name: newRev, Number: 2}}, newRev, "web-new while 3"},
 		"over one that returned and is not renumbered":   {[]Revision{{Name: oldRev, Number: 1, Equal: true}, {Name: newRev, Number: 2}}, newRev, "web-new while 3"},
 		"the template's own revision needs none":         {[]Revision{{Name: oldRev, Number: 1}, {Name: newRev, Number: 2, Equal: true}}, newRev, ""},
 		"nor does one that the template has returned to": {[]Revision{{Name: oldRev, Number: 1, Equal: true}, {Name: newRev, Number: 2}}, oldRev, ""},

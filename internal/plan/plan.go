@@ -42,24 +42,24 @@ type rule struct {
 // slice would be allocated for every pass.
 func rules() [18]rule {
 	return [...]rule{
-		{"finalize", finalize},              // an owner that is being deleted settles its pods, and that is all
-		{"hold", holdFinalizer},             // nothing is made before the finalizer is there
-		{"revise", revise},                  // the template has a revision, and the fleet a goal
-		{"release", release},                // pods whose labels were edited away are released
-		{"adopt", adopt},                    // orphans that match are adopted
-		{"replace-lost", replaceLost},       // pods on nodes that are gone make room
-		{"delete-requested", honourLabel},   // so do pods that a user asked to delete
-		{"progress", watchProgress},         // a rollout without progress is stopped or rolled back
-		{"find-stale", findStale},           // old pods are found, and how many more their rollout needs
-		{"scale-down", scaleDown},           // surplus pods go, the least useful first
-		{"replace-failed", replaceFailed},   // failed ones that a successor waits for make room, with backoff
-		{"rollout", rollOut},                // old pods that stay follow the goal, within the budget
-		{"restore-claims", restoreClaims},   // claims that pending pods wait for are made again
-		{"scale-up", scaleUp},               // missing pods are created in free slots
-		{"in-service", openGates},           // pods that are done go back into service
-		{"keep-claims", keepClaims},         // claims are marked before their pods go, and go after them
-		{"release-holders", releaseHolders}, // holders of pods that may stay are told
-		{"prune-revisions", pruneRevisions}, // old revisions that are not in use go
+		{"finalize", finalize},                // an owner that is being deleted settles its pods, and that is all
+		{"add-finalizer", addFinalizer},       // nothing is made before the finalizer is there
+		{"revise", revise},                    // the template has a revision, and the fleet a goal
+		{"release", release},                  // pods whose labels were edited away are released
+		{"adopt", adopt},                      // orphans that match are adopted
+		{"replace-lost", replaceLost},         // pods on nodes that are gone make room
+		{"delete-requested", deleteRequested}, // so do pods that a user asked to delete
+		{"progress", progress},                // a rollout without progress is stopped or rolled back
+		{"find-stale", findStale},             // old pods are found, and how many more their rollout needs
+		{"scale-down", scaleDown},             // surplus pods go, the least useful first
+		{"replace-failed", replaceFailed},     // failed ones that a successor waits for make room, with backoff
+		{"rollout", rollout},                  // old pods that stay follow the goal, within the budget
+		{"restore-claims", restoreClaims},     // claims that pending pods wait for are made again
+		{"scale-up", scaleUp},                 // missing pods are created in free slots
+		{"in-service", inService},             // pods that are done go back into service
+		{"keep-claims", keepClaims},           // claims are marked before their pods go, and go after them
+		{"release-holders", releaseHolders},   // holders of pods that may stay are told
+		{"prune-revisions", pruneRevisions},   // old revisions that are not in use go
 	}
 }
 

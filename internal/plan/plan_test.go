@@ -18,6 +18,11 @@ package plan
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,13 +109,25 @@ func roundTrip[T any](t *testing.T, in T) T {
 	return out
 }
 
-func TestRuleNamesAreDistinct(t *testing.T) {
+// One rule has one name, in the list, as a function, and as a file with its test.
+func TestOneRuleOneFile(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range rules() {
 		if r.name == "" || seen[r.name] {
 			t.Errorf("rule %q has no name of its own", r.name)
 		}
 		seen[r.name] = true
+		function := runtime.FuncForPC(reflect.ValueOf(r.decide).Pointer())
+		if want := strings.ReplaceAll(r.name, "-", ""); !strings.HasSuffix(strings.ToLower(function.Name()), "."+want) {
+			t.Errorf("rule %s is decided by %s", r.name, function.Name())
+		}
+		want := strings.ReplaceAll(r.name, "-", "_")
+		if file, _ := function.FileLine(function.Entry()); filepath.Base(file) != want+".go" {
+			t.Errorf("rule %s is in %s, want %s.go", r.name, filepath.Base(file), want)
+		}
+		if _, err := os.Stat(want + "_test.go"); err != nil {
+			t.Errorf("rule %s has no test of its own: %v", r.name, err)
+		}
 	}
 }
 

@@ -25,14 +25,14 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
-// watchProgress keeps the memory of a rollout: how many pods of the goal were
+// progress keeps the memory of a rollout: how many pods of the goal were
 // available at most, when that last grew, and for how long pods of it were stuck
 // since. At the deadline the rollout stops, or the last revision that was fully
 // available becomes the goal again. That happens once: the record of it stands
 // until the template changes.
 //
 // The first pods of a new fleet are a rollout too, with nothing to go back to.
-func watchProgress(s *scene) bool {
+func progress(s *scene) bool {
 	update := s.decision.UpdateRevision
 	switch {
 	case s.desired.Replicas == 0:

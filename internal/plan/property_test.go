@@ -110,7 +110,7 @@ func checkAllowed(t *rapid.T, f fleet, d Decision) {
 		}
 		switch {
 		case !exists || a.UID != p.UID:
-			t.Errorf("%s of %s with uid %q, which nobody saw", a.Verb, a.Pod, a.UID)
+			t.Errorf("%s of %s with uid %q, which was not observed", a.Verb, a.Pod, a.UID)
 		case (p.Membership == Orphan) != (a.Verb == AdoptPod):
 			t.Errorf("%s of %s, which is %s", a.Verb, a.Pod, p.Membership)
 		case a.Verb == ReleasePod && p.Membership != Drifted:
@@ -289,7 +289,7 @@ func settle(t *rapid.T, m *model) {
 		}
 	}
 	if made != m.total[CreatePod] && !m.rolled {
-		t.Errorf("%d pods were created, of which %d are left: somebody was created in vain", m.total[CreatePod], made)
+		t.Errorf("%d pods were created, of which %d are left: a pod was created in vain", m.total[CreatePod], made)
 	}
 	if got, least, most := m.live(), m.goal(), m.mostAtRest(); got < least || got > most {
 		t.Errorf("at rest with %d live pods, want %d to %d", got, least, most)
@@ -367,10 +367,10 @@ func (m *model) checkLive(t *rapid.T, seen Observed, before int, d Decision) {
 // quiet: the kubelet has nothing left to do.
 func (m *model) quiet() bool {
 	for _, p := range m.pods {
-		nobodys := p.Membership == Orphan && m.desired.Identity == appsv1.IdentityOrdinal && p.Slot == NoSlot
+		unowned := p.Membership == Orphan && m.desired.Identity == appsv1.IdentityOrdinal && p.Slot == NoSlot
 		// A pod that is to go and is held gets no claim again, so it stays Pending.
 		surplus := p.HoldDelete != nil && m.lacksClaim(&p)
-		if p.Terminating || !p.dead() && !p.Ready && !nobodys && !surplus {
+		if p.Terminating || !p.dead() && !p.Ready && !unowned && !surplus {
 			return false
 		}
 	}

@@ -16,13 +16,7 @@ limitations under the License.
 
 package plan
 
-import (
-	"cmp"
-	"slices"
-	"strconv"
-
-	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-)
+import appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 
 // revise finds the revision of the template, by meaning: Observed says which
 // stored revisions equal it. An equal older one is used again under a new
@@ -79,42 +73,4 @@ func (s *scene) goal(template string, number int64) string {
 		return back.To
 	}
 	return template
-}
-
-// findRevision finds a stored revision by its name or its number.
-func (s *scene) findRevision(name string) *Revision {
-	for i := range s.observed.Revisions {
-		r := &s.observed.Revisions[i]
-		if r.Name == name || strconv.FormatInt(r.Number, 10) == name {
-			return r
-		}
-	}
-	return nil
-}
-
-// pruneRevisions deletes the oldest revisions beyond the limit, never one that
-// a pod or the status still names, nor the template's, which would be made
-// again while another one is pinned.
-func pruneRevisions(s *scene) bool {
-	if len(s.observed.Revisions) <= s.desired.RevisionHistoryLimit {
-		return false // within the limit, in use or not
-	}
-	used := map[string]bool{s.template: true, s.decision.UpdateRevision: true, s.decision.CurrentRevision: true}
-	for i := range s.observed.Pods {
-		used[s.observed.Pods[i].Revision] = true
-	}
-	if s.decision.Rollback != nil {
-		used[s.decision.Rollback.From], used[s.decision.Rollback.To] = true, true
-	}
-	unused := slices.DeleteFunc(slices.Clone(s.observed.Revisions), func(r Revision) bool { return used[r.Name] })
-	slices.SortFunc(unused, func(a, b Revision) int {
-		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Name, b.Name))
-	})
-	excess := max(0, len(unused)-s.desired.RevisionHistoryLimit)
-	for _, r := range unused[:excess] {
-		s.act(Action{Verb: DeleteRevision, Slot: NoSlot, Revision: r.Name, Number: r.Number},
-			appsv1.WhyHistoryLimit, "more old revisions than revisionHistoryLimit",
-			map[string]int64{"kept": int64(s.desired.RevisionHistoryLimit), "unused": int64(len(unused))})
-	}
-	return false
 }

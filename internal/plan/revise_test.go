@@ -145,57 +145,6 @@ func (f fleet) rolledBack() fleet {
 	return f
 }
 
-func TestPruneRevisions(t *testing.T) {
-	stored := []Revision{
-		{Name: "r4", Number: 4},
-		{Name: "r1", Number: 1},
-		{Name: "r3", Number: 3},
-		{Name: "r2", Number: 2},
-		{Name: newRev, Number: 5, Equal: true},
-	}
-	for name, test := range map[string]struct {
-		given fleet
-		want  []string
-	}{
-		"the oldest beyond the limit go, oldest first": {
-			given: aFleet(1, ordinal(0)).revisions(2, stored...),
-			want:  []string{"DeleteRevision r1#1 RevisionHistoryLimit", "DeleteRevision r2#2 RevisionHistoryLimit"},
-		},
-		"the one in use does not count": {
-			given: aFleet(1, ordinal(0)).revisions(4, stored...),
-		},
-		"a limit of 0 keeps only what is in use": {
-			given: aFleet(1, ordinal(0)).revisions(0, stored...),
-			want: []string{
-				"DeleteRevision r1#1 RevisionHistoryLimit", "DeleteRevision r2#2 RevisionHistoryLimit",
-				"DeleteRevision r3#3 RevisionHistoryLimit", "DeleteRevision r4#4 RevisionHistoryLimit",
-			},
-		},
-		"a revision of a live pod stays": {
-			given: aFleet(1, ordinal(0).revision("r1")).paused().revisions(2, stored...),
-			want:  []string{"DeleteRevision r2#2 RevisionHistoryLimit"},
-		},
-		"so does that of a terminating one, which is still there to be looked at": {
-			given: aFleet(1, ordinal(0), ordinal(1).revision("r1").terminating()).revisions(2, stored...),
-			want:  []string{"DeleteRevision r2#2 RevisionHistoryLimit"},
-		},
-		"and the one that the status calls current": {
-			given: func() fleet {
-				f := aFleet(1, ordinal(0).revision("r2")).paused().revisions(0, stored...)
-				f.observed.Status.CurrentRevision = "r1"
-				return f
-			}(),
-			want: []string{"DeleteRevision r3#3 RevisionHistoryLimit", "DeleteRevision r4#4 RevisionHistoryLimit"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, saidOf(test.given.plan())); diff != "" {
-				t.Errorf("actions (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 // A pinned fleet keeps its template's revision, however few are kept: it would
 // be made again, and deleted again, for ever.
 func TestATemplateKeepsItsRevisionWhileAnotherIsPinned(t *testing.T) {

@@ -17,46 +17,13 @@ limitations under the License.
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
-// stalePod is a pod that has to move to the goal.
-type stalePod struct {
-	brief
-	// goal is the revision it has to move to, and change how, or nil where
-	// the pod has to be recreated.
-	goal   string
-	change *Change
-	// recreate says what makes it a recreate.
-	recreate string
-	reason   string
-}
-
-func (p *stalePod) inPlace() bool { return p.change != nil }
-
-// because says what makes it a recreate, or what changes in place. It is
-// computed on demand: of the many pods that have to move few do in one pass.
-func (p *stalePod) because() string {
-	if p.inPlace() {
-		return describeChange(p.change)
-	}
-	return p.recreate
-}
-
-// want is what we tell the pod's holder.
-func (p *stalePod) want() string {
-	if p.inPlace() {
-		return wantUpdate
-	}
-	return wantDelete
-}
-
-// rollOut moves old pods to the goal. Pods that do not serve go first and free
+// rollout moves old pods to the goal. Pods that do not serve go first and free
 // of budget, so a broken revision never blocks its own fix. Of the others only
 // so many are taken out of service that replicas - maxUnavailable stay
 // available. Pods that can be changed in place are, and are surged over only
@@ -64,7 +31,7 @@ func (p *stalePod) want() string {
 //
 // A pod that the scale-down takes, or would take were it not held, is not worth
 // the change any more.
-func rollOut(s *scene) bool {
+func rollout(s *scene) bool {
 	s.stale = slices.DeleteFunc(s.stale, func(p *stalePod) bool {
 		if s.wanted[p.pod] {
 			s.kept++
@@ -97,119 +64,6 @@ func (s *scene) toSurgeOver(pods []*stalePod) int {
 		}
 	}
 	return n
-}
-
-// isStale: the pod has to move. With ordinals one beyond the base does not: it
-// stands in while the others move, or it is condemned.
-func (s *scene) isStale(b brief) bool {
-	return b.is(inFleet) && !b.is(isOrphan) && (!s.moved(b) || b.is(isResizing) && s.resizeFailed(b.pod))
-}
-
-// findStale lists the pods that have to move, in the order to move them: what
-// does not serve first, then what is not available yet, then with ordinals the
-// highest, otherwise the least useful. It also says how many pods beyond
-// replicas the scale-down leaves: a stopped rollout recreates no pod, but the
-// stand-in for a pod that is not back yet stays.
-func findStale(s *scene) bool {
-	for _, b := range s.staying() {
-		if s.isStale(b) {
-			s.stale = append(s.stale, s.describeStale(b, s.decision.UpdateRevision))
-		}
-	}
-	var rank map[*Pod]int
-	if !s.ordinal() && len(s.stale) > 0 {
-		rank = make(map[*Pod]int, len(s.live))
-		for i, v := range rankVictims(podsIn(s.staying()), s.decision.UpdateRevision) {
-			rank[v.pod] = i
-		}
-	}
-	slices.SortStableFunc(s.stale, func(a, b *stalePod) int {
-		return cmp.Or(first(!a.is(isServing), !b.is(isServing)), first(!a.is(isAvailable), !b.is(isAvailable)),
-			rank[a.pod]-rank[b.pod], cmp.Compare(b.slot, a.slot))
-	})
-	surged := 0
-	if blocker, _ := s.stopped(); blocker == "" {
-		moving, _ := s.inScope()
-		surged = s.toSurgeOver(moving)
-	}
-	s.setSurge(surged)
-	return false
-}
-
-func (s *scene) describeStale(b brief, goal string) *stalePod {
-	p := b.pod
-	stale := &stalePod{brief: b, goal: goal, reason: appsv1.WhyRolloutRecreate}
-	change := s.change(p.Revision, goal)
-	refused := ""
-	if s.decision.Rollout != nil && s.decision.Rollout.Revision == goal {
-		refused = s.decision.Rollout.ResizeRefused
-	}
-	switch {
-	case b.is(isOutdated):
-		stale.reason, stale.recreate = appsv1.WhyRestart, "a restart was asked for"
-	case s.resizeFailed(p) && (change == nil || len(change.Resize) == 0):
-		stale.reason, stale.recreate = resizeWhy(p)
-	case change == nil:
-		stale.recreate = "the pod comes from no stored revision"
-	case change.Recreate != "":
-		stale.recreate = change.Recreate
-	case s.desired.Update.Strategy == appsv1.UpdateRecreate:
-		stale.recreate = "the strategy is Recreate"
-	case len(change.Resize) > 0 && refused != "":
-		stale.recreate = "the resize was refused: " + refused
-	default:
-		stale.change, stale.reason = change, appsv1.WhyRolloutInPlace
-	}
-	return stale
-}
-
-func (s *scene) change(from, to string) *Change {
-	if s.changes == nil {
-		s.changes = make(map[[2]string]*Change, len(s.observed.Changes))
-		for i := range s.observed.Changes {
-			c := &s.observed.Changes[i]
-			s.changes[[2]string{c.From, c.To}] = c
-		}
-	}
-	return s.changes[[2]string{from, to}]
-}
-
-// resizeFailed: the node will not carry out a resize that is under way, or has
-// put it off for too long.
-func (s *scene) resizeFailed(p *Pod) bool {
-	switch p.Resize {
-	case ResizeInfeasible:
-		return true
-	case ResizeDeferred:
-		left := p.ResizeSince.Add(s.desired.Update.ResizeDeadline).Sub(s.now)
-		if left > 0 {
-			s.lookAfter(left)
-		}
-		return left <= 0
-	case ResizeNone, ResizeInProgress:
-	}
-	return false
-}
-
-func resizeWhy(p *Pod) (reason, because string) {
-	if p.Resize == ResizeInfeasible {
-		return appsv1.WhyResizeInfeasible, "node " + p.Node + " can never hold the new size"
-	}
-	return appsv1.WhyResizeDeferred, "node " + p.Node + " put the resize off for too long"
-}
-
-func describeChange(c *Change) string {
-	var parts []string
-	if len(c.Images) > 0 {
-		parts = append(parts, "image of "+strings.Join(c.Images, ", "))
-	}
-	if len(c.Resize) > 0 {
-		parts = append(parts, "size of "+strings.Join(c.Resize, ", "))
-	}
-	if c.Metadata {
-		parts = append(parts, "labels or annotations")
-	}
-	return "in place: " + strings.Join(parts, "; ")
 }
 
 // inScope parts the pods that move from those that the partition keeps. A
@@ -278,4 +132,90 @@ func (s *scene) blockPods(by, message string, pods []*stalePod) {
 	s.block(Blocked{
 		Verb: UpdatePod, Pod: pods[0].pod.Name, Slot: pods[0].slot, By: by, Message: message, Count: len(pods),
 	})
+}
+
+// move starts as many moves as the budget allows, and goes on with those that
+// are under way.
+func (s *scene) move(pods []*stalePod, b budget) {
+	if len(pods) == 0 {
+		return
+	}
+	var waiting []*stalePod
+	numbers := map[string]int64{"replicas": int64(s.desired.Replicas)}
+	for _, p := range pods {
+		cost := s.priceOf(p)
+		if !b.affords(cost) {
+			waiting = append(waiting, p)
+			// A holder who was told that it is time is not told the opposite
+			// because the budget has gone to others meanwhile.
+			if p.is(wasTold) && p.pod.Wanted == p.want() {
+				s.held(p.pod, p.want())
+			}
+		} else if s.moveOne(p, numbers) {
+			b.pay(cost)
+		}
+	}
+	s.blockPods(appsv1.BlockedByBudget, s.limits(b), waiting)
+}
+
+// moveOne moves a pod, one step at a time, and tells whether it did.
+func (s *scene) moveOne(p *stalePod, numbers map[string]int64) bool {
+	if !p.inPlace() {
+		return s.recreate(p, numbers)
+	}
+	if s.held(p.pod, wantUpdate) {
+		return false
+	}
+	if p.is(isGated) {
+		mark(&s.changing, p.pod)
+	}
+	if !s.room(UpdatePod, p.pod) {
+		return false
+	}
+	if p.change.Restarts && (p.pod.Gate == GateOpen || p.pod.Gate == GateShut && p.pod.Ready) {
+		s.takeOutOfService(p)
+		return true
+	}
+	action := Action{
+		Verb: ResizePod, Pod: p.pod.Name, UID: p.pod.UID, ResourceVersion: p.pod.ResourceVersion, Slot: p.slot, From: p.pod.Revision,
+		Revision: p.goal,
+	}
+	if len(p.change.Resize) > 0 {
+		s.act(action, p.reason, p.because(), numbers)
+	}
+	action.Verb = UpdatePod
+	for _, mark := range p.pod.Containers {
+		if p.change.Restarts && (slices.Contains(p.change.Images, mark.Name) || slices.Contains(p.change.Resize, mark.Name)) {
+			action.Replaced = append(action.Replaced, mark)
+		}
+	}
+	s.act(action, p.reason, p.because(), numbers)
+	return true
+}
+
+// takeOutOfService shuts the gate, and waits until the pod is out of service.
+func (s *scene) takeOutOfService(p *stalePod) {
+	if p.pod.Gate == GateShut {
+		s.block(Blocked{
+			Verb: UpdatePod, Pod: p.pod.Name, Slot: p.slot, By: appsv1.BlockedByContainer, Count: 1,
+			Message: "waiting until the pod is out of service",
+		})
+		return
+	}
+	s.act(Action{
+		Verb: ShutGate, Pod: p.pod.Name, UID: p.pod.UID, ResourceVersion: p.pod.ResourceVersion, Slot: p.slot, Revision: p.pod.Revision,
+		Goal: p.goal,
+	}, appsv1.WhyOutOfService, p.because(), nil)
+}
+
+func (s *scene) recreate(p *stalePod, numbers map[string]int64) bool {
+	verb := DeletePod
+	if s.desired.Update.UseEviction {
+		verb = EvictPod
+	}
+	if s.held(p.pod, wantDelete) || !s.room(verb, p.pod) {
+		return false
+	}
+	s.remove(Action{Verb: verb, Goal: p.goal}, p.pod, p.reason, "recreated: "+p.because(), numbers)
+	return true
 }

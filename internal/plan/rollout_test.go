@@ -17,7 +17,6 @@ limitations under the License.
 package plan
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -48,124 +47,6 @@ func (b podBuilder) resizing(state ResizeState, since time.Duration) podBuilder 
 
 // images is a change in place that restarts the container.
 func images() Change { return Change{Images: []string{"app"}, Restarts: true} }
-
-func TestHowAPodFollows(t *testing.T) {
-	old := ordinal(0).revision(oldRev)
-	for name, test := range map[string]struct {
-		given   fleet
-		want    []string
-		because string
-	}{
-		"an image in place": {
-			given:   aFleet(1, old).changing(images()),
-			want:    []string{"UpdatePod web-0 RolloutInPlace"},
-			because: "in place: image of app",
-		},
-		"labels, and sizes through their own subresource first": {
-			given:   aFleet(1, old).changing(Change{Metadata: true, Resize: []string{"app", "proxy"}}),
-			want:    []string{"ResizePod web-0 RolloutInPlace", "UpdatePod web-0 RolloutInPlace"},
-			because: "in place: size of app, proxy; labels or annotations",
-		},
-		"what cannot be changed in place recreates it": {
-			given:   aFleet(1, old).changing(Change{Images: []string{"app"}, Restarts: true, Recreate: "env of container app changed"}),
-			want:    []string{"DeletePod web-0 RolloutRecreate"},
-			because: "recreated: env of container app changed",
-		},
-		"so does the strategy Recreate": {
-			given:   aFleet(1, old).changing(images()).strategy(appsv1.UpdateRecreate),
-			want:    []string{"DeletePod web-0 RolloutRecreate"},
-			because: "recreated: the strategy is Recreate",
-		},
-		"and a revision that nobody knows": {
-			given:   aFleet(1, ordinal(0).revision("elsewhere-1")).rollingOut(),
-			want:    []string{"DeletePod web-0 RolloutRecreate"},
-			because: "recreated: the pod comes from no stored revision",
-		},
-		"a resize that the API server refused": {
-			given: func() fleet {
-				f := aFleet(1, old).changing(Change{Resize: []string{"app"}}).progress(0, time.Minute)
-				f.observed.Status.Rollout.ResizeRefused = "the pod is on a static CPU policy"
-				return f
-			}(),
-			want:    []string{"DeletePod web-0 RolloutRecreate"},
-			because: "recreated: the resize was refused: the pod is on a static CPU policy",
-		},
-		"a refusal for another revision says nothing": {
-			given: func() fleet {
-				f := aFleet(1, old).changing(Change{Resize: []string{"app"}}).progress(0, time.Minute)
-				f.observed.Status.Rollout.Revision, f.observed.Status.Rollout.ResizeRefused = midRev, "no"
-				return f
-			}(),
-			want:    []string{"ResizePod web-0 RolloutInPlace", "UpdatePod web-0 RolloutInPlace"},
-			because: "in place: size of app",
-		},
-		"a resize that the node can never carry out": {
-			given:   aFleet(1, ordinal(0).resizing(ResizeInfeasible, time.Second)),
-			want:    []string{"DeletePod web-0 ResizeInfeasible"},
-			because: "recreated: node node-a can never hold the new size",
-		},
-		"one that it puts off is waited for": {
-			given: aFleet(1, ordinal(0).resizing(ResizeDeferred, 59*time.Second)).rollingOut(),
-		},
-		"until its time is up": {
-			given:   aFleet(1, ordinal(0).resizing(ResizeDeferred, time.Minute)).rollingOut(),
-			want:    []string{"DeletePod web-0 ResizeDeferred"},
-			because: "recreated: node node-a put the resize off for too long",
-		},
-		"a new size takes the place of one that cannot be": {
-			given:   aFleet(1, old.resizing(ResizeInfeasible, time.Hour)).changing(Change{Resize: []string{"app"}}),
-			want:    []string{"ResizePod web-0 RolloutInPlace", "UpdatePod web-0 RolloutInPlace"},
-			because: "in place: size of app",
-		},
-		"a change of something else does not": {
-			given:   aFleet(1, old.resizing(ResizeInfeasible, time.Hour)).changing(Change{Metadata: true}),
-			want:    []string{"DeletePod web-0 ResizeInfeasible"},
-			because: "recreated: node node-a can never hold the new size",
-		},
-		"a restart recreates what is older": {
-			given: func() fleet {
-				f := aFleet(1, ordinal(0).created(time.Hour))
-				f.desired.Restart = ago(time.Minute)
-				return f
-			}(),
-			want:    []string{"DeletePod web-0 Restart"},
-			because: "recreated: a restart was asked for",
-		},
-		"and nothing that is as old": {
-			given: func() fleet {
-				f := aFleet(1, ordinal(0).created(time.Minute))
-				f.desired.Restart = ago(time.Minute)
-				return f
-			}(),
-		},
-		"evictions where they are asked for": {
-			given: func() fleet {
-				f := aFleet(1, old).changing(Change{Recreate: "the volumes changed"})
-				f.desired.Update.UseEviction = true
-				return f
-			}(),
-			want:    []string{"EvictPod web-0 RolloutRecreate"},
-			because: "recreated: the volumes changed",
-		},
-		"OnDelete waits for the user":       {given: aFleet(1, old).changing(images()).strategy(appsv1.UpdateOnDelete)},
-		"a pause stops it":                  {given: aFleet(1, old).changing(images()).paused()},
-		"also a resize that failed":         {given: aFleet(1, ordinal(0).resizing(ResizeInfeasible, time.Hour)).paused()},
-		"an orphan is adopted first":        {given: aFleet(1, old.orphan()).changing(images()), want: []string{"AdoptPod web-0 MatchingOrphan"}, because: "the pod has no owner and matches podmanager=web"},
-		"a pod on the goal has no way left": {given: aFleet(1, ordinal(0)).changing(images())},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := test.given
-			f.desired.Update.ResizeDeadline = time.Minute
-			got := f.plan()
-			if diff := cmp.Diff(test.want, saidOf(got)); diff != "" {
-				t.Fatalf("actions (-want +got):\n%s", diff)
-			}
-			if len(got.Actions) > 0 && got.Actions[0].Why.Message != test.because {
-				t.Errorf("because %q, want %q", got.Actions[0].Why.Message, test.because)
-			}
-		})
-	}
-}
 
 // A change that restarts containers notes what ran before, so that one can tell
 // later whether they were restarted. One that restarts none notes nothing.
@@ -249,53 +130,6 @@ func TestThePartition(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// Evictions may be refused, so nothing counts on them; and WaitForDeletion
-// begins with the deletion.
-func TestSuccessorsThatWait(t *testing.T) {
-	recreating := func(policy appsv1.TerminatingPolicy, evict bool) fleet {
-		f := aFleet(2, random(0).revision(oldRev), random(1).revision(oldRev)).random().changing(Change{Recreate: "x"})
-		f.desired.Terminating = Terminating{Policy: policy, Timeout: 30 * time.Second}
-		f.desired.Update.UseEviction = evict
-		return f
-	}
-	gone := random(1).revision(oldRev).terminating()
-	gone.p.DeletedAt = ago(10 * time.Second)
-	terminating := func(policy appsv1.TerminatingPolicy, timeout time.Duration) fleet {
-		f := aFleet(2, random(0), gone).random()
-		f.desired.Terminating = Terminating{Policy: policy, Timeout: timeout}
-		return f
-	}
-	for name, test := range map[string]struct {
-		given   fleet
-		creates int
-		blocked bool
-		look    time.Duration
-	}{
-		"at once they do not":                      {recreating(appsv1.TerminatingReplaceAtOnce, false), 1, false, safetyLook},
-		"unless the eviction may be refused":       {recreating(appsv1.TerminatingReplaceAtOnce, true), 0, true, safetyLook},
-		"with WaitForDeletion from the first pass": {recreating(appsv1.TerminatingWait, false), 0, true, safetyLook},
-		"with AfterTimeout too":                    {recreating(appsv1.TerminatingAfterTimeout, false), 0, true, safetyLook},
-		"and while the pod terminates":             {terminating(appsv1.TerminatingWait, 0), 0, true, safetyLook},
-		"with AfterTimeout until it is over":       {terminating(appsv1.TerminatingAfterTimeout, 15*time.Second), 0, true, 5 * time.Second},
-		"and no longer":                            {terminating(appsv1.TerminatingAfterTimeout, 10*time.Second), 1, false, safetyLook},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := test.given.plan()
-			creates := 0
-			for _, a := range d.Actions {
-				if a.Verb == CreatePod {
-					creates++
-				}
-			}
-			blocked := strings.Contains(strings.Join(heldBackOf(d), "\n"), "CreatePod Terminating")
-			if creates != test.creates || blocked != test.blocked || d.NextLook != test.look {
-				t.Errorf("%d creates, blocked: %t, next look after %s; want %d, %t, %s",
-					creates, blocked, d.NextLook, test.creates, test.blocked, test.look)
 			}
 		})
 	}

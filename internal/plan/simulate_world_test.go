@@ -266,10 +266,10 @@ func (w *world) mishap() {
 	case 4:
 		b.DeleteRequested = true
 	case 5:
-		who := "somebody"
+		who := "a user"
 		b.HoldDelete = &who
 	case 6:
-		who := "somebody"
+		who := "a user"
 		b.HoldUpdate = &who
 	default:
 		b.HoldDelete, b.HoldUpdate = nil, nil

@@ -106,7 +106,7 @@ func stories() map[string]story {
 			edits: map[int]edit{
 				1:  {"the user changes an environment variable", func(w *world) { w.recipe.shape = 1 }},
 				3:  {"the user pauses", func(w *world) { w.desired.Paused = true }},
-				7:  {"somebody deletes a pod", func(w *world) { w.terminate(w.sorted()[0]) }},
+				7:  {"a user deletes a pod", func(w *world) { w.terminate(w.sorted()[0]) }},
 				11: {"the user goes on", func(w *world) { w.desired.Paused = false }},
 			},
 			steps: 50,
@@ -135,7 +135,7 @@ func stories() map[string]story {
 			},
 			edits: map[int]edit{
 				1: {"the user changes an environment variable", func(w *world) { w.recipe.shape = 1 }},
-				5: {"somebody relaxes the disruption budget by one pod", func(w *world) { w.guarded = 2 }},
+				5: {"a user relaxes the disruption budget by one pod", func(w *world) { w.guarded = 2 }},
 			},
 			steps: 50,
 		},

@@ -30,29 +30,3 @@ func release(s *scene) bool {
 	}
 	return false
 }
-
-// adopt adopts orphans that match.
-func adopt(s *scene) bool {
-	for _, b := range s.briefs {
-		if b.is(isOrphan) {
-			s.takeIn(b.pod)
-		}
-	}
-	for _, bucket := range [][]*Pod{s.failed, s.lost} {
-		for _, p := range bucket {
-			if p.Membership == Orphan {
-				s.takeIn(p)
-			}
-		}
-	}
-	return false
-}
-
-func (s *scene) takeIn(p *Pod) {
-	if !s.room(AdoptPod, p) {
-		return
-	}
-	s.act(Action{
-		Verb: AdoptPod, Pod: p.Name, UID: p.UID, Slot: p.Slot, Revision: p.Revision, ResourceVersion: p.ResourceVersion,
-	}, appsv1.WhyMatchingOrphan, "the pod has no owner and matches "+s.desired.Selector, nil)
-}

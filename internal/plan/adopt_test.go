@@ -25,37 +25,9 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
-func TestClaims(t *testing.T) {
-	for name, test := range map[string]struct {
-		given   fleet
-		want    []string
-		blocked []string
-	}{
-		"a pod whose labels were edited away is let go, and its ordinal waits for the name": {
-			given:   aFleet(2, ordinal(0), ordinal(1).drifted()),
-			want:    []string{"ReleasePod web-1 LabelsEdited"},
-			blocked: []string{"CreatePod web-1 NameTaken"},
-		},
-		"with random names its successor comes at once, under another name": {
-			given: aFleet(1, random(0).drifted()).random(),
-			want: []string{
-				"ReleasePod " + randomName(0) + " LabelsEdited",
-				"CreatePod " + randomName(1) + " Missing",
-			},
-		},
-		"one that is not needed is let go all the same": {
-			given: aFleet(1, ordinal(0), ordinal(4).drifted()),
-			want:  []string{"ReleasePod web-4 LabelsEdited"},
-		},
-		"even when it failed, or its node is gone": {
-			given: aFleet(0, ordinal(0).drifted().failed(time.Second), ordinal(1).drifted().nodeGone()),
-			want:  []string{"ReleasePod web-0 LabelsEdited", "ReleasePod web-1 LabelsEdited"},
-		},
-		"one that terminates is not let go any more, and its ordinal waits for its end": {
-			given:   aFleet(1, ordinal(0).drifted().terminating()),
-			blocked: []string{"CreatePod web-0 Terminating"},
-		},
-		"an orphan in one of our slots is taken in instead of creating": {
+func TestAdopt(t *testing.T) {
+	expectPlans(t, saidOf, map[string]planned{
+		"an orphan in one of our slots is adopted instead of creating": {
 			given: aFleet(2, ordinal(0), ordinal(1).orphan()),
 			want:  []string{"AdoptPod web-1 MatchingOrphan"},
 		},
@@ -63,11 +35,11 @@ func TestClaims(t *testing.T) {
 			given: aFleet(1, aPod("stray").orphan()),
 			want:  []string{"CreatePod web-0 Missing"},
 		},
-		"with random names any orphan that matches is taken in": {
+		"with random names any orphan that matches is adopted": {
 			given: aFleet(1, aPod("stray").orphan()).random(),
 			want:  []string{"AdoptPod stray MatchingOrphan"},
 		},
-		"an orphan above replicas is taken in first": {
+		"an orphan above replicas is adopted first": {
 			given: aFleet(1, ordinal(0), ordinal(3).orphan()),
 			want:  []string{"AdoptPod web-3 MatchingOrphan"},
 		},
@@ -86,29 +58,19 @@ func TestClaims(t *testing.T) {
 				"DeletePod " + randomName(1) + " ScaleDown",
 			},
 		},
-		"a terminating orphan is nobody's, but its name is not free": {
+		"a terminating orphan is not adopted, and its name is not free": {
 			given:   aFleet(1, ordinal(0).orphan().terminating()),
 			blocked: []string{"CreatePod web-0 Terminating"},
 		},
-		"with random names another slot is taken instead": {
+		"with random names another slot is adoptedstead": {
 			given: aFleet(1, random(0).orphan().terminating()).random(),
 			want:  []string{"CreatePod " + randomName(1) + " Missing"},
 		},
-		"a user's request for an orphan is heard once it is ours": {
+		"a user's request to delete an orphan counts once it is ours": {
 			given: aFleet(1, ordinal(0).orphan().requested()),
 			want:  []string{"AdoptPod web-0 MatchingOrphan"},
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := test.given.plan()
-			if diff := cmp.Diff(test.want, saidOf(got)); diff != "" {
-				t.Errorf("actions (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.blocked, heldBackOf(got)); diff != "" {
-				t.Errorf("blockers (-want +got):\n%s", diff)
-			}
-		})
-	}
+	})
 }
 
 // An orphan above replicas is adopted to be deleted, and at no time counted.
@@ -127,7 +89,7 @@ func TestAnOrphanAboveReplicasIsNeverCounted(t *testing.T) {
 
 // What is adopted or released may have changed since it was read, so the writes
 // hold only for the very pod that was seen.
-func TestClaimsCarryPreconditions(t *testing.T) {
+func TestAdoptionAndReleaseCarryPreconditions(t *testing.T) {
 	got := aFleet(2, ordinal(0).orphan(), ordinal(1).drifted()).plan()
 	want := []Action{
 		{

@@ -31,6 +31,16 @@ const (
 	wantUpdate = "update"
 )
 
+// releaseHolders tells the holders of pods that may stay after all.
+func releaseHolders(s *scene) bool {
+	for _, b := range s.staying() {
+		if b.is(wasTold) && !s.wanted[b.pod] && b.pod.Membership == Member {
+			s.tellHolder(b.pod, "", "nothing is wanted of the pod any more")
+		}
+	}
+	return false
+}
+
 // held reports whether an outside controller, by a label or a finalizer, keeps us
 // from doing something to a pod. If so the holder is told, by a label on the pod, that it is time, and
 // the status lists the pod with how long it has been held.
@@ -88,14 +98,4 @@ func (s *scene) listKept() {
 		}
 	}
 	slices.SortFunc(s.decision.Held, func(a, b appsv1.HeldPod) int { return strings.Compare(a.Pod, b.Pod) })
-}
-
-// releaseHolders tells the holders of pods that may stay after all.
-func releaseHolders(s *scene) bool {
-	for _, b := range s.staying() {
-		if b.is(wasTold) && !s.wanted[b.pod] && b.pod.Membership == Member {
-			s.tellHolder(b.pod, "", "nothing is wanted of the pod any more")
-		}
-	}
-	return false
 }

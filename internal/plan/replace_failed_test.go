@@ -28,88 +28,6 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
-func TestLostPodsMakeRoomByForce(t *testing.T) {
-	for name, test := range map[string]struct {
-		given   fleet
-		want    []string
-		blocked []string
-	}{
-		"an ordinal's pod on a node that is gone goes by force, and its successor waits for the name": {
-			given:   aFleet(2, ordinal(0), ordinal(1).nodeGone()),
-			want:    []string{"DeletePod web-1 NodeGone by force"},
-			blocked: []string{"CreatePod web-1 Terminating"},
-		},
-		"one that never ran waits a second, as any pod that fails as it is made": {
-			given:   aFleet(1, ordinal(0).created(500*time.Millisecond).pending().nodeGone()),
-			blocked: []string{"CreatePod web-0 Backoff"},
-		},
-		"and no longer": {
-			given:   aFleet(1, ordinal(0).created(time.Second).pending().nodeGone()),
-			want:    []string{"DeletePod web-0 NodeGone by force"},
-			blocked: []string{"CreatePod web-0 Terminating"},
-		},
-		"one with a random name that never ran is not kept for inspection": {
-			given: aFleet(1, random(0).created(time.Hour).pending().nodeGone()).random().keeping(3),
-			want: []string{
-				"DeletePod " + randomName(0) + " NodeGone by force",
-				"CreatePod " + randomName(1) + " Missing",
-			},
-		},
-		"so does one on a node out of service": {
-			given:   aFleet(1, ordinal(0).outOfService()),
-			want:    []string{"DeletePod web-0 NodeOutOfService by force"},
-			blocked: []string{"CreatePod web-0 Terminating"},
-		},
-		"with random names the successor comes in the same pass, under another name": {
-			given: aFleet(2, random(0), random(1).nodeGone()).random(),
-			want: []string{
-				"DeletePod " + randomName(1) + " NodeGone by force",
-				"CreatePod " + randomName(2) + " Missing",
-			},
-		},
-		"a pod that terminates on a node that is gone is finished by force": {
-			given:   aFleet(1, ordinal(0).terminating().nodeGone()),
-			want:    []string{"DeletePod web-0 NodeGone by force"},
-			blocked: []string{"CreatePod web-0 Terminating"},
-		},
-		"a pod that terminates on a node that is there is left to its kubelet": {
-			given:   aFleet(1, ordinal(0).terminating()),
-			blocked: []string{"CreatePod web-0 Terminating"},
-		},
-		"a lost pod counts as lost even when it failed before, and waits for no backoff": {
-			given:   aFleet(1, ordinal(0).failed(time.Second).nodeGone()).failures(3, time.Second, time.Minute),
-			want:    []string{"DeletePod web-0 NodeGone by force"},
-			blocked: []string{"CreatePod web-0 Terminating"},
-		},
-		"a lost pod above replicas goes and has no successor": {
-			given: aFleet(1, ordinal(0), ordinal(1).nodeGone()),
-			want:  []string{"DeletePod web-1 NodeGone by force"},
-		},
-		"a lost orphan is adopted by this pass and deleted as a member by the next": {
-			given: aFleet(1, random(0).orphan().nodeGone()).random(),
-			want: []string{
-				"AdoptPod " + randomName(0) + " MatchingOrphan",
-				"CreatePod " + randomName(1) + " Missing",
-			},
-		},
-		"a pod whose labels were edited away is finished too when it terminates on a node that is gone": {
-			given:   aFleet(1, ordinal(0).drifted().terminating().nodeGone()),
-			want:    []string{"DeletePod web-0 NodeGone by force"},
-			blocked: []string{"CreatePod web-0 Terminating"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := test.given.plan()
-			if diff := cmp.Diff(test.want, saidOf(got)); diff != "" {
-				t.Errorf("actions (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.blocked, heldBackOf(got)); diff != "" {
-				t.Errorf("blockers (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 func TestFailedPodsOfAnOrdinalFleetAreReplacedUnderTheirName(t *testing.T) {
 	for name, test := range map[string]struct {
 		given   fleet
@@ -337,7 +255,7 @@ func TestFailuresInARow(t *testing.T) {
 			}(),
 			want: failureRecord(newRev, 1, time.Second, 0),
 		},
-		"until it fails the old record stands, and holds nobody": {
+		"until it fails the old record stands, and holds nothing back": {
 			given: func() fleet {
 				f := aFleet(1, ordinal(0))
 				f.observed.Status.Failures = failureRecord(oldRev, 7, time.Minute, 5*time.Minute)
@@ -505,7 +423,7 @@ func TestFailuresOfTheRevisionBefore(t *testing.T) {
 			given:  aFleet(1, ordinal(0)).rollingOut(),
 			before: records{Current: failureRecord(oldRev, 2, time.Minute, 0)},
 		},
-		"pods of no revision are nobody's failure": {
+		"pods of no revision are no revision's failure": {
 			given: func() fleet {
 				f := aFleet(1, corpse(0, "")).rollingOut()
 				f.observed.Status.CurrentRevision = ""
@@ -558,5 +476,22 @@ func TestPodsThatFailAreNamed(t *testing.T) {
 				t.Errorf("Stalled is %+v, want PodsFailing: %s", stalled, test.want)
 			}
 		})
+	}
+}
+
+// A clock that was set back, or another operator's that was ahead, delays no
+// replacement by more than the backoff.
+func TestAFailureOfTheTimeToComeIsOneOfNow(t *testing.T) {
+	f := aFleet(1, ordinal(0).failed(time.Second)).failures(2, -time.Hour, 10*time.Second)
+	got := f.plan()
+	if diff := cmp.Diff(failureRecord(newRev, 2, 0, 10*time.Second), got.Failures); diff != "" {
+		t.Errorf("record (-want +got):\n%s", diff)
+	}
+	if got.NextLook > 10*time.Second {
+		t.Errorf("the next look is in %s, want 10s at most", got.NextLook)
+	}
+	past := f.failures(2, time.Minute, 10*time.Second).plan().Failures
+	if past.LastTime.Time.Equal(noon()) {
+		t.Errorf("a failure of the past became one of now: %+v", past)
 	}
 }

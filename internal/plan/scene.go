@@ -17,7 +17,9 @@ limitations under the License.
 package plan
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -233,6 +235,56 @@ func (s *scene) staying() []brief {
 	// A new list, because a caller may still range over the last one.
 	s.stays = slices.DeleteFunc(slices.Clone(s.stays), func(b brief) bool { return s.gone[b.pod] })
 	return s.stays
+}
+
+// room keeps one pass within its bounds for each verb, and says so once.
+func (s *scene) room(verb Verb, p *Pod) bool {
+	most := MaxPodsPerPass
+	if verb == DeletePod {
+		most = maxDeletesPerPass
+	}
+	spent := s.spend(verb)
+	if spent <= most {
+		return true
+	}
+	if spent > most+1 {
+		return false
+	}
+	s.block(Blocked{
+		Verb: verb, Pod: p.Name, Slot: p.Slot, By: appsv1.BlockedByBatch,
+		Message: fmt.Sprintf("one pass touches %d pods at most, the rest follows", most),
+	})
+	s.lookAfter(soon)
+	return false
+}
+
+// expense is how many pods a pass has done something to.
+type expense struct {
+	verb Verb
+	pods int
+}
+
+// spend counts one more pod.
+func (s *scene) spend(verb Verb) int {
+	for i := range s.spent {
+		if s.spent[i].verb == verb {
+			s.spent[i].pods++
+			return s.spent[i].pods
+		}
+	}
+	s.spent = append(s.spent, expense{verb, 1})
+	return 1
+}
+
+// findRevision finds a stored revision by its name or its number.
+func (s *scene) findRevision(name string) *Revision {
+	for i := range s.observed.Revisions {
+		r := &s.observed.Revisions[i]
+		if r.Name == name || strconv.FormatInt(r.Number, 10) == name {
+			return r
+		}
+	}
+	return nil
 }
 
 // conclude counts the fleet as it was observed and settles the next look.

@@ -33,49 +33,6 @@ import (
 // status of a pod that had to go.
 const reasonEvicted = "Evicted"
 
-// replaceLost deletes pods on nodes that are proved gone. No kubelet will
-// confirm the deletion, so it is forced; without that proof nothing is. Those
-// that never ran are left to the rule for failed pods.
-func replaceLost(s *scene) bool {
-	for _, p := range s.lost {
-		if p.Membership == Orphan || p.stillborn() {
-			continue
-		}
-		reason, message := lostWhy(p)
-		s.deletePod(p, true, reason, message, nil)
-	}
-	s.forceLostTerminating()
-	return false
-}
-
-// stillborn: the pod was bound to a node that is not there, and never ran. A
-// template that names no existing node makes nothing else, so its pods are
-// replaced with a backoff.
-func (p *Pod) stillborn() bool {
-	return p.NodeState != NodePresent && !p.Terminating && (p.Phase == corev1.PodPending || p.Phase == "")
-}
-
-// forceLostTerminating finishes the deletion of pods whose kubelet is gone.
-func (s *scene) forceLostTerminating() {
-	for _, p := range s.terminating {
-		if p.NodeState == NodePresent {
-			continue
-		}
-		reason, message := lostWhy(p)
-		s.deletePod(p, true, reason, message, nil)
-	}
-}
-
-func lostWhy(p *Pod) (reason, message string) {
-	switch {
-	case p.NodeState == NodeOutOfService:
-		return appsv1.WhyNodeOutOfService, "node " + p.Node + " carries the out-of-service taint"
-	case p.stillborn():
-		return appsv1.WhyNodeGone, "node " + p.Node + " does not exist"
-	}
-	return appsv1.WhyNodeGone, "node " + p.Node + " no longer exists"
-}
-
 // replaceFailed makes room for the successors of pods that ended.
 //
 // The backoff is per revision: a successor waits for the backoff of the revision
@@ -170,6 +127,21 @@ func (s *scene) lastFailure(revision string) (last time.Time, least time.Duratio
 		}
 	}
 	return last, least
+}
+
+// onOurClock puts a memory right that was written by a clock ahead of ours: our
+// own before it was set back, or that of an operator elsewhere. What it says of
+// the time to come is moved to the present, or replacements would wait until our
+// clock has caught up. Times that pods name are corrected where they are read.
+func (s *scene) onOurClock(record *appsv1.FailureRecord) *appsv1.FailureRecord {
+	if record == nil || !record.LastTime.After(s.now) {
+		return record
+	}
+	ahead := record.LastTime.Sub(s.moment().Time)
+	moved := *record
+	moved.LastTime = metav1.NewTime(record.LastTime.Add(-ahead))
+	moved.RetryTime = metav1.NewTime(record.RetryTime.Add(-ahead))
+	return &moved
 }
 
 // corpses are the pods whose end counts as a failure of their revision.

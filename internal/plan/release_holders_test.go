@@ -40,7 +40,7 @@ func TestHeldPods(t *testing.T) {
 		blocked []string
 		held    []appsv1.HeldPod
 	}{
-		"a pod that nobody wants anything of is not told": {
+		"a pod that nothing is to be done to is not marked": {
 			given: aFleet(1, ordinal(0).holdDelete().holdUpdate()),
 		},
 		"one that should go is kept, its holder told, the status says since when": {
@@ -97,12 +97,12 @@ func TestHeldPods(t *testing.T) {
 			given: aFleet(1, ordinal(0).holdDelete().told("delete")),
 			want:  []string{"TellHolder web-0 Held"},
 		},
-		"a pod that ended is held by nobody": {
+		"a pod that ended is not held": {
 			given:   aFleet(1, ordinal(0).failed(time.Second).holdDelete()),
 			want:    []string{"DeletePod web-0 PodFailed"},
 			blocked: []string{"CreatePod web-0 Terminating"},
 		},
-		"one that somebody's finalizer keeps from its end is listed since it was asked to go": {
+		"one that a foreign finalizer keeps from its end is listed since it was asked to go": {
 			given: func() fleet {
 				kept := ordinal(0).terminating()
 				kept.p.KeptBy, kept.p.DeletedAt = "example.com/backup", ago(time.Hour)

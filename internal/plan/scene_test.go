@@ -44,7 +44,7 @@ func TestCounts(t *testing.T) {
 			given: aFleet(2, ordinal(0), ordinal(1).orphan()),
 			want:  Counts{Live: 2, Ready: 2, Available: 2, Updated: 2},
 		},
-		"one that has no place, or terminates, is nobody's": {
+		"one that has no place, or terminates, is not counted": {
 			given: aFleet(1, ordinal(0), aPod("stray").orphan(), ordinal(1).orphan().terminating()),
 			want:  Counts{Live: 1, Ready: 1, Available: 1, Updated: 1},
 		},
@@ -109,7 +109,7 @@ func TestAvailabilityAndTheNextLook(t *testing.T) {
 		"so may one that terminates": {
 			given: aFleet(1, ordinal(0), ordinal(1).terminating()), available: 1, want: safetyLook,
 		},
-		"and whoever has the name": {
+		"and whichever pod has the name": {
 			given: aFleet(1).held("web-0"), want: safetyLook,
 		},
 		"after an action the cache has something to show": {

@@ -17,6 +17,7 @@ limitations under the License.
 package plan
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -25,6 +26,119 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
+
+func TestScaleDownAnOrdinalFleet(t *testing.T) {
+	expectPlans(t, saidOf, map[string]planned{
+		"ordinals from replicas upward go, highest first": {
+			given: aFleet(1, ordinal(0), ordinal(1), ordinal(10), ordinal(9), ordinal(2)),
+			want: []string{
+				"DeletePod web-10 ScaleDown", "DeletePod web-9 ScaleDown", "DeletePod web-2 ScaleDown", "DeletePod web-1 ScaleDown",
+			},
+		},
+		"however useful they are": {
+			given: aFleet(1, ordinal(0).pending().cost(-100), ordinal(1).cost(100)),
+			want:  []string{"DeletePod web-1 ScaleDown"},
+		},
+		"to 0 all go": {
+			given: aFleet(0, ordinal(0), ordinal(1)),
+			want:  []string{"DeletePod web-1 ScaleDown", "DeletePod web-0 ScaleDown"},
+		},
+		"a pod of ours whose name is no ordinal goes last": {
+			given: aFleet(1, ordinal(0), ordinal(1), aPod("stray")),
+			want:  []string{"DeletePod web-1 ScaleDown", "DeletePod stray ScaleDown"},
+		},
+		"and takes no ordinal's place": {
+			given: aFleet(1, aPod("stray")),
+			want:  []string{"DeletePod stray ScaleDown", "CreatePod web-0 Missing"},
+		},
+		"a pod above replicas takes no ordinal's place either": {
+			given: aFleet(2, ordinal(0), ordinal(2)),
+			want:  []string{"DeletePod web-2 ScaleDown", "CreatePod web-1 Missing"},
+		},
+	})
+}
+
+func TestScaleDownARandomFleet(t *testing.T) {
+	expectPlans(t, saidOf, map[string]planned{
+		"too many: the least useful go": {
+			given: aFleet(1, random(0).pending(), random(1), random(2).unscheduled()).random(),
+			want:  []string{"DeletePod " + randomName(2) + " ScaleDown", "DeletePod " + randomName(0) + " ScaleDown"},
+		},
+		"to 0 all go": {
+			given: aFleet(0, random(0), random(1).pending()).random(),
+			want:  []string{"DeletePod " + randomName(1) + " ScaleDown", "DeletePod " + randomName(0) + " ScaleDown"},
+		},
+	})
+}
+
+func TestADeleteSaysWhatAndWhy(t *testing.T) {
+	for name, test := range map[string]struct {
+		given fleet
+		want  Action
+	}{
+		"an ordinal above replicas": {
+			given: aFleet(1, ordinal(0), ordinal(1)),
+			want: Action{
+				Verb: DeletePod, Pod: "web-1", UID: "uid-web-1", Slot: 1, Revision: newRev,
+				Why: Why{
+					Rule: "scale-down", Reason: appsv1.WhyScaleDown, Message: "ordinal 1 is not below replicas 1",
+					Numbers: map[string]int64{"condemned": 1, "replicas": 1},
+				},
+			},
+		},
+		"a name that is no ordinal": {
+			given: aFleet(1, ordinal(0), aPod("stray")),
+			want: Action{
+				Verb: DeletePod, Pod: "stray", UID: "uid-stray", Slot: NoSlot, Revision: newRev,
+				Why: Why{
+					Rule: "scale-down", Reason: appsv1.WhyScaleDown, Message: "the pod's name is none of this fleet's ordinals",
+					Numbers: map[string]int64{"condemned": 1, "replicas": 1},
+				},
+			},
+		},
+		"the least useful of a random fleet": {
+			given: aFleet(1, aPod("a"), aPod("b").pending()).random(),
+			want: Action{
+				Verb: DeletePod, Pod: "b", UID: "uid-b", Slot: NoSlot, Revision: newRev,
+				Why: Why{
+					Rule: "scale-down", Reason: appsv1.WhyScaleDown,
+					Message: "2 live pods, 1 asked for; chosen because its phase is the earlier one",
+					Numbers: map[string]int64{"live": 2, "replicas": 1},
+				},
+			},
+		},
+		"one that a user asked for": {
+			given: aFleet(1, ordinal(0).requested()),
+			want: Action{
+				Verb: DeletePod, Pod: "web-0", UID: "uid-web-0", Slot: 0, Revision: newRev,
+				Why: Why{
+					Rule: "delete-requested", Reason: appsv1.WhyRequested,
+					Message: "the pod carries the label apps.mycompany.com/delete=true",
+				},
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff([]Action{test.want}, test.given.plan().Actions); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// 1,100 pods exactly: the highest 1,000 in the first pass, the rest in the second.
+func TestABatchTakesTheHighestOrdinalsFirst(t *testing.T) {
+	m := newModel(aFleet(0, podsOf(1100, ordinal)...))
+	var order []int
+	for range 2 {
+		for _, a := range m.step(time.Second).Actions {
+			order = append(order, a.Slot)
+		}
+	}
+	if len(order) != 1100 || !slices.IsSortedFunc(order, func(a, b int) int { return b - a }) {
+		t.Errorf("%d pods went in the order %v, want 1,100 from the highest down", len(order), order)
+	}
+}
 
 func TestPodsMoveToOtherOrdinalsWithinTheBudget(t *testing.T) {
 	fresh := func(slot int) podBuilder { return ordinal(slot).created(time.Minute) }

@@ -1,0 +1,54 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import "testing"
+
+func TestDeleteRequested(t *testing.T) {
+	expectPlans(t, saidOf, map[string]planned{
+		"a pod that a user asked for goes and its ordinal waits for the name": {
+			given:   aFleet(2, ordinal(0).requested(), ordinal(1)),
+			want:    []string{"DeletePod web-0 RequestedByLabel"},
+			blocked: []string{"CreatePod web-0 Terminating"},
+		},
+		"the request stands beside a scale-down, which is bound to the highest": {
+			given:   aFleet(2, ordinal(0).requested(), ordinal(1), ordinal(2)),
+			want:    []string{"DeletePod web-0 RequestedByLabel", "DeletePod web-2 ScaleDown"},
+			blocked: []string{"CreatePod web-0 Terminating"},
+		},
+		"a request for a pod above replicas is left to the scale-down": {
+			given: aFleet(1, ordinal(0), ordinal(1).requested()),
+			want:  []string{"DeletePod web-1 ScaleDown"},
+		},
+		"a request for a terminating pod asks for nothing more": {
+			given:   aFleet(1, ordinal(0).requested().terminating()),
+			blocked: []string{"CreatePod web-0 Terminating"},
+		},
+		"a pod that a user asked for is replaced in the same pass": {
+			given: aFleet(2, random(0), random(1).requested()).random(),
+			want:  []string{"DeletePod " + randomName(1) + " RequestedByLabel", "CreatePod " + randomName(2) + " Missing"},
+		},
+		"a scale-down takes it first and replaces nothing": {
+			given: aFleet(2, random(0).pending(), random(1).requested(), random(2)).random(),
+			want:  []string{"DeletePod " + randomName(1) + " ScaleDown"},
+		},
+		"two requests and a scale-down of one: the second waits for the next pass": {
+			given: aFleet(2, random(0), random(1).requested(), random(2).requested()).random(),
+			want:  []string{"DeletePod " + randomName(2) + " ScaleDown"},
+		},
+	})
+}

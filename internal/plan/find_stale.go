@@ -1,0 +1,154 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// findStale lists the pods that have to move, in the order to move them: what
+// does not serve first, then what is not available yet, then with ordinals the
+// highest, otherwise the least useful. It also says how many pods beyond
+// replicas the scale-down leaves: a stopped rollout recreates no pod, but the
+// stand-in for a pod that is not back yet stays.
+func findStale(s *scene) bool {
+	for _, b := range s.staying() {
+		if s.isStale(b) {
+			s.stale = append(s.stale, s.describeStale(b, s.decision.UpdateRevision))
+		}
+	}
+	var rank map[*Pod]int
+	if !s.ordinal() && len(s.stale) > 0 {
+		rank = make(map[*Pod]int, len(s.live))
+		for i, v := range rankVictims(podsIn(s.staying()), s.decision.UpdateRevision) {
+			rank[v.pod] = i
+		}
+	}
+	slices.SortStableFunc(s.stale, func(a, b *stalePod) int {
+		return cmp.Or(first(!a.is(isServing), !b.is(isServing)), first(!a.is(isAvailable), !b.is(isAvailable)),
+			rank[a.pod]-rank[b.pod], cmp.Compare(b.slot, a.slot))
+	})
+	surged := 0
+	if blocker, _ := s.stopped(); blocker == "" {
+		moving, _ := s.inScope()
+		surged = s.toSurgeOver(moving)
+	}
+	s.setSurge(surged)
+	return false
+}
+
+// stalePod is a pod that has to move to the goal.
+type stalePod struct {
+	brief
+	// goal is the revision it has to move to, and change how, or nil where
+	// the pod has to be recreated.
+	goal   string
+	change *Change
+	// recreate says what makes it a recreate.
+	recreate string
+	reason   string
+}
+
+func (p *stalePod) inPlace() bool { return p.change != nil }
+
+// because says what makes it a recreate, or what changes in place. It is
+// computed on demand: of the many pods that have to move few do in one pass.
+func (p *stalePod) because() string {
+	if p.inPlace() {
+		return describeChange(p.change)
+	}
+	return p.recreate
+}
+
+// want is what we tell the pod's holder.
+func (p *stalePod) want() string {
+	if p.inPlace() {
+		return wantUpdate
+	}
+	return wantDelete
+}
+
+// isStale: the pod has to move. With ordinals one beyond the base does not: it
+// stands in while the others move, or it is condemned.
+func (s *scene) isStale(b brief) bool {
+	return b.is(inFleet) && !b.is(isOrphan) && (!s.moved(b) || b.is(isResizing) && s.resizeFailed(b.pod))
+}
+
+func (s *scene) describeStale(b brief, goal string) *stalePod {
+	p := b.pod
+	stale := &stalePod{brief: b, goal: goal, reason: appsv1.WhyRolloutRecreate}
+	change := s.change(p.Revision, goal)
+	refused := ""
+	if s.decision.Rollout != nil && s.decision.Rollout.Revision == goal {
+		refused = s.decision.Rollout.ResizeRefused
+	}
+	switch {
+	case b.is(isOutdated):
+		stale.reason, stale.recreate = appsv1.WhyRestart, "a restart was asked for"
+	case s.resizeFailed(p) && (change == nil || len(change.Resize) == 0):
+		stale.reason, stale.recreate = resizeWhy(p)
+	case change == nil:
+		stale.recreate = "the pod comes from no stored revision"
+	case change.Recreate != "":
+		stale.recreate = change.Recreate
+	case s.desired.Update.Strategy == appsv1.UpdateRecreate:
+		stale.recreate = "the strategy is Recreate"
+	case len(change.Resize) > 0 && refused != "":
+		stale.recreate = "the resize was refused: " + refused
+	default:
+		stale.change, stale.reason = change, appsv1.WhyRolloutInPlace
+	}
+	return stale
+}
+
+func (s *scene) change(from, to string) *Change {
+	if s.changes == nil {
+		s.changes = make(map[[2]string]*Change, len(s.observed.Changes))
+		for i := range s.observed.Changes {
+			c := &s.observed.Changes[i]
+			s.changes[[2]string{c.From, c.To}] = c
+		}
+	}
+	return s.changes[[2]string{from, to}]
+}
+
+// resizeFailed: the node will not carry out a resize that is under way, or has
+// put it off for too long.
+func (s *scene) resizeFailed(p *Pod) bool {
+	switch p.Resize {
+	case ResizeInfeasible:
+		return true
+	case ResizeDeferred:
+		left := p.ResizeSince.Add(s.desired.Update.ResizeDeadline).Sub(s.now)
+		if left > 0 {
+			s.lookAfter(left)
+		}
+		return left <= 0
+	case ResizeNone, ResizeInProgress:
+	}
+	return false
+}
+
+func resizeWhy(p *Pod) (reason, because string) {
+	if p.Resize == ResizeInfeasible {
+		return appsv1.WhyResizeInfeasible, "node " + p.Node + " can never hold the new size"
+	}
+	return appsv1.WhyResizeDeferred, "node " + p.Node + " put the resize off for too long"
+}

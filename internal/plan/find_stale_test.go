@@ -1,0 +1,172 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+func TestHowAPodFollows(t *testing.T) {
+	old := ordinal(0).revision(oldRev)
+	for name, test := range map[string]struct {
+		given   fleet
+		want    []string
+		because string
+	}{
+		"an image in place": {
+			given:   aFleet(1, old).changing(images()),
+			want:    []string{"UpdatePod web-0 RolloutInPlace"},
+			because: "in place: image of app",
+		},
+		"labels, and sizes through their own subresource first": {
+			given:   aFleet(1, old).changing(Change{Metadata: true, Resize: []string{"app", "proxy"}}),
+			want:    []string{"ResizePod web-0 RolloutInPlace", "UpdatePod web-0 RolloutInPlace"},
+			because: "in place: size of app, proxy; labels or annotations",
+		},
+		"what cannot be changed in place recreates it": {
+			given:   aFleet(1, old).changing(Change{Images: []string{"app"}, Restarts: true, Recreate: "env of container app changed"}),
+			want:    []string{"DeletePod web-0 RolloutRecreate"},
+			because: "recreated: env of container app changed",
+		},
+		"so does the strategy Recreate": {
+			given:   aFleet(1, old).changing(images()).strategy(appsv1.UpdateRecreate),
+			want:    []string{"DeletePod web-0 RolloutRecreate"},
+			because: "recreated: the strategy is Recreate",
+		},
+		"and a revision that is not stored": {
+			given:   aFleet(1, ordinal(0).revision("elsewhere-1")).rollingOut(),
+			want:    []string{"DeletePod web-0 RolloutRecreate"},
+			because: "recreated: the pod comes from no stored revision",
+		},
+		"a resize that the API server refused": {
+			given: func() fleet {
+				f := aFleet(1, old).changing(Change{Resize: []string{"app"}}).progress(0, time.Minute)
+				f.observed.Status.Rollout.ResizeRefused = "the pod is on a static CPU policy"
+				return f
+			}(),
+			want:    []string{"DeletePod web-0 RolloutRecreate"},
+			because: "recreated: the resize was refused: the pod is on a static CPU policy",
+		},
+		"a refusal for another revision says nothing": {
+			given: func() fleet {
+				f := aFleet(1, old).changing(Change{Resize: []string{"app"}}).progress(0, time.Minute)
+				f.observed.Status.Rollout.Revision, f.observed.Status.Rollout.ResizeRefused = midRev, "no"
+				return f
+			}(),
+			want:    []string{"ResizePod web-0 RolloutInPlace", "UpdatePod web-0 RolloutInPlace"},
+			because: "in place: size of app",
+		},
+		"a resize that the node can never carry out": {
+			given:   aFleet(1, ordinal(0).resizing(ResizeInfeasible, time.Second)),
+			want:    []string{"DeletePod web-0 ResizeInfeasible"},
+			because: "recreated: node node-a can never hold the new size",
+		},
+		"one that it puts off is waited for": {
+			given: aFleet(1, ordinal(0).resizing(ResizeDeferred, 59*time.Second)).rollingOut(),
+		},
+		"until its time is up": {
+			given:   aFleet(1, ordinal(0).resizing(ResizeDeferred, time.Minute)).rollingOut(),
+			want:    []string{"DeletePod web-0 ResizeDeferred"},
+			because: "recreated: node node-a put the resize off for too long",
+		},
+		"a new size takes the place of one that cannot be": {
+			given:   aFleet(1, old.resizing(ResizeInfeasible, time.Hour)).changing(Change{Resize: []string{"app"}}),
+			want:    []string{"ResizePod web-0 RolloutInPlace", "UpdatePod web-0 RolloutInPlace"},
+			because: "in place: size of app",
+		},
+		"a change of something else does not": {
+			given:   aFleet(1, old.resizing(ResizeInfeasible, time.Hour)).changing(Change{Metadata: true}),
+			want:    []string{"DeletePod web-0 ResizeInfeasible"},
+			because: "recreated: node node-a can never hold the new size",
+		},
+		"a restart recreates what is older": {
+			given: func() fleet {
+				f := aFleet(1, ordinal(0).created(time.Hour))
+				f.desired.Restart = ago(time.Minute)
+				return f
+			}(),
+			want:    []string{"DeletePod web-0 Restart"},
+			because: "recreated: a restart was asked for",
+		},
+		"and nothing that is as old": {
+			given: func() fleet {
+				f := aFleet(1, ordinal(0).created(time.Minute))
+				f.desired.Restart = ago(time.Minute)
+				return f
+			}(),
+		},
+		"evictions where they are asked for": {
+			given: func() fleet {
+				f := aFleet(1, old).changing(Change{Recreate: "the volumes changed"})
+				f.desired.Update.UseEviction = true
+				return f
+			}(),
+			want:    []string{"EvictPod web-0 RolloutRecreate"},
+			because: "recreated: the volumes changed",
+		},
+		"OnDelete waits for the user":       {given: aFleet(1, old).changing(images()).strategy(appsv1.UpdateOnDelete)},
+		"a pause stops it":                  {given: aFleet(1, old).changing(images()).paused()},
+		"also a resize that failed":         {given: aFleet(1, ordinal(0).resizing(ResizeInfeasible, time.Hour)).paused()},
+		"an orphan is adopted first":        {given: aFleet(1, old.orphan()).changing(images()), want: []string{"AdoptPod web-0 MatchingOrphan"}, because: "the pod has no owner and matches podmanager=web"},
+		"a pod on the goal has no way left": {given: aFleet(1, ordinal(0)).changing(images())},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := test.given
+			f.desired.Update.ResizeDeadline = time.Minute
+			got := f.plan()
+			if diff := cmp.Diff(test.want, saidOf(got)); diff != "" {
+				t.Fatalf("actions (-want +got):\n%s", diff)
+			}
+			if len(got.Actions) > 0 && got.Actions[0].Why.Message != test.because {
+				t.Errorf("because %q, want %q", got.Actions[0].Why.Message, test.because)
+			}
+		})
+	}
+}
+
+// A pod is stale on every revision but the goal, wherever the two are stored.
+func TestRevisionsAreToldApart(t *testing.T) {
+	var stored []Revision
+	for i := range 8 {
+		stored = append(stored, Revision{Name: fmt.Sprintf("web-%c", 'a'+i), Number: int64(i) + 1, Equal: i == 0})
+	}
+	for _, goal := range stored {
+		for _, of := range stored {
+			f := aFleet(1, ordinal(0).revision(of.Name)).revisions(10, stored...)
+			f.desired.Pin = goal.Name
+			d := f.plan()
+			if stale := d.Counts.Stale == 1; d.UpdateRevision != goal.Name || stale != (of.Name != goal.Name) {
+				t.Errorf("the goal is %s, want %s; a pod on %s is stale: %t", d.UpdateRevision, goal.Name, of.Name, stale)
+			}
+		}
+	}
+}
+
+// Pods that go once they are no longer held count as stale like the others.
+func TestHeldPodsCountAsStale(t *testing.T) {
+	old := func(slot int) podBuilder { return random(slot).revision(oldRev) }
+	f := aFleet(2, old(0), old(1), old(2).holdDelete()).random().rollingOut().paused()
+	if got := f.plan().Counts.Stale; got != 3 {
+		t.Errorf("%d pods are stale, want 3", got)
+	}
+}

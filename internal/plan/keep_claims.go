@@ -1,0 +1,143 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"slices"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// keepClaims settles whose the claims are and which of them go. A claim goes
+// only after this owner, by UID, has condemned its pod: whatever else carries
+// its name was left by an earlier owner, and may be all that is left of its
+// data. So a claim is marked before its pod is deleted, and deleted only when it
+// carries the mark and the pod is gone.
+func keepClaims(s *scene) bool {
+	if len(s.observed.Claims) == 0 {
+		return false
+	}
+	s.condemnClaims()
+	var users map[int]bool
+	var occupied map[string]*Pod
+	for i := range s.observed.Claims {
+		c := &s.observed.Claims[i]
+		if c.Terminating || c.Slot == NoSlot || s.owns(c) {
+			continue
+		}
+		if users == nil {
+			users, occupied = s.claimUsers(), s.occupied()
+		}
+		name := SlotName(&s.desired, c.Slot)
+		switch {
+		case s.inBase(c.Slot):
+			if users[c.Slot] {
+				s.adoptClaim(c, appsv1.WhyClaimInUse, "the pod "+name+" uses it")
+			}
+		case c.CondemnedBy != s.desired.UID:
+		case s.desired.Claims.WhenScaled != appsv1.ClaimDelete:
+			s.adoptClaim(c, appsv1.WhyClaimRetention, "whenScaled is no longer Delete")
+		case s.surge > 0 && s.mayStandIn(c.Slot) || occupied[name] != nil || c.Owner != s.desired.UID:
+		default:
+			s.deleteClaim(*c, "its pod was scaled away and whenScaled is Delete")
+		}
+	}
+	return false
+}
+
+// owns: the claim is this owner's and stays.
+func (s *scene) owns(c *Claim) bool {
+	return c.Owner == s.desired.UID && c.CondemnedBy == "" && !c.Surge
+}
+
+// claimUsers are the slots of this owner's pods that stay.
+func (s *scene) claimUsers() map[int]bool {
+	slots := map[int]bool{}
+	for _, b := range s.staying() {
+		if b.pod.Membership == Member {
+			slots[b.slot] = true
+		}
+	}
+	return slots
+}
+
+// condemnClaims marks the claims of the pods that are scaled away, ahead of the
+// first deletion. A pod that goes already is looked at, too: its mark may have
+// failed.
+func (s *scene) condemnClaims() {
+	if s.desired.Claims.WhenScaled != appsv1.ClaimDelete {
+		return
+	}
+	first := len(s.decision.Actions)
+	for i, a := range s.decision.Actions {
+		if a.Verb == DeletePod {
+			first = min(first, i)
+		}
+	}
+	var marks []Action
+	for _, p := range s.departing() {
+		if p.Slot == NoSlot || s.inBase(p.Slot) {
+			continue
+		}
+		for _, template := range s.desired.Claims.Templates {
+			c := s.claim(ClaimName(template, p.Name))
+			// What a pod that stood in for others found there was not its own.
+			if c == nil || c.Terminating || c.Owner != s.desired.UID || c.CondemnedBy == s.desired.UID || p.Surge && !c.Surge {
+				continue
+			}
+			marks = append(marks, Action{
+				Verb: CondemnClaim, Slot: c.Slot, Claim: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
+				Why: Why{
+					Rule: s.rule, Reason: appsv1.WhyClaimRetention,
+					Message: "the pod " + p.Name + " is scaled away and whenScaled is Delete",
+				},
+			})
+		}
+	}
+	s.decision.Actions = slices.Insert(s.decision.Actions, first, marks...)
+}
+
+// departing are this owner's pods that go or are about to, in the order in
+// which they were condemned. Evicted are only pods that have a successor in their
+// slot.
+func (s *scene) departing() []*Pod {
+	if len(s.gone) == 0 {
+		return s.terminating
+	}
+	byName := make(map[string]*Pod, len(s.gone))
+	for p := range s.gone {
+		byName[p.Name] = p
+	}
+	pods := slices.Clone(s.terminating)
+	for i := range s.decision.Actions {
+		if a := &s.decision.Actions[i]; a.Verb == DeletePod && byName[a.Pod] != nil && !byName[a.Pod].Terminating {
+			pods = append(pods, byName[a.Pod])
+		}
+	}
+	return pods
+}
+
+func (s *scene) adoptClaim(c *Claim, reason, message string) {
+	s.act(Action{Verb: AdoptClaim, Slot: c.Slot, Claim: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion}, reason, message, nil)
+}
+
+// deleteClaim deletes the very claim that was read: its mark may have been taken
+// off since.
+func (s *scene) deleteClaim(c Claim, message string) {
+	s.act(Action{Verb: DeleteClaim, Slot: c.Slot, Claim: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion},
+		appsv1.WhyClaimRetention, message, nil)
+}
