@@ -131,23 +131,38 @@ func (a *Applier) Apply(ctx context.Context, target Target, actions []plan.Actio
 	if err := run.trustOwner(ctx, actions); err != nil {
 		return skip(actions), err
 	}
-	outcomes := make([]plan.Outcome, 0, len(actions))
-	for start := 0; start < len(actions); {
-		end := start + 1
-		for end < len(actions) && actions[end].Verb == actions[start].Verb {
-			end++
-		}
-		done := run.phase(ctx, actions[start:end], start == 0)
-		for i := range done {
-			if done[i].Result != plan.Done {
-				run.undone.Add(&done[i].Action)
+	outcomes := skip(actions)
+	for i, same := range byVerb(actions) {
+		done := run.phase(ctx, same.of(actions), i == 0)
+		for k, at := range same {
+			if outcomes[at] = done[k]; done[k].Result != plan.Done {
+				run.undone.Add(&done[k].Action)
 			}
 		}
-		outcomes = append(outcomes, done...)
-		start = end
 	}
 	target.Memory.note(outcomes, a.clock.Now())
 	return outcomes, run.err
+}
+
+// places are the places of some actions in their list.
+type places []int
+
+func (p places) of(actions []plan.Action) []plan.Action {
+	some := make([]plan.Action, len(p))
+	for i, at := range p {
+		some[i] = actions[at]
+	}
+	return some
+}
+
+// byVerb groups actions by verb, in the order of plan's table.
+func byVerb(actions []plan.Action) []places {
+	all := make([]places, len(plan.Verbs)+1)
+	for i := range actions {
+		at := actions[i].Verb.Order()
+		all[at] = append(all[at], i)
+	}
+	return slices.DeleteFunc(all, func(p places) bool { return len(p) == 0 })
 }
 
 func skip(actions []plan.Action) []plan.Outcome {
@@ -195,7 +210,7 @@ func (r *run) phase(ctx context.Context, actions []plan.Action, first bool) []pl
 		}
 	}
 	stopped := false
-	if slowStart(actions[0].Verb) {
+	if actions[0].Verb.Facts().SlowStart {
 		stopped = r.slowly(ctx, fresh, max(r.firstBatch, min(r.target.FirstBatch, maxInFlight)))
 	} else {
 		r.together(ctx, fresh)

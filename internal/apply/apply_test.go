@@ -191,3 +191,14 @@ func TestAnUnknownVerbIsAnError(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// Every verb of the table can be carried out.
+func TestEveryVerbIsKnown(t *testing.T) {
+	for _, facts := range plan.Verbs {
+		w := newWorld(t, pod("web-0", controlledBy(me)))
+		action := plan.Action{Verb: facts.Verb, Pod: "web-0", UID: "uid-web-0", Claim: "data-web-0", Revision: "web-1"}
+		if _, err := w.apply(t, action); err != nil && strings.Contains(err.Error(), "unknown verb") {
+			t.Errorf("%s: %v", facts.Verb, err)
+		}
+	}
+}

@@ -50,9 +50,6 @@ func inFlight(verb plan.Verb) int {
 // than one, because a policy may refuse one pod and not the next.
 const maxRefusals = 4
 
-// slowStart are the verbs that start slowly whatever happened before.
-func slowStart(verb plan.Verb) bool { return verb == plan.CreatePod || verb == plan.CreateClaim }
-
 // together runs actions of one verb side by side and waits for all of them. An
 // owner that asks for something else meanwhile ends it, but not before the
 // first.
@@ -173,7 +170,7 @@ func outcome(action plan.Action, err error) plan.Outcome {
 		o.Result, o.Cause = plan.Refused, appsv1.BlockedByDisruptionBudget
 	case action.Verb == plan.ResizePod && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)):
 		o.Result, o.Cause = plan.Refused, appsv1.WhyResizeInfeasible
-	case apierrors.IsConflict(err) && aims(action.Verb):
+	case apierrors.IsConflict(err) && action.Verb.Facts().AsRead:
 		o.Result = plan.Outdated
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonNamespaceTerminating
@@ -183,7 +180,7 @@ func outcome(action plan.Action, err error) plan.Outcome {
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonQuotaExceeded
 	case forGood(err):
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonChangesRefused
-		if slowStart(action.Verb) {
+		if action.Verb.Facts().SlowStart {
 			o.Cause = appsv1.ReasonPodsRefused
 		}
 	}
@@ -201,17 +198,4 @@ func forGood(err error) bool {
 // no passing trouble of the API server, and its name is what the user needs.
 func noWebhook(err error) bool {
 	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
-}
-
-// aims are the verbs that are right only for the object that was read. A
-// conflict says that it changed since: a kubelet writes a pod's status at any
-// moment, so a conflict is no failure to report.
-func aims(verb plan.Verb) bool {
-	switch verb {
-	case plan.OpenGate, plan.ShutGate, plan.ResizePod, plan.UpdatePod, plan.TellHolder,
-		plan.AdoptPod, plan.ReleasePod, plan.OrphanPod, plan.DeletePod, plan.EvictPod,
-		plan.CondemnClaim, plan.AdoptClaim, plan.DeleteClaim:
-		return true
-	}
-	return false
 }

@@ -17,12 +17,15 @@ limitations under the License.
 package apply
 
 import (
+	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/mycompany/pod-operator/internal/plan"
 )
@@ -86,5 +89,40 @@ func TestAPatchThatComesTooLate(t *testing.T) {
 	}
 	if _, ok := w.patches["web-1"]; !ok {
 		t.Error("the other pod was not changed")
+	}
+}
+
+// Actions of one verb run in parallel, also when the plan names them in turn with
+// others.
+func TestActionsThatAlternateRunInParallel(t *testing.T) {
+	w := newWorld(t, pod("web-0", controlledBy(me)), pod("web-1", controlledBy(me)))
+	met := make(chan struct{})
+	w.answer = func(request string) error {
+		if request == "patch web-1" && w.asked("patch web-1") == 1 {
+			close(met)
+			return nil
+		}
+		select {
+		case <-met:
+			return nil
+		case <-time.After(10 * time.Second):
+			return errors.New("web-1 was not patched meanwhile")
+		}
+	}
+	var actions []plan.Action
+	for _, name := range []string{"web-0", "web-1"} {
+		update := plan.Action{Verb: plan.UpdatePod, Pod: name, UID: types.UID("uid-" + name), ResourceVersion: "999", Revision: "web-2"}
+		tell := update
+		tell.Verb, tell.Wanted = plan.TellHolder, "delete"
+		actions = append(actions, update, tell)
+	}
+	outcomes, err := w.apply(t, actions...)
+	if diff := cmp.Diff([]plan.Result{plan.Done, plan.Done, plan.Done, plan.Done}, results(outcomes)); diff != "" || err != nil {
+		t.Errorf("error %v, results (-want +got):\n%s", err, diff)
+	}
+	for i := range actions {
+		if outcomes[i].Action.Verb != actions[i].Verb || outcomes[i].Action.Pod != actions[i].Pod {
+			t.Errorf("outcome %d is of %s %s", i, outcomes[i].Action.Verb, outcomes[i].Action.Pod)
+		}
 	}
 }

@@ -57,16 +57,7 @@ type write struct {
 	uid    types.UID
 }
 
-func writeOf(a *plan.Action) write {
-	w := write{verb: a.Verb, object: a.Pod, uid: a.UID}
-	switch a.Verb {
-	case plan.CreateClaim, plan.CondemnClaim, plan.AdoptClaim, plan.DeleteClaim:
-		w.object = a.Claim
-	case plan.CreateRevision, plan.RenumberRevision, plan.DeleteRevision:
-		w.object = a.Revision
-	}
-	return w
-}
+func writeOf(a *plan.Action) write { return write{verb: a.Verb, object: a.Object(), uid: a.UID} }
 
 // try is how a write ended, and when.
 type try struct {

@@ -86,7 +86,7 @@ func (e *Entry) Reasons(pod string) []string {
 		if _, seen := names[k]; !seen {
 			order = append(order, k)
 		}
-		if name := objectOf(a); !slices.Contains(names[k], name) {
+		if name := a.Object(); !slices.Contains(names[k], name) {
 			names[k] = append(names[k], name)
 		}
 	}

@@ -29,18 +29,6 @@ import (
 // maxNames is how many pods a sentence names.
 const maxNames = 3
 
-// deeds are the past tenses of the verbs, for one object and for several.
-var deeds = map[plan.Verb]string{
-	plan.AddFinalizer: "added the finalizer", plan.RemoveFinalizer: "took the finalizer off",
-	plan.CreateRevision: "stored revision", plan.RenumberRevision: "renumbered revision", plan.DeleteRevision: "forgot revision",
-	plan.AdoptPod: "adopted", plan.ReleasePod: "let go", plan.OrphanPod: "orphaned",
-	plan.OpenGate: "put into service", plan.ShutGate: "took out of service",
-	plan.ResizePod: "resized in place", plan.UpdatePod: "changed in place",
-	plan.TellHolder: "told the holder of", plan.EvictPod: "evicted", plan.DeletePod: "deleted", plan.CreatePod: "created",
-	plan.CreateClaim: "made the claim", plan.DeleteClaim: "deleted the claim",
-	plan.CondemnClaim: "condemned the claim", plan.AdoptClaim: "adopted the claim",
-}
-
 // Summary says in a sentence what a reconcile did.
 func Summary(record *flightrecorder.Record, f *Flight) string {
 	var parts []string
@@ -95,23 +83,13 @@ func (f *Flight) deeds() []string {
 		if _, seen := names[k]; !seen {
 			order = append(order, k)
 		}
-		names[k] = append(names[k], objectOf(a))
+		names[k] = append(names[k], a.Object())
 	}
 	var parts []string
 	for _, k := range order {
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s", deeds[k.verb], list(names[k])))+fmt.Sprintf(" [%s]", k.reason))
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s", k.verb.Facts().Past, list(names[k])))+fmt.Sprintf(" [%s]", k.reason))
 	}
 	return parts
-}
-
-func objectOf(a plan.Action) string {
-	switch a.Verb {
-	case plan.CreateRevision, plan.RenumberRevision, plan.DeleteRevision:
-		return a.Revision
-	case plan.CreateClaim, plan.CondemnClaim, plan.AdoptClaim, plan.DeleteClaim:
-		return a.Claim
-	}
-	return a.Pod
 }
 
 func list(names []string) string {

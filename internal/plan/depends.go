@@ -41,63 +41,36 @@ type Undone struct {
 // Add adds an action that was not carried out.
 func (u *Undone) Add(a *Action) {
 	u.any = true
-	switch a.Verb {
-	case AddFinalizer:
+	leaves := a.Verb.Facts().leaves
+	if leaves&tieFinalizer != 0 {
 		u.finalizer = true
-	case CreateRevision:
+	}
+	if leaves&tieRevision != 0 {
 		mark(&u.revisions, a.Revision)
-	case CreateClaim:
+	}
+	if leaves&tieSlot != 0 {
 		mark(&u.slots, a.Slot)
-	case CondemnClaim:
+	}
+	if leaves&tieMark != 0 {
 		mark(&u.marks, a.Slot)
-	case AdoptPod, ReleasePod, OrphanPod, DeletePod, EvictPod, ResizePod:
+	}
+	if leaves&tiePod != 0 {
 		mark(&u.pods, a.Pod)
-		mark(&u.slots, a.Slot)
 	}
 }
 
 // HoldsBack reports whether an action must wait for one that was not carried out.
 func (u *Undone) HoldsBack(a *Action) bool {
-	switch {
-	case !u.any:
-		return false
-	case a.Verb == RemoveFinalizer:
-		return true
-	case u.finalizer && a.needsFinalizer():
-		return true
-	case u.revisions[a.aim()]:
-		return true
-	}
-	switch a.Verb {
-	case AdoptPod:
-		return a.Slot != NoSlot && u.slots[a.Slot]
-	case CreatePod:
-		return u.slots[a.Slot] || a.After != "" && u.pods[a.After]
-	case UpdatePod:
-		return u.pods[a.Pod]
-	case DeletePod, EvictPod:
-		return u.marks[a.Slot]
-	}
-	return false
-}
-
-// needsFinalizer: the action has to wait for the owner's finalizer. Removing or
-// releasing a pod, opening its gate and telling its holder do not wait.
-func (a *Action) needsFinalizer() bool {
-	switch a.Verb {
-	case DeletePod, EvictPod, ReleasePod, OrphanPod, OpenGate, TellHolder:
+	if !u.any {
 		return false
 	}
-	return true
-}
-
-// aim is the revision that an action leads to.
-func (a *Action) aim() string {
-	switch a.Verb {
-	case CreatePod, ResizePod, UpdatePod:
-		return a.Revision
-	case DeletePod, EvictPod, ShutGate:
-		return a.Goal
-	}
-	return ""
+	needs := a.Verb.Facts().needs
+	return needs&tieAll != 0 ||
+		needs&tieFinalizer != 0 && u.finalizer ||
+		needs&tieRevision != 0 && u.revisions[a.Revision] ||
+		needs&tieGoal != 0 && u.revisions[a.Goal] ||
+		needs&tieSlot != 0 && a.Slot != NoSlot && u.slots[a.Slot] ||
+		needs&tieMark != 0 && u.marks[a.Slot] ||
+		needs&tiePod != 0 && u.pods[a.Pod] ||
+		needs&tieAfter != 0 && a.After != "" && u.pods[a.After]
 }

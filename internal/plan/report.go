@@ -202,29 +202,19 @@ func (r *reporter) settle(pods []Pod) (Counts, []string) {
 	return counts, names
 }
 
-// deeds are the verbs that history and events report, with their words.
-var deeds = []struct {
-	verb Verb
-	word string
-}{
-	{AdoptPod, appsv1.ReasonAdopted},
-	{ReleasePod, appsv1.ReasonReleased},
-	{OrphanPod, appsv1.ReasonOrphaned},
-	{UpdatePod, appsv1.ReasonUpdated},
-	{EvictPod, appsv1.ReasonEvicted},
-	{DeletePod, appsv1.ReasonDeleted},
-	{CreatePod, appsv1.ReasonCreated},
-}
-
 // tellDone writes one history entry and one event for each verb and reason,
 // not one for each pod.
 func (r *reporter) tellDone() {
-	for _, deed := range deeds {
+	for v := range Verbs {
+		verb := &Verbs[v]
+		if verb.Word == "" {
+			continue
+		}
 		var reasons []string
 		groups := map[string][]*Outcome{}
 		for i := range r.outcomes {
 			o := &r.outcomes[i]
-			if o.Result != Done || o.Action.Verb != deed.verb {
+			if o.Result != Done || o.Action.Verb != verb.Verb {
 				continue
 			}
 			reason := o.Action.Why.Reason
@@ -234,7 +224,7 @@ func (r *reporter) tellDone() {
 			groups[reason] = append(groups[reason], o)
 		}
 		for _, reason := range reasons {
-			r.tellGroup(deed.word, reason, groups[reason])
+			r.tellGroup(verb.Word, reason, groups[reason])
 		}
 	}
 }
@@ -339,20 +329,11 @@ func (r *reporter) waitsForOthers() bool {
 		switch o := &r.outcomes[i]; {
 		case o.Action.Verb == EvictPod && o.Result == Refused:
 			waits = true
-		case movesPods(o.Action.Verb) && o.Result == Done:
+		case o.Action.Verb.Facts().movesPods && o.Result == Done:
 			return false
 		}
 	}
 	return waits && r.counts.Available >= r.desired.Replicas
-}
-
-// movesPods: storing a revision or telling a holder moves no pod.
-func movesPods(verb Verb) bool {
-	switch verb {
-	case OpenGate, ShutGate, ResizePod, UpdatePod, EvictPod, DeletePod, CreatePod, AdoptPod, ReleasePod, OrphanPod:
-		return true
-	}
-	return false
 }
 
 // tellRollback reports, once, that a revision was rolled back.

@@ -197,20 +197,20 @@ func TestHistoryAndEvents(t *testing.T) {
 					"ordinal 3 is not below replicas 0; ordinal 2 is not below replicas 0)",
 			}},
 		},
-		"adopting and letting go are told": {
+		"adoptions and releases are shown": {
 			given: aFleet(1, ordinal(0).orphan(), ordinal(1).drifted()),
 			history: []appsv1.Decision{
-				entry(appsv1.ReasonReleased, 1, appsv1.WhyLabelsEdited, "the pod's labels no longer match podmanager=web", "web-1"),
 				entry(appsv1.ReasonAdopted, 1, appsv1.WhyMatchingOrphan, "the pod has no owner and matches podmanager=web", "web-0"),
+				entry(appsv1.ReasonReleased, 1, appsv1.WhyLabelsEdited, "the pod's labels no longer match podmanager=web", "web-1"),
 			},
 			events: []Event{
 				{
-					Type: corev1.EventTypeNormal, Reason: appsv1.ReasonAdopted, Action: "AdoptPod", Pod: "web-0", UID: "uid-web-0",
-					Note: "Adopted 1 pod: web-0 (the pod has no owner and matches podmanager=web)",
-				},
-				{
 					Type: corev1.EventTypeNormal, Reason: appsv1.ReasonReleased, Action: "ReleasePod", Pod: "web-1", UID: "uid-web-1",
 					Note: "Released 1 pod: web-1 (the pod's labels no longer match podmanager=web)",
+				},
+				{
+					Type: corev1.EventTypeNormal, Reason: appsv1.ReasonAdopted, Action: "AdoptPod", Pod: "web-0", UID: "uid-web-0",
+					Note: "Adopted 1 pod: web-0 (the pod has no owner and matches podmanager=web)",
 				},
 			},
 		},

@@ -321,37 +321,28 @@ type Revision struct {
 // Verb is what an action does.
 type Verb string
 
-// The verbs, in the order in which they are applied.
+// The verbs. verbs.go says what they are about.
 const (
 	AddFinalizer     Verb = "AddFinalizer"
 	CreateRevision   Verb = "CreateRevision"
 	RenumberRevision Verb = "RenumberRevision"
+	ReleasePod       Verb = "ReleasePod"
+	OrphanPod        Verb = "OrphanPod"
 	AdoptPod         Verb = "AdoptPod"
-	// OpenGate and ShutGate put a pod in and out of service.
-	OpenGate Verb = "OpenGate"
-	ShutGate Verb = "ShutGate"
-	// ResizePod changes cpu and memory, UpdatePod everything else that can
-	// be changed in place; UpdatePod also moves the revision label, and
-	// comes last.
-	ResizePod Verb = "ResizePod"
-	UpdatePod Verb = "UpdatePod"
-	// TellHolder tells the holder of a pod what we want, or no longer want.
-	TellHolder Verb = "TellHolder"
-	// EvictPod deletes through the eviction API.
-	EvictPod    Verb = "EvictPod"
-	CreateClaim Verb = "CreateClaim"
-	// CondemnClaim marks a claim to go once its pod is gone, and comes before
-	// the pod's deletion. AdoptClaim makes a claim this owner's and takes such
-	// a mark off.
-	CondemnClaim    Verb = "CondemnClaim"
-	AdoptClaim      Verb = "AdoptClaim"
-	DeleteClaim     Verb = "DeleteClaim"
-	ReleasePod      Verb = "ReleasePod"
-	OrphanPod       Verb = "OrphanPod"
-	DeletePod       Verb = "DeletePod"
-	CreatePod       Verb = "CreatePod"
-	DeleteRevision  Verb = "DeleteRevision"
-	RemoveFinalizer Verb = "RemoveFinalizer"
+	OpenGate         Verb = "OpenGate"
+	ShutGate         Verb = "ShutGate"
+	ResizePod        Verb = "ResizePod"
+	UpdatePod        Verb = "UpdatePod"
+	TellHolder       Verb = "TellHolder"
+	CondemnClaim     Verb = "CondemnClaim"
+	AdoptClaim       Verb = "AdoptClaim"
+	DeleteClaim      Verb = "DeleteClaim"
+	EvictPod         Verb = "EvictPod"
+	DeletePod        Verb = "DeletePod"
+	CreateClaim      Verb = "CreateClaim"
+	CreatePod        Verb = "CreatePod"
+	DeleteRevision   Verb = "DeleteRevision"
+	RemoveFinalizer  Verb = "RemoveFinalizer"
 )
 
 // Action is one write.

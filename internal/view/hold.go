@@ -39,15 +39,9 @@ type Hold struct {
 	Advice string `json:"advice,omitempty"`
 }
 
-// intents are the verbs as nouns.
-var intents = map[plan.Verb]string{
-	plan.CreatePod: "the creation", plan.DeletePod: "the deletion", plan.EvictPod: "the eviction", plan.UpdatePod: "the update",
-	plan.ResizePod: "the resize", plan.AdoptPod: "the adoption", plan.RemoveFinalizer: "the end of the PodManager",
-}
-
 // NewHold puts a blocker of a PodManager in words.
 func NewHold(b plan.Blocked, name string, now time.Time) Hold {
-	hold := Hold{What: intents[b.Verb], By: b.By, Why: b.Message, Advice: Advice(b.By, name)}
+	hold := Hold{What: b.Verb.Facts().Noun, By: b.By, Why: b.Message, Advice: Advice(b.By, name)}
 	if hold.What == "" {
 		hold.What = string(b.Verb)
 	}

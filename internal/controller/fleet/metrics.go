@@ -130,10 +130,10 @@ func (m *Metrics) decided(kind string, key types.NamespacedName, desired plan.De
 			continue
 		}
 		touched++
-		switch o.Action.Verb {
-		case plan.CreatePod:
+		switch o.Action.Verb.Facts().Counter {
+		case plan.CountsCreated:
 			m.created.WithLabelValues(kind, o.Action.Why.Reason).Inc()
-		case plan.DeletePod, plan.EvictPod:
+		case plan.CountsDeleted:
 			m.deleted.WithLabelValues(kind, o.Action.Why.Reason).Inc()
 		default:
 			m.patched.WithLabelValues(kind, o.Action.Why.Reason).Inc()
