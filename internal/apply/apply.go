@@ -76,8 +76,8 @@ type Target struct {
 	Encoded []byte
 	// Template finds the template of a revision.
 	Template func(revision string) (*corev1.PodTemplateSpec, error)
-	// Dress finishes a rendered pod: its readiness gate, its claims.
-	Dress func(pod *corev1.Pod)
+	// Finish changes a rendered pod: its readiness gate, its claims.
+	Finish func(pod *corev1.Pod)
 	// Claim renders a volume claim.
 	Claim func(template, name string) (*corev1.PersistentVolumeClaim, error)
 	// Known are the owner's pods that were observed, where a pod that was not

@@ -42,8 +42,8 @@ func (r *run) createPod(ctx context.Context, action plan.Action) (types.UID, err
 		return "", err
 	}
 	pod := podrender.Pod(r.target.Ref, template, action.Pod, action.Revision, action.Slot)
-	if r.target.Dress != nil {
-		r.target.Dress(pod)
+	if r.target.Finish != nil {
+		r.target.Finish(pod)
 	}
 	if action.Surge {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, appsv1.AnnotationSurge, "true")

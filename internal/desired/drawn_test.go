@@ -89,7 +89,7 @@ func meaning(t *testing.T, pm *appsv1.PodManager) string {
 	t.Helper()
 	fleet := PodManager(pm)
 	pod := corev1.Pod{Spec: *fleet.Template.Spec.DeepCopy()}
-	fleet.Dress(&pod)
+	fleet.Finish(&pod)
 	var claims []*corev1.PersistentVolumeClaim
 	for _, template := range fleet.Desired.Claims.Templates {
 		claim, err := fleet.Claim(template, template+"-web-0")

@@ -27,9 +27,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/podrender"
 )
@@ -51,8 +51,40 @@ const (
 // controller.
 var PodManagerGVK = appsv1.GroupVersion.WithKind("PodManager")
 
+// PodManagerKind is the Kind of PodManager.
+type PodManagerKind struct{}
+
+var _ Kind = PodManagerKind{}
+
+// Name implements Kind.
+func (PodManagerKind) Name() string { return "podmanager" }
+
+// New implements Kind.
+func (PodManagerKind) New() client.Object { return &appsv1.PodManager{} }
+
+// Finalizer implements Kind.
+func (PodManagerKind) Finalizer() string { return appsv1.Finalizer }
+
+// ReservedLabels implements Kind.
+func (PodManagerKind) ReservedLabels() []string { return appsv1.ReservedLabels() }
+
+// Status implements Kind.
+func (PodManagerKind) Status(owner client.Object) appsv1.PodManagerStatus {
+	return owner.(*appsv1.PodManager).Status
+}
+
+// SetStatus implements Kind.
+func (PodManagerKind) SetStatus(owner client.Object, status appsv1.PodManagerStatus) {
+	owner.(*appsv1.PodManager).Status = status
+}
+
+// Fleet implements Kind.
+func (PodManagerKind) Fleet(owner client.Object) Fleet {
+	return PodManager(owner.(*appsv1.PodManager))
+}
+
 // PodManager is what a PodManager asks for.
-func PodManager(pm *appsv1.PodManager) observe.Fleet {
+func PodManager(pm *appsv1.PodManager) Fleet {
 	selector := labels.SelectorFromSet(labels.Set{appsv1.LabelName: pm.Name})
 	ref := podrender.Owner{
 		GVK: PodManagerGVK, Namespace: pm.Namespace, Name: pm.Name, UID: pm.UID,
@@ -61,16 +93,16 @@ func PodManager(pm *appsv1.PodManager) observe.Fleet {
 	if s, ok := pm.Labels[appsv1.LabelShard]; ok {
 		ref.Labels[appsv1.LabelShard] = s
 	}
-	return observe.Fleet{
+	return Fleet{
 		Owner:     pm,
 		Ref:       ref,
 		Desired:   podManager(pm, selector.String()),
 		Template:  podrender.Template(pm.Name, pm.Spec.Image, pm.Spec.Template),
 		Status:    pm.Status,
-		Dress:     dress(pm),
+		Finish:    finish(pm),
 		Claim:     claim(pm, ref),
 		Selector:  selector,
-		OrphanKey: observe.OrphanKey(appsv1.LabelName, pm.Name),
+		OrphanKey: OrphanKey(appsv1.LabelName, pm.Name),
 	}
 }
 

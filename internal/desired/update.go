@@ -107,9 +107,9 @@ func claims(pm *appsv1.PodManager) plan.Claims {
 	return c
 }
 
-// dress gives new pods what is not part of their revision: the readiness gate
+// finish gives new pods what is not part of their revision: the readiness gate
 // and the claims of their own.
-func dress(pm *appsv1.PodManager) func(*corev1.Pod) {
+func finish(pm *appsv1.PodManager) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		if pm.Spec.Update.ReadinessGate {
 			podrender.WithGate(pod)

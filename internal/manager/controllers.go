@@ -37,8 +37,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/controller/crdgate"
 	"github.com/mycompany/pod-operator/internal/controller/fleet"
 	"github.com/mycompany/pod-operator/internal/controller/helloworld"
-	"github.com/mycompany/pod-operator/internal/controller/imoocpod"
-	"github.com/mycompany/pod-operator/internal/controller/podmanager"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/observe"
 )
 
@@ -60,17 +59,17 @@ func (k *kind) resource() string { return strings.TrimSuffix(k.crd, "."+k.gvk.Gr
 func kinds() []kind {
 	return []kind{
 		{
-			name: "podmanager", gvk: podmanager.GVK, crd: "podmanagers.apps.mycompany.com",
+			name: "podmanager", gvk: desired.PodManagerGVK, crd: "podmanagers.apps.mycompany.com",
 			new: func() client.Object { return &appsv1.PodManager{} },
-			add: addFleet(podmanager.Kind{}, podmanager.GVK, appsv1.LabelName),
+			add: addFleet(desired.PodManagerKind{}, desired.PodManagerGVK, appsv1.LabelName),
 		},
 		{
-			name: "imoocpod", gvk: imoocpod.GVK, crd: "imoocpods.batch.tutorial.kubebuilder.io",
+			name: "imoocpod", gvk: desired.ImoocPodGVK, crd: "imoocpods.batch.tutorial.kubebuilder.io",
 			new: func() client.Object { return &batchv1alpha1.ImoocPod{} },
-			add: addFleet(imoocpod.Kind{}, imoocpod.GVK, batchv1alpha1.LabelName),
+			add: addFleet(desired.ImoocPodKind{}, desired.ImoocPodGVK, batchv1alpha1.LabelName),
 		},
 		{
-			name: helloworld.Name, gvk: helloworld.GVK, crd: "helloworlds.test.jiaozi.com",
+			name: helloworld.Name, gvk: desired.HelloWorldGVK, crd: "helloworlds.test.jiaozi.com",
 			new: func() client.Object { return &testv1alpha1.HelloWorld{} },
 			add: addHelloWorld,
 		},
@@ -95,7 +94,7 @@ func kindNames() []string {
 func chosenKinds(o Options) []kind {
 	return slices.DeleteFunc(kinds(), func(k kind) bool {
 		if o.Shards.Count > 0 {
-			return k.gvk != podmanager.GVK
+			return k.gvk != desired.PodManagerGVK
 		}
 		return len(o.Controllers) > 0 && !slices.Contains(o.Controllers, k.name)
 	})
@@ -160,7 +159,7 @@ func addControllers(ctx context.Context, w *wiring) error {
 }
 
 // addFleet adds the controller of a kind that keeps pods.
-func addFleet(k fleet.Kind, gvk schema.GroupVersionKind, nameLabel string) func(context.Context, *wiring, *crdgate.Gate) error {
+func addFleet(k desired.Kind, gvk schema.GroupVersionKind, nameLabel string) func(context.Context, *wiring, *crdgate.Gate) error {
 	return func(ctx context.Context, w *wiring, gate *crdgate.Gate) error {
 		reconciler := fleet.New(k, fleet.Parts{
 			Client:   gate.Client(w.mgr.GetClient()),

@@ -37,9 +37,8 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
-	"github.com/mycompany/pod-operator/internal/controller/imoocpod"
-	"github.com/mycompany/pod-operator/internal/controller/podmanager"
 	"github.com/mycompany/pod-operator/internal/dashboard"
+	"github.com/mycompany/pod-operator/internal/desired"
 )
 
 // Explain are the options of the HTTP side.
@@ -79,7 +78,7 @@ func (e *Explain) validate(o *Options) error {
 	if !o.Record {
 		errs = append(errs, errors.New("--explain-bind-address has nothing to explain with --record=false"))
 	}
-	if len(o.Controllers) > 0 && !slices.Contains(o.Controllers, podmanager.Kind{}.Name()) {
+	if len(o.Controllers) > 0 && !slices.Contains(o.Controllers, desired.PodManagerKind{}.Name()) {
 		errs = append(errs, errors.New("--explain-bind-address explains PodManagers: --controllers leaves them out"))
 	}
 	if _, _, err := net.SplitHostPort(e.Address); err != nil {
@@ -96,10 +95,10 @@ func addExplain(mgr ctrl.Manager, records *records, own *ownCertificate, o Optio
 	}
 	parts := dashboard.Parts{
 		Door: door, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: records.recorder, Clock: clock.RealClock{},
-		PodManagers: records.kind(podmanager.GVK, appsv1.GroupVersion.WithResource("podmanagers")),
+		PodManagers: records.kind(desired.PodManagerGVK, appsv1.GroupVersion.WithResource("podmanagers")),
 	}
-	if records.taps[imoocpod.GVK.GroupKind()] != nil {
-		parts.Others = append(parts.Others, records.kind(imoocpod.GVK, batchv1alpha1.GroupVersion.WithResource("imoocpods")))
+	if records.taps[desired.ImoocPodGVK.GroupKind()] != nil {
+		parts.Others = append(parts.Others, records.kind(desired.ImoocPodGVK, batchv1alpha1.GroupVersion.WithResource("imoocpods")))
 	}
 	server := dashboard.New(parts)
 	handler, err := server.Handler()

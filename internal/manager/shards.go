@@ -39,8 +39,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/controller/podmanager"
 	"github.com/mycompany/pod-operator/internal/controller/shardlabels"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/shard"
 )
 
@@ -79,7 +79,7 @@ func (s *Shards) validate(o *Options) error {
 		errs = append(errs, fmt.Errorf("--shard-lease-duration is %s: it must be at least %s", s.Timing.LeaseDuration, minLease))
 	}
 	for _, name := range o.Controllers {
-		if name != (podmanager.Kind{}).Name() {
+		if name != (desired.PodManagerKind{}).Name() {
 			errs = append(errs, fmt.Errorf("--shards is for PodManagers: run --controllers=%s in an operator of its own, with --leader-elect", name))
 		}
 	}

@@ -42,9 +42,7 @@ import (
 	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
 	"github.com/mycompany/pod-operator/internal/certs"
 	"github.com/mycompany/pod-operator/internal/controller/collector"
-	"github.com/mycompany/pod-operator/internal/controller/helloworld"
-	"github.com/mycompany/pod-operator/internal/controller/imoocpod"
-	"github.com/mycompany/pod-operator/internal/controller/podmanager"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/observe"
 	webhookapps "github.com/mycompany/pod-operator/internal/webhook/apps"
 	webhookappsv1 "github.com/mycompany/pod-operator/internal/webhook/apps/v1"
@@ -237,13 +235,13 @@ func addAdmission(mgr ctrl.Manager, o Options) error {
 	errs := []error{webhookappsv1alpha1.SetupWithManager(mgr)}
 	for _, k := range chosenKinds(o) {
 		switch k.gvk {
-		case podmanager.GVK:
+		case desired.PodManagerGVK:
 			scale.Kinds[appsv1.Resource("podmanagers")] = webhookappsv1.Scale(inspector)
 			errs = append(errs, webhookappsv1.SetupWithManager(mgr, inspector, scope, o.Shards.Count))
-		case imoocpod.GVK:
+		case desired.ImoocPodGVK:
 			scale.Kinds[batchv1alpha1.Resource("imoocpods")] = webhookbatchv1alpha1.Scale(inspector)
 			errs = append(errs, webhookbatchv1alpha1.SetupWithManager(mgr, inspector, scope))
-		case helloworld.GVK:
+		case desired.HelloWorldGVK:
 			scale.Kinds[testv1alpha1.Resource("helloworlds")] = webhooktestv1alpha1.Scale()
 			errs = append(errs, webhooktestv1alpha1.SetupWithManager(mgr, inspector, scope))
 		case collector.GVK:

@@ -22,13 +22,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/podrender"
 )
 
 // changes compares the revisions that pods are on with those that they may
 // have to move to. At rest there are none, and nothing is decoded.
-func changes(seen *Seen, f Fleet) ([]plan.Change, error) {
+func changes(seen *Seen, f desired.Fleet) ([]plan.Change, error) {
 	templates := revisionTemplates{seen: seen, template: f.Template, decoded: map[string]*corev1.PodTemplateSpec{}}
 	var list []plan.Change
 	for _, from := range revisionsInUse(seen.Observed.Pods) {
@@ -69,7 +70,7 @@ func revisionsInUse(pods []plan.Pod) []string {
 
 // goals are the revisions that the planner may choose: the template's, the
 // pinned one, the one a rollback leads to.
-func goals(seen *Seen, f Fleet) []string {
+func goals(seen *Seen, f desired.Fleet) []string {
 	names := []string{seen.Observed.NewRevision, f.Status.CurrentRevision, f.Status.UpdateRevision}
 	for _, r := range seen.Observed.Revisions {
 		if r.Equal || f.Desired.Pin != "" && (r.Name == f.Desired.Pin || fmt.Sprint(r.Number) == f.Desired.Pin) {

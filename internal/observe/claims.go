@@ -26,12 +26,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
 // listClaims finds the fleet's volume claims, if it has any. They are found by
 // the owner's name: an earlier owner of the same name may have left some.
-func (o *Observer) listClaims(ctx context.Context, f Fleet) ([]*corev1.PersistentVolumeClaim, error) {
+func (o *Observer) listClaims(ctx context.Context, f desired.Fleet) ([]*corev1.PersistentVolumeClaim, error) {
 	if len(f.Desired.Claims.Templates) == 0 {
 		return nil, nil
 	}

@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/podrender"
 )
 
@@ -291,7 +292,7 @@ func TestOverdueWritesAreLookedUpLive(t *testing.T) {
 			}
 			observer := New(nil, builder.Build(), ledger)
 			check := func() error {
-				return observer.checkFresh(t.Context(), Fleet{Owner: owner("1"), Ref: podrender.Owner{UID: me}}, test.cached, nil, test.claims)
+				return observer.checkFresh(t.Context(), desired.Fleet{Owner: owner("1"), Ref: podrender.Owner{UID: me}}, test.cached, nil, test.claims)
 			}
 
 			clock.SetTime(time.Unix(4, 0))
@@ -321,7 +322,7 @@ func TestALiveLookThatFailsIsAnError(t *testing.T) {
 			return broken
 		},
 	}).Build()
-	err := New(nil, live, ledger).checkFresh(t.Context(), Fleet{Owner: owner("1"), Ref: podrender.Owner{UID: me}}, nil, nil, nil)
+	err := New(nil, live, ledger).checkFresh(t.Context(), desired.Fleet{Owner: owner("1"), Ref: podrender.Owner{UID: me}}, nil, nil, nil)
 	if !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}

@@ -35,7 +35,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -46,32 +45,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/podrender"
 )
-
-// Fleet is an owner as Observe needs it.
-type Fleet struct {
-	// Owner is the object as the cache has it.
-	Owner    client.Object
-	Ref      podrender.Owner
-	Desired  plan.Desired
-	Template *corev1.PodTemplateSpec
-	// Status is the owner's last status.
-	Status appsv1.PodManagerStatus
-	// Now is our time: times that others wrote are not ahead of it. Zero takes
-	// them as they are.
-	Now time.Time
-	// Dress finishes a rendered pod, and Claim renders a volume claim; nil
-	// where the kind has none of it.
-	Dress func(pod *corev1.Pod)
-	Claim func(template, name string) (*corev1.PersistentVolumeClaim, error)
-	// Selector decides which pods are members.
-	Selector labels.Selector
-	// OrphanKey is the index key under which orphans of this fleet are
-	// found; see IndexPods.
-	OrphanKey string
-}
 
 // Seen is what Observe saw: the planner's input, and what apply needs to carry
 // the decision out.
@@ -104,7 +81,7 @@ func (o *Observer) WithIndex(index *PodIndex) *Observer {
 }
 
 // Observe sees a fleet.
-func (o *Observer) Observe(ctx context.Context, f Fleet) (Seen, error) {
+func (o *Observer) Observe(ctx context.Context, f desired.Fleet) (Seen, error) {
 	owned, err := o.listPods(ctx, f.Ref.Namespace, string(f.Ref.UID))
 	if err != nil {
 		return Seen{}, err
@@ -148,7 +125,7 @@ func (o *Observer) Observe(ctx context.Context, f Fleet) (Seen, error) {
 
 // checkFresh holds the cache against the ledger. Writes that are overdue are
 // looked up live: some will never show up.
-func (o *Observer) checkFresh(ctx context.Context, f Fleet, pods []*corev1.Pod, revisions []*kappsv1.ControllerRevision,
+func (o *Observer) checkFresh(ctx context.Context, f desired.Fleet, pods []*corev1.Pod, revisions []*kappsv1.ControllerRevision,
 	claims []*corev1.PersistentVolumeClaim,
 ) error {
 	err := o.ledger.check(f.Owner, pods, revisions, claims)
@@ -203,7 +180,7 @@ func (o *Observer) listRevisions(ctx context.Context, owner podrender.Owner) ([]
 	return revisions, nil
 }
 
-func (o *Observer) describe(ctx context.Context, f Fleet, owned, orphans []*corev1.Pod) ([]plan.Pod, error) {
+func (o *Observer) describe(ctx context.Context, f desired.Fleet, owned, orphans []*corev1.Pod) ([]plan.Pod, error) {
 	pods := make([]plan.Pod, 0, len(owned)+len(orphans))
 	nodes := newNodes(o.cache, o.live)
 	add := func(pod *corev1.Pod, membership plan.Membership) error {
@@ -233,7 +210,7 @@ func (o *Observer) describe(ctx context.Context, f Fleet, owned, orphans []*core
 		ours[pod.UID] = true
 	}
 	for _, pod := range orphans {
-		if !ours[pod.UID] && f.Selector.Matches(labels.Set(pod.Labels)) && metav1.GetControllerOf(pod) == nil && !f.foreign(pod) {
+		if !ours[pod.UID] && f.Selector.Matches(labels.Set(pod.Labels)) && metav1.GetControllerOf(pod) == nil && !foreign(&f, pod) {
 			if err := add(pod, plan.Orphan); err != nil {
 				return nil, err
 			}
@@ -246,7 +223,7 @@ func (o *Observer) describe(ctx context.Context, f Fleet, owned, orphans []*core
 // may be alive and have released it a moment ago. The fleet adopts only a pod
 // that an earlier owner of this name made, and that was released when that owner
 // was deleted; the name of its revision says which owner made it.
-func (f *Fleet) foreign(pod *corev1.Pod) bool {
+func foreign(f *desired.Fleet, pod *corev1.Pod) bool {
 	for key, value := range f.Ref.Labels {
 		if value != string(f.Ref.UID) {
 			continue
@@ -260,7 +237,7 @@ func (f *Fleet) foreign(pod *corev1.Pod) bool {
 // heldNames finds the pods outside the fleet that have names which the planner
 // would give: those of the slots it has to fill, during a rollout also beyond
 // replicas. It looks no further than one pass creates pods.
-func (o *Observer) heldNames(ctx context.Context, f Fleet, pods []plan.Pod) ([]string, error) {
+func (o *Observer) heldNames(ctx context.Context, f desired.Fleet, pods []plan.Pod) ([]string, error) {
 	if f.Desired.Deletion != plan.DeletionNone {
 		return nil, nil
 	}
@@ -324,7 +301,7 @@ func ended(phase corev1.PodPhase) bool {
 // podExists looks for a pod of another owner. One of the owner's own has come
 // since its pods were listed, and a plan made without it would make another. A
 // pod that the cache does not hold is known from the create that met it.
-func (o *Observer) podExists(ctx context.Context, f Fleet, name string) (bool, error) {
+func (o *Observer) podExists(ctx context.Context, f desired.Fleet, name string) (bool, error) {
 	var pod corev1.Pod
 	key := client.ObjectKey{Namespace: f.Ref.Namespace, Name: name}
 	err := o.cache.Get(ctx, key, &pod)
@@ -349,7 +326,7 @@ func (o *Observer) podExists(ctx context.Context, f Fleet, name string) (bool, e
 
 // compareRevisions says which revisions mean the template, and finds the name
 // of a new one.
-func compareRevisions(seen *Seen, f Fleet) error {
+func compareRevisions(seen *Seen, f desired.Fleet) error {
 	names := map[string]bool{}
 	for _, r := range seen.Revisions {
 		equal, err := podrender.Means(r, f.Template, seen.Encoded)

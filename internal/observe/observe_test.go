@@ -37,6 +37,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/podrender"
 )
@@ -51,18 +52,18 @@ func cache(t *testing.T, objects ...client.Object) client.Client {
 	return builder.Build()
 }
 
-func fleetOf(replicas int, template *corev1.PodTemplateSpec) Fleet {
-	desired := plan.Desired{
+func fleetOf(replicas int, template *corev1.PodTemplateSpec) desired.Fleet {
+	want := plan.Desired{
 		Namespace: "ns", Name: "web", UID: me, NamePrefix: "web", Identity: appsv1.IdentityOrdinal, Replicas: replicas,
 	}
-	return Fleet{
-		Owner: owner("1"), Desired: desired, Template: template,
+	return desired.Fleet{
+		Owner: owner("1"), Desired: want, Template: template,
 		Ref: podrender.Owner{
 			GVK: schema.GroupVersionKind{Kind: "PodManager"}, Namespace: "ns", Name: "web", UID: me,
 			Labels: map[string]string{appsv1.LabelName: "web", appsv1.LabelUID: string(me)},
 		},
 		Selector:  labels.SelectorFromSet(labels.Set{appsv1.LabelName: "web"}),
-		OrphanKey: OrphanKey(appsv1.LabelName, "web"),
+		OrphanKey: desired.OrphanKey(appsv1.LabelName, "web"),
 	}
 }
 
@@ -79,7 +80,7 @@ func fleetPod(name string, controller types.UID, label string) *corev1.Pod {
 	return p
 }
 
-func observed(t *testing.T, f Fleet, objects ...client.Object) plan.Observed {
+func observed(t *testing.T, f desired.Fleet, objects ...client.Object) plan.Observed {
 	t.Helper()
 	c := cache(t, objects...)
 	seen, err := New(c, c, NewLedger(clocktesting.NewFakePassiveClock(time.Unix(0, 0)))).Observe(t.Context(), f)
@@ -202,7 +203,7 @@ func TestHeldNames(t *testing.T) {
 	first, second := plan.SlotName(&random.Desired, 0), plan.SlotName(&random.Desired, 1)
 
 	for name, test := range map[string]struct {
-		fleet Fleet
+		fleet desired.Fleet
 		pods  []client.Object
 		want  []string
 	}{
@@ -225,7 +226,7 @@ func TestHeldNames(t *testing.T) {
 }
 
 // stored is a revision as the API server keeps it.
-func stored(t *testing.T, f Fleet, name string, number int64, template *corev1.PodTemplateSpec) *kappsv1.ControllerRevision {
+func stored(t *testing.T, f desired.Fleet, name string, number int64, template *corev1.PodTemplateSpec) *kappsv1.ControllerRevision {
 	t.Helper()
 	raw, err := podrender.Encode(template)
 	if err != nil {

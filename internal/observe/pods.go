@@ -31,13 +31,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
 // Names of the cache's indexes.
 const (
 	// IndexPods finds a pod by its controller's UID or, where it has no
-	// controller, by OrphanKey.
+	// controller, by desired.OrphanKey.
 	IndexPods = "fleet"
 	// IndexPodsByNode finds pods by the node they are bound to.
 	IndexPodsByNode = "node"
@@ -46,10 +47,6 @@ const (
 	// IndexRevisions finds a revision by its controller's UID.
 	IndexRevisions = "controller"
 )
-
-// OrphanKey is the index key of pods without a controller that carry a fleet's
-// label.
-func OrphanKey(label, value string) string { return "orphan/" + label + "=" + value }
 
 // index is a way to find objects of one kind by a value.
 type index struct {
@@ -86,7 +83,7 @@ func podKeys(orphanLabels []string) func(client.Object) []string {
 		}
 		for _, label := range orphanLabels {
 			if value, ok := obj.GetLabels()[label]; ok {
-				keys = append(keys, OrphanKey(label, value))
+				keys = append(keys, desired.OrphanKey(label, value))
 			}
 		}
 		return keys

@@ -78,8 +78,6 @@ const (
 )
 
 // Verbs is the table of verbs, in the order in which apply carries them out.
-//
-//nolint:lll // it is a table
 var Verbs = [...]VerbFacts{
 	{Verb: AddFinalizer, Object: ObjectOwner, Past: "added the finalizer", leaves: tieFinalizer, needs: tieFinalizer},
 	{Verb: CreateRevision, Object: ObjectRevision, Past: "stored revision", leaves: tieRevision, needs: tieFinalizer},

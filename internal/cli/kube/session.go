@@ -156,7 +156,7 @@ func (r nodesAside) Get(ctx context.Context, key client.ObjectKey, obj client.Ob
 }
 
 // Observe sees a PodManager's fleet, live, as the controller would.
-func Observe(ctx context.Context, c client.Client, pm *appsv1.PodManager) (observe.Fleet, observe.Seen, error) {
+func Observe(ctx context.Context, c client.Client, pm *appsv1.PodManager) (desired.Fleet, observe.Seen, error) {
 	fleet := desired.PodManager(pm)
 	c = nodesAside{c}
 	reader := observe.Indexed(c, appsv1.LabelName)

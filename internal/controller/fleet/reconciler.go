@@ -41,6 +41,7 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/apply"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/flight"
 	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/internal/plan"
@@ -52,27 +53,9 @@ import (
 // event wakes the owner sooner.
 const staleRetry = 20 * time.Millisecond
 
-// Kind is what a kind of owner brings.
-type Kind interface {
-	// Name is the kind's name, for logs and metrics.
-	Name() string
-	// New makes an empty object to read into.
-	New() client.Object
-	// Fleet says what the object asks for.
-	Fleet(owner client.Object) observe.Fleet
-	// Status is the last status, the planner's memory.
-	Status(owner client.Object) appsv1.PodManagerStatus
-	// SetStatus writes a new status into the object.
-	SetStatus(owner client.Object, status appsv1.PodManagerStatus)
-	// Finalizer is the name of the kind's finalizer, or empty.
-	Finalizer() string
-	// ReservedLabels are removed from pods that are released for good.
-	ReservedLabels() []string
-}
-
 // Reconciler keeps the fleets of one kind.
 type Reconciler struct {
-	kind     Kind
+	kind     desired.Kind
 	cache    client.Reader
 	observer *observe.Observer
 	applier  *apply.Applier
@@ -106,7 +89,7 @@ type Parts struct {
 }
 
 // New makes the Reconciler of a kind.
-func New(kind Kind, p Parts) *Reconciler {
+func New(kind desired.Kind, p Parts) *Reconciler {
 	r := &Reconciler{
 		kind:     kind,
 		cache:    p.Client,
@@ -179,14 +162,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // observe looks at a fleet, within a time limit.
-func (r *Reconciler) observe(ctx context.Context, fleet observe.Fleet) (observe.Seen, error) {
+func (r *Reconciler) observe(ctx context.Context, fleet desired.Fleet) (observe.Seen, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.limits.look)
 	defer cancel()
 	return r.observer.Observe(ctx, fleet)
 }
 
 // target is what apply needs to know of a fleet.
-func (r *Reconciler) target(fleet observe.Fleet, seen observe.Seen) apply.Target {
+func (r *Reconciler) target(fleet desired.Fleet, seen observe.Seen) apply.Target {
 	return apply.Target{
 		Owner:          fleet.Owner,
 		Ref:            fleet.Ref,
@@ -195,7 +178,7 @@ func (r *Reconciler) target(fleet observe.Fleet, seen observe.Seen) apply.Target
 		Deletion:       fleet.Desired.Deletion,
 		ReservedLabels: r.kind.ReservedLabels(),
 		Known:          known(fleet, seen),
-		Dress:          fleet.Dress,
+		Finish:         fleet.Finish,
 		Claim:          fleet.Claim,
 		Template: func(revision string) (*corev1.PodTemplateSpec, error) {
 			for i, stored := range seen.Observed.Revisions {
@@ -210,7 +193,7 @@ func (r *Reconciler) target(fleet observe.Fleet, seen observe.Seen) apply.Target
 
 // known are the pods that were observed, where their names alone do not keep a
 // second one from being made in the place of one that was not.
-func known(fleet observe.Fleet, seen observe.Seen) map[types.UID]bool {
+func known(fleet desired.Fleet, seen observe.Seen) map[types.UID]bool {
 	if fleet.Desired.Identity == appsv1.IdentityOrdinal {
 		return nil
 	}
@@ -223,7 +206,7 @@ func known(fleet observe.Fleet, seen observe.Seen) map[types.UID]bool {
 
 // report writes the status and sends the events. An owner whose finalizer was
 // just taken off is gone, so there is nothing left to write to.
-func (r *Reconciler) report(ctx context.Context, owner client.Object, fleet observe.Fleet, reported plan.Reported,
+func (r *Reconciler) report(ctx context.Context, owner client.Object, fleet desired.Fleet, reported plan.Reported,
 	outcomes []plan.Outcome, now time.Time,
 ) (later time.Duration, err error) {
 	r.log(ctx, outcomes)

@@ -33,6 +33,7 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/apply"
 	"github.com/mycompany/pod-operator/internal/controller/statuspatch"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
@@ -67,7 +68,7 @@ const (
 type statusWriter struct {
 	client client.Client
 	ledger apply.Ledger
-	kind   Kind
+	kind   desired.Kind
 	send   func(owner client.Object, e plan.Event)
 
 	mu     sync.Mutex
@@ -96,7 +97,7 @@ type draft struct {
 	patience time.Duration
 }
 
-func newStatusWriter(c client.Client, ledger apply.Ledger, kind Kind, send func(client.Object, plan.Event)) *statusWriter {
+func newStatusWriter(c client.Client, ledger apply.Ledger, kind desired.Kind, send func(client.Object, plan.Event)) *statusWriter {
 	return &statusWriter{client: c, ledger: ledger, kind: kind, send: send, drafts: map[types.UID]*draft{}, waiting: map[types.UID]bool{}}
 }
 

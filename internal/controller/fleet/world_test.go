@@ -35,6 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/podrender"
@@ -58,13 +59,13 @@ func (testKind) SetStatus(owner client.Object, status appsv1.PodManagerStatus) {
 	owner.(*appsv1.PodManager).Status = status
 }
 
-func (testKind) Fleet(owner client.Object) observe.Fleet {
+func (testKind) Fleet(owner client.Object) desired.Fleet {
 	pm := owner.(*appsv1.PodManager)
 	state := plan.FinalizerMissing
 	if len(pm.Finalizers) > 0 {
 		state = plan.FinalizerPresent
 	}
-	return observe.Fleet{
+	return desired.Fleet{
 		Owner: pm, Template: podrender.Template(pm.Name, pm.Spec.Image, nil),
 		Ref: podrender.Owner{
 			GVK: testGVK, Namespace: pm.Namespace, Name: pm.Name, UID: pm.UID, Labels: map[string]string{appsv1.LabelName: pm.Name},
@@ -75,7 +76,7 @@ func (testKind) Fleet(owner client.Object) observe.Fleet {
 			Finalizer: state, RevisionHistoryLimit: 10,
 		},
 		Selector:  labels.SelectorFromSet(labels.Set{appsv1.LabelName: pm.Name}),
-		OrphanKey: observe.OrphanKey(appsv1.LabelName, pm.Name),
+		OrphanKey: desired.OrphanKey(appsv1.LabelName, pm.Name),
 	}
 }
 

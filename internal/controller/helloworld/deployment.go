@@ -25,67 +25,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kappsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	"k8s.io/utils/ptr"
 
 	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
 )
-
-const (
-	image       = "nginx:1.27"
-	defaultSize = 1
-)
-
-func size(hw *testv1alpha1.HelloWorld) int32 { return ptr.Deref(hw.Spec.Size, defaultSize) }
-
-// Size is how many pods a HelloWorld asks for.
-func Size(hw *testv1alpha1.HelloWorld) int32 { return size(hw) }
-
-// Deployment is the Deployment that a HelloWorld asks for, as the admission
-// webhook looks at it.
-func Deployment(hw *testv1alpha1.HelloWorld) (*kappsv1.Deployment, error) { return typed(render(hw)) }
-
-// render is the Deployment that a HelloWorld asks for: exactly the fields that
-// are ours. Every other field belongs to the client that sets it.
-func render(hw *testv1alpha1.HelloWorld) *kappsv1ac.DeploymentApplyConfiguration {
-	label := map[string]string{testv1alpha1.LabelName: hw.Name}
-	container := corev1ac.Container().
-		WithName(testv1alpha1.ContainerName).
-		WithImage(image).
-		WithPorts(corev1ac.ContainerPort().
-			WithName(testv1alpha1.ContainerName).
-			WithContainerPort(testv1alpha1.Port).
-			WithProtocol(corev1.ProtocolTCP)).
-		WithSecurityContext(corev1ac.SecurityContext().
-			WithAllowPrivilegeEscalation(false).
-			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault)))
-	return kappsv1ac.Deployment(hw.Name, hw.Namespace).
-		WithLabels(label).
-		WithOwnerReferences(metav1ac.OwnerReference().
-			WithAPIVersion(GVK.GroupVersion().String()).WithKind(GVK.Kind).WithName(hw.Name).WithUID(hw.UID).
-			WithController(true).WithBlockOwnerDeletion(true)).
-		WithSpec(kappsv1ac.DeploymentSpec().
-			WithReplicas(size(hw)).
-			WithSelector(metav1ac.LabelSelector().WithMatchLabels(label)).
-			WithTemplate(corev1ac.PodTemplateSpec().
-				WithLabels(label).
-				WithSpec(corev1ac.PodSpec().WithContainers(container))))
-}
-
-// typed is the same Deployment as a plain object.
-func typed(config *kappsv1ac.DeploymentApplyConfiguration) (*kappsv1.Deployment, error) {
-	raw, err := json.Marshal(config)
-	if err != nil {
-		return nil, fmt.Errorf("encode the Deployment: %w", err)
-	}
-	deployment := &kappsv1.Deployment{}
-	if err := json.Unmarshal(raw, deployment); err != nil {
-		return nil, fmt.Errorf("decode the Deployment: %w", err)
-	}
-	return deployment, nil
-}
 
 // drift lists how the Deployment differs from what we want of it. Only our own
 // fields count.

@@ -49,6 +49,7 @@ import (
 
 	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
 	"github.com/mycompany/pod-operator/internal/controller/statuspatch"
+	"github.com/mycompany/pod-operator/internal/desired"
 )
 
 // +kubebuilder:rbac:groups=test.jiaozi.com,resources=helloworlds,verbs=list;watch
@@ -57,9 +58,6 @@ import (
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-
-// GVK is the kind that Deployments name as their controller.
-var GVK = testv1alpha1.GroupVersion.WithKind("HelloWorld")
 
 // Name is the name of the controller.
 const Name = "helloworld"
@@ -148,7 +146,7 @@ func (r *Reconciler) find(ctx context.Context, key client.ObjectKey) (*kappsv1.D
 // settle creates or corrects the Deployment and returns it as it is then, or
 // what keeps us from it.
 func (r *Reconciler) settle(ctx context.Context, hw *testv1alpha1.HelloWorld, live *kappsv1.Deployment) (*kappsv1.Deployment, *state, error) {
-	want, err := typed(render(hw))
+	want, err := desired.HelloWorldDeployment(desired.HelloWorld(hw))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -207,11 +205,11 @@ func (r *Reconciler) correct(ctx context.Context, hw *testv1alpha1.HelloWorld, l
 			return live, fmt.Errorf("take ports off Deployment %s: %w", key, err)
 		}
 	}
-	config := render(hw).WithUID(live.UID)
+	config := desired.HelloWorld(hw).WithUID(live.UID)
 	if err := r.client.Apply(ctx, config, client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
 		return live, fmt.Errorf("apply Deployment %s: %w", key, err)
 	}
-	after, err := typed(config) // Apply wrote the answer into it
+	after, err := desired.HelloWorldDeployment(config) // Apply wrote the answer into it
 	if err != nil {
 		return live, err
 	}

@@ -28,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
+	"github.com/mycompany/pod-operator/internal/desired"
 )
 
 // state is a reason with its sentence.
@@ -48,11 +49,11 @@ func report(hw *testv1alpha1.HelloWorld, deployment *kappsv1.Deployment, nodes [
 	}
 	stalled := blocked
 	if stalled == nil {
-		stalled = stalledBy(deployment, size(hw))
+		stalled = stalledBy(deployment, desired.HelloWorldSize(hw))
 	}
 	var reconciling *state
 	if stalled == nil {
-		reconciling = reconcilingBy(deployment, size(hw))
+		reconciling = reconcilingBy(deployment, desired.HelloWorldSize(hw))
 	}
 	set := func(kind string, s *state, positive bool) {
 		if s == nil {
@@ -76,7 +77,7 @@ func report(hw *testv1alpha1.HelloWorld, deployment *kappsv1.Deployment, nodes [
 	case reconciling != nil:
 		set(testv1alpha1.ConditionReady, reconciling, false)
 	default:
-		set(testv1alpha1.ConditionReady, &state{testv1alpha1.ReasonAvailable, availability(deployment, size(hw))}, true)
+		set(testv1alpha1.ConditionReady, &state{testv1alpha1.ReasonAvailable, availability(deployment, desired.HelloWorldSize(hw))}, true)
 	}
 	return status
 }

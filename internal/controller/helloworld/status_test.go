@@ -31,6 +31,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
+	"github.com/mycompany/pod-operator/internal/desired"
 )
 
 var now = time.Unix(1_000_000, 0)
@@ -46,7 +47,7 @@ func three() *testv1alpha1.HelloWorld {
 // done is the Deployment of three, at its goal.
 func done(t *testing.T) *kappsv1.Deployment {
 	t.Helper()
-	d, err := typed(render(three()))
+	d, err := desired.HelloWorldDeployment(desired.HelloWorld(three()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func TestDriftLooksAtOurFieldsOnly(t *testing.T) {
 		"replicas": {func(d *kappsv1.Deployment) { d.Spec.Replicas = ptr.To(int32(9)) }, []string{"replicas 9 -> 3"}},
 		"image": {
 			func(d *kappsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "httpd" },
-			[]string{"image httpd -> " + image},
+			[]string{"image httpd -> nginx:1.27"},
 		},
 		"label": {func(d *kappsv1.Deployment) { d.Labels = nil }, []string{"label hello_name  -> hello"}},
 		"port": {

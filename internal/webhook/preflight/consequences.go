@@ -23,7 +23,7 @@ import (
 	"strings"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/observe"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/view"
 )
@@ -36,7 +36,7 @@ const (
 )
 
 // foresee asks the planner what the change will do.
-func (i *Inspector) foresee(ctx context.Context, c Change, after observe.Fleet) Findings {
+func (i *Inspector) foresee(ctx context.Context, c Change, after desired.Fleet) Findings {
 	future, err := i.plan(ctx, after)
 	if err != nil {
 		return warn("what this does to the pods was not foreseen: %v", err)
@@ -56,7 +56,7 @@ func (i *Inspector) foresee(ctx context.Context, c Change, after observe.Fleet) 
 
 // plan is the planner's decision with the budget lifted. The budget spreads a
 // rollout over time; what it does in the end is the same.
-func (i *Inspector) plan(ctx context.Context, f observe.Fleet) (plan.Decision, error) {
+func (i *Inspector) plan(ctx context.Context, f desired.Fleet) (plan.Decision, error) {
 	seen, err := i.observer.Observe(ctx, f)
 	if err != nil {
 		return plan.Decision{}, err

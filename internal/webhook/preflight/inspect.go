@@ -46,7 +46,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/mycompany/pod-operator/internal/controller/fleet"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/podrender"
@@ -58,7 +58,7 @@ const Budget = 3 * time.Second
 
 // Change is a requested change to an owner of pods.
 type Change struct {
-	Kind fleet.Kind
+	Kind desired.Kind
 	// Old is nil when New is to be created.
 	Old, New client.Object
 	// Path says which field of the object a field of its pod comes from. Nil
@@ -141,7 +141,7 @@ func (i *Inspector) Inspect(ctx context.Context, c Change) Findings {
 
 // checkPod asks what the cluster would say of the pod, unless it accepted one
 // just like it a moment ago.
-func (i *Inspector) checkPod(ctx context.Context, c Change, f observe.Fleet, pod *corev1.Pod) (tried, secured Findings) {
+func (i *Inspector) checkPod(ctx context.Context, c Change, f desired.Fleet, pod *corev1.Pod) (tried, secured Findings) {
 	asked := i.clock.Now()
 	key, ok := verdictOf(c, f, pod)
 	if !ok {
@@ -172,7 +172,7 @@ func (c Change) question(key verdict) string {
 }
 
 // askAbout asks, and reports whether the pod was taken.
-func (i *Inspector) askAbout(ctx context.Context, c Change, f observe.Fleet, pod *corev1.Pod) (a answer, taken bool) {
+func (i *Inspector) askAbout(ctx context.Context, c Change, f desired.Fleet, pod *corev1.Pod) (a answer, taken bool) {
 	var questions sync.WaitGroup
 	questions.Go(func() { a.tried, taken = i.tryPod(ctx, c, f, pod) })
 	questions.Go(func() { a.secured.Warnings = i.CheckSecurity(ctx, pod.Namespace, &pod.ObjectMeta, &pod.Spec) })
@@ -181,7 +181,7 @@ func (i *Inspector) askAbout(ctx context.Context, c Change, f observe.Fleet, pod
 }
 
 // makesOtherPods reports whether the pod that is made changes.
-func (c Change) makesOtherPods(after observe.Fleet) bool {
+func (c Change) makesOtherPods(after desired.Fleet) bool {
 	if c.Old == nil {
 		return true
 	}
@@ -192,16 +192,16 @@ func (c Change) makesOtherPods(after observe.Fleet) bool {
 
 // trialPod is the pod of the first slot that gets one, under the name that it
 // would have: policies may judge by the name.
-func trialPod(f observe.Fleet) *corev1.Pod {
+func trialPod(f desired.Fleet) *corev1.Pod {
 	slot := firstSlot(f)
 	pod := podrender.Pod(f.Ref, f.Template, plan.SlotName(&f.Desired, slot), "trial", slot)
-	if f.Dress != nil {
-		f.Dress(pod)
+	if f.Finish != nil {
+		f.Finish(pod)
 	}
 	return pod
 }
 
-func firstSlot(f observe.Fleet) int {
+func firstSlot(f desired.Fleet) int {
 	slot := 0
 	for slices.Contains(f.Desired.Reserved, slot) {
 		slot++
@@ -210,7 +210,7 @@ func firstSlot(f observe.Fleet) int {
 }
 
 // claims are the volume claims of that pod, by template.
-func claims(f observe.Fleet) map[string]*corev1.PersistentVolumeClaim {
+func claims(f desired.Fleet) map[string]*corev1.PersistentVolumeClaim {
 	made := map[string]*corev1.PersistentVolumeClaim{}
 	for _, template := range f.Desired.Claims.Templates {
 		if claim, err := f.Claim(template, plan.ClaimName(template, plan.SlotName(&f.Desired, firstSlot(f)))); err == nil {

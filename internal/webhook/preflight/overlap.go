@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/observe"
+	"github.com/mycompany/pod-operator/internal/desired"
 )
 
 // maxOwners is how many other owners a warning names.
@@ -38,7 +38,7 @@ const maxOwners = 3
 // findOverlap looks for pods of other owners that carry the same app label. No
 // controller takes them for its own, because they have owner references; but a
 // Service, a disruption budget or an autoscaler goes by labels alone.
-func (i *Inspector) findOverlap(ctx context.Context, f observe.Fleet) Findings {
+func (i *Inspector) findOverlap(ctx context.Context, f desired.Fleet) Findings {
 	app, ok := f.Template.Labels[appsv1.LabelApp]
 	if !ok {
 		return Findings{}

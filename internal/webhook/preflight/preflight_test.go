@@ -29,7 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/controller/podmanager"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
@@ -239,7 +239,7 @@ func TestTheTrialHasANameOfTheFleet(t *testing.T) {
 	} {
 		pm.Spec.ReserveOrdinals = nil
 		edit()
-		f := podmanager.Kind{}.Fleet(pm)
+		f := desired.PodManagerKind{}.Fleet(pm)
 		if pod := trialPod(f); pod.Name != want || pod.GenerateName != "" || pod.Labels[appsv1.LabelSlot] != strings.TrimPrefix(want, "web-") {
 			t.Errorf("the trial is %q (%q) in slot %s, want %s", pod.Name, pod.GenerateName, pod.Labels[appsv1.LabelSlot], want)
 		}
@@ -248,7 +248,7 @@ func TestTheTrialHasANameOfTheFleet(t *testing.T) {
 		}
 	}
 	pm.Spec.ReserveOrdinals, pm.Spec.Identity = nil, appsv1.IdentityRandom
-	f := podmanager.Kind{}.Fleet(pm)
+	f := desired.PodManagerKind{}.Fleet(pm)
 	if pod := trialPod(f); pod.Name != plan.SlotName(&f.Desired, 0) {
 		t.Errorf("with random names the trial is %q", pod.Name)
 	}

@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"github.com/mycompany/pod-operator/internal/controller/fleet"
+	"github.com/mycompany/pod-operator/internal/desired"
 )
 
 // ScalePath is where scale requests are looked at.
@@ -64,7 +64,7 @@ func (s *Scale) Handle(ctx context.Context, req admission.Request) admission.Res
 
 // ScaleFleet foresees for a kind that keeps pods itself. set puts a number of
 // pods into an object.
-func (i *Inspector) ScaleFleet(kind fleet.Kind, set func(owner client.Object, replicas int32)) Foresee {
+func (i *Inspector) ScaleFleet(kind desired.Kind, set func(owner client.Object, replicas int32)) Foresee {
 	return func(ctx context.Context, key client.ObjectKey, before, after int32) ([]string, error) {
 		ctx, cancel := context.WithTimeout(ctx, Budget)
 		defer cancel()

@@ -31,7 +31,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/mycompany/pod-operator/internal/observe"
+	"github.com/mycompany/pod-operator/internal/desired"
 )
 
 // violatesSecurity is in what the API server says of a pod below a Pod Security
@@ -46,7 +46,7 @@ func (f *Findings) dropSecurity() {
 
 // tryPod creates the pod, and its claims, as a dry run, and reports whether the
 // pod was taken.
-func (i *Inspector) tryPod(ctx context.Context, c Change, f observe.Fleet, pod *corev1.Pod) (found Findings, taken bool) {
+func (i *Inspector) tryPod(ctx context.Context, c Change, f desired.Fleet, pod *corev1.Pod) (found Findings, taken bool) {
 	found, taken = i.try(ctx, pod.DeepCopy(), "pod", c.Path)
 	made, before := claims(f), map[string]*corev1.PersistentVolumeClaim{}
 	if c.Old != nil {

@@ -34,7 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/controller/podmanager"
+	"github.com/mycompany/pod-operator/internal/desired"
 )
 
 // slowServer takes its time for each trial and counts how many it has at once.
@@ -80,8 +80,8 @@ func flood(t *testing.T, i *Inspector, many int, image func(n int) string) []Fin
 		callers.Go(func() {
 			pm := &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("web-%d", n)}}
 			pm.Spec.Image = image(n)
-			f := podmanager.Kind{}.Fleet(pm)
-			found[n], _ = i.checkPod(ctx, Change{Kind: podmanager.Kind{}, New: pm}, f, trialPod(f))
+			f := desired.PodManagerKind{}.Fleet(pm)
+			found[n], _ = i.checkPod(ctx, Change{Kind: desired.PodManagerKind{}, New: pm}, f, trialPod(f))
 		})
 	}
 	callers.Wait()

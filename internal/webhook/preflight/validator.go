@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"github.com/mycompany/pod-operator/internal/controller/fleet"
+	"github.com/mycompany/pod-operator/internal/desired"
 )
 
 // Scope are the namespaces that the operator watches; none means all. Objects
@@ -42,7 +42,7 @@ func (s Scope) Has(namespace string) bool { return len(s) == 0 || slices.Contain
 // Validator admits a kind that keeps pods.
 type Validator[T client.Object] struct {
 	Inspector *Inspector
-	Kind      fleet.Kind
+	Kind      desired.Kind
 	GroupKind schema.GroupKind
 	Scope     Scope
 	// Path and ClaimPath are those of Change, for an object.

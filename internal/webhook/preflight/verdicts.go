@@ -24,7 +24,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/mycompany/pod-operator/internal/observe"
+	"github.com/mycompany/pod-operator/internal/desired"
 )
 
 const (
@@ -49,7 +49,7 @@ type verdicts struct {
 type verdict [sha256.Size]byte
 
 // verdictOf is the same for pods that differ only in their owner.
-func verdictOf(c Change, f observe.Fleet, pod *corev1.Pod) (verdict, bool) {
+func verdictOf(c Change, f desired.Fleet, pod *corev1.Pod) (verdict, bool) {
 	if len(f.Desired.Claims.Templates) > 0 {
 		return verdict{}, false
 	}

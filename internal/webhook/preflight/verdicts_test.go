@@ -24,7 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/controller/podmanager"
+	"github.com/mycompany/pod-operator/internal/desired"
 )
 
 // Pods that differ only in whose they are get one verdict; any other difference
@@ -60,8 +60,8 @@ func TestVerdictOf(t *testing.T) {
 		})},
 	}
 	of := func(pm *appsv1.PodManager) verdict {
-		f := podmanager.Kind{}.Fleet(pm)
-		v, ok := verdictOf(Change{Kind: podmanager.Kind{}, New: pm}, f, trialPod(f))
+		f := desired.PodManagerKind{}.Fleet(pm)
+		v, ok := verdictOf(Change{Kind: desired.PodManagerKind{}, New: pm}, f, trialPod(f))
 		if !ok {
 			t.Fatalf("%s has no verdict", pm.Name)
 		}
@@ -80,9 +80,9 @@ func TestVerdictOf(t *testing.T) {
 func TestClaimsHaveNoVerdict(t *testing.T) {
 	pm := &appsv1.PodManager{}
 	pm.Spec.Image = "nginx:1.27"
-	f := podmanager.Kind{}.Fleet(pm)
+	f := desired.PodManagerKind{}.Fleet(pm)
 	f.Desired.Claims.Templates = []string{"data"}
-	if _, ok := verdictOf(Change{Kind: podmanager.Kind{}, New: pm}, f, trialPod(f)); ok {
+	if _, ok := verdictOf(Change{Kind: desired.PodManagerKind{}, New: pm}, f, trialPod(f)); ok {
 		t.Error("a fleet with volume claims has a verdict")
 	}
 }

@@ -38,7 +38,7 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/controller/fleet"
-	"github.com/mycompany/pod-operator/internal/controller/podmanager"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/test/faults/oracle"
 )
@@ -107,7 +107,7 @@ func (w *World) start(name string, at int) *process {
 	}
 	p.reconciler = p.newReconciler()
 	atOnce := &reader{source: p.cache, server: w.server, transport: direct{}, indexes: w.indexes}
-	p.ears = p.reconciler.Ears(atOnce, p.ledger, fleet.Watched{GVK: podmanager.GVK, NameLabel: appsv1.LabelName})
+	p.ears = p.reconciler.Ears(atOnce, p.ledger, fleet.Watched{GVK: desired.PodManagerGVK, NameLabel: appsv1.LabelName})
 	for _, kind := range kinds {
 		p.cache.cursors[kind] = &cursor{kind: kind, objects: map[objectKey]client.Object{}, slimmer: w.slimmer, sharded: w.run.Sharded}
 	}
@@ -137,7 +137,7 @@ func (p *process) newReconciler() *fleet.Reconciler {
 		server: w.server, transport: remote{p},
 	}
 	live := &reader{source: w.server, server: w.server, transport: remote{p}}
-	return fleet.New(w.weakness.kind(podmanager.Kind{}), fleet.Parts{
+	return fleet.New(w.weakness.kind(desired.PodManagerKind{}), fleet.Parts{
 		Client: w.weakness.client(clientOf, p), Live: w.weakness.live(live, clientOf), Ledger: p.ledger,
 		Recorder: silent{}, Metrics: w.metrics, Clock: w.clock,
 		FirstBatch: w.weakness.firstBatch(),

@@ -32,8 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/controller/fleet"
-	"github.com/mycompany/pod-operator/internal/observe"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
@@ -89,7 +88,7 @@ func (w Weakness) ownerChanged(p predicate.Predicate) predicate.Predicate {
 }
 
 // kind weakens what a PodManager asks for.
-func (w Weakness) kind(k fleet.Kind) fleet.Kind {
+func (w Weakness) kind(k desired.Kind) desired.Kind {
 	if w == NoBackoff || w == NoFinalizerWait {
 		return weakKind{k, w}
 	}
@@ -97,12 +96,12 @@ func (w Weakness) kind(k fleet.Kind) fleet.Kind {
 }
 
 type weakKind struct {
-	fleet.Kind
+	desired.Kind
 	weakness Weakness
 }
 
-// Fleet implements fleet.Kind.
-func (k weakKind) Fleet(owner client.Object) observe.Fleet {
+// Fleet implements desired.Kind.
+func (k weakKind) Fleet(owner client.Object) desired.Fleet {
 	f := k.Kind.Fleet(owner)
 	switch k.weakness {
 	case NoBackoff:

@@ -40,7 +40,7 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/api/apps/v1alpha1"
-	"github.com/mycompany/pod-operator/internal/controller/podmanager"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/shard"
 	"github.com/mycompany/pod-operator/internal/webhook/metapatch"
 	"github.com/mycompany/pod-operator/internal/webhook/preflight"
@@ -62,8 +62,8 @@ func SetupWithManager(mgr ctrl.Manager, inspector *preflight.Inspector, scope pr
 	return ctrl.NewWebhookManagedBy(mgr, &appsv1.PodManager{}).
 		WithValidator(&validator{preflight.Validator[*appsv1.PodManager]{
 			Inspector: inspector,
-			Kind:      podmanager.Kind{},
-			GroupKind: podmanager.GVK.GroupKind(),
+			Kind:      desired.PodManagerKind{},
+			GroupKind: desired.PodManagerGVK.GroupKind(),
 			Scope:     scope,
 			Path:      podPath,
 			ClaimPath: claimPath,
@@ -114,7 +114,7 @@ func checkSize(pm *appsv1.PodManager) error {
 	if _, fits := v1alpha1.FromHub(hub); fits {
 		return nil
 	}
-	return preflight.Refuse(podmanager.GVK.GroupKind(), pm.Name, []preflight.Problem{{
+	return preflight.Refuse(desired.PodManagerGVK.GroupKind(), pm.Name, []preflight.Problem{{
 		Field: "spec", Type: string(metav1.CauseTypeTooLong),
 		Message: "Too long: compressed, and together with the annotations, it may not be more than 262144 bytes",
 	}})
@@ -122,7 +122,7 @@ func checkSize(pm *appsv1.PodManager) error {
 
 // Scale foresees what kubectl scale does.
 func Scale(inspector *preflight.Inspector) preflight.Foresee {
-	return inspector.ScaleFleet(podmanager.Kind{}, func(owner client.Object, replicas int32) {
+	return inspector.ScaleFleet(desired.PodManagerKind{}, func(owner client.Object, replicas int32) {
 		owner.(*appsv1.PodManager).Spec.Replicas = &replicas
 	})
 }

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
-	"github.com/mycompany/pod-operator/internal/controller/imoocpod"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/webhook/preflight"
 )
 
@@ -33,8 +33,8 @@ func SetupWithManager(mgr ctrl.Manager, inspector *preflight.Inspector, scope pr
 	return ctrl.NewWebhookManagedBy(mgr, &batchv1alpha1.ImoocPod{}).
 		WithValidator(&preflight.Validator[*batchv1alpha1.ImoocPod]{
 			Inspector: inspector,
-			Kind:      imoocpod.Kind{},
-			GroupKind: imoocpod.GVK.GroupKind(),
+			Kind:      desired.ImoocPodKind{},
+			GroupKind: desired.ImoocPodGVK.GroupKind(),
 			Scope:     scope,
 		}).
 		Complete()
@@ -42,7 +42,7 @@ func SetupWithManager(mgr ctrl.Manager, inspector *preflight.Inspector, scope pr
 
 // Scale foresees what kubectl scale does.
 func Scale(inspector *preflight.Inspector) preflight.Foresee {
-	return inspector.ScaleFleet(imoocpod.Kind{}, func(owner client.Object, replicas int32) {
+	return inspector.ScaleFleet(desired.ImoocPodKind{}, func(owner client.Object, replicas int32) {
 		owner.(*batchv1alpha1.ImoocPod).Spec.Replicas = &replicas
 	})
 }

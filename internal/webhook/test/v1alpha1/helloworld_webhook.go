@@ -31,7 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
-	"github.com/mycompany/pod-operator/internal/controller/helloworld"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/webhook/preflight"
 )
 
@@ -55,7 +55,7 @@ func (v *validator) ValidateCreate(ctx context.Context, hw *testv1alpha1.HelloWo
 	}
 	ctx, cancel := context.WithTimeout(ctx, preflight.Budget)
 	defer cancel()
-	deployment, err := helloworld.Deployment(hw)
+	deployment, err := desired.HelloWorldDeployment(desired.HelloWorld(hw))
 	if err != nil {
 		return nil, fmt.Errorf("render the Deployment of HelloWorld %s/%s: %w", hw.Namespace, hw.Name, err)
 	}
@@ -73,7 +73,7 @@ func (v *validator) ValidateUpdate(_ context.Context, old, hw *testv1alpha1.Hell
 	if !v.scope.Has(hw.Namespace) || hw.DeletionTimestamp != nil {
 		return nil, nil
 	}
-	return fewer(hw.Name, helloworld.Size(old), helloworld.Size(hw)), nil
+	return fewer(hw.Name, desired.HelloWorldSize(old), desired.HelloWorldSize(hw)), nil
 }
 
 // ValidateDelete implements admission.Validator. The configuration does not ask

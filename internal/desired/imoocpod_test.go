@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package imoocpod
+package desired
 
 import (
 	"reflect"
@@ -66,15 +66,15 @@ func TestStatusKeepsThePlannersMemory(t *testing.T) {
 		}
 	}
 	ip := make3()
-	Kind{}.SetStatus(ip, full)
-	if diff := cmp.Diff(full, Kind{}.Status(ip)); diff != "" {
+	ImoocPodKind{}.SetStatus(ip, full)
+	if diff := cmp.Diff(full, ImoocPodKind{}.Status(ip)); diff != "" {
 		t.Errorf("what went in does not come out (-in +out):\n%s", diff)
 	}
 }
 
 func TestAFleetAtItsGoalIsLeftAlone(t *testing.T) {
 	ip := make3()
-	fleet := Kind{}.Fleet(ip)
+	fleet := ImoocPodKind{}.Fleet(ip)
 	encoded, err := podrender.Encode(fleet.Template)
 	if err != nil {
 		t.Fatal(err)
@@ -94,18 +94,18 @@ func TestAFleetAtItsGoalIsLeftAlone(t *testing.T) {
 		t.Errorf("at its goal it does %+v and looks again in %s", decision.Actions, decision.NextLook)
 	}
 	reported := plan.Report(fleet.Desired, observed, decision, nil, now)
-	Kind{}.SetStatus(ip, reported.Status)
-	observed.Status = Kind{}.Status(ip)
+	ImoocPodKind{}.SetStatus(ip, reported.Status)
+	observed.Status = ImoocPodKind{}.Status(ip)
 	again := plan.Report(fleet.Desired, observed, plan.Plan(fleet.Desired, observed, now.Add(time.Hour)), nil, now.Add(time.Hour))
 	other := make3()
-	Kind{}.SetStatus(other, again.Status)
+	ImoocPodKind{}.SetStatus(other, again.Status)
 	if diff := cmp.Diff(ip.Status, other.Status); diff != "" {
 		t.Errorf("an hour later the status says something else:\n%s", diff)
 	}
 }
 
 func TestFleetSelectsByMoreThanTheAppLabel(t *testing.T) {
-	fleet := Kind{}.Fleet(make3())
+	fleet := ImoocPodKind{}.Fleet(make3())
 	for name, c := range map[string]struct {
 		labels map[string]string
 		want   bool
@@ -141,7 +141,7 @@ func TestDesired(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ip := make3()
 			c.edit(ip)
-			d := Kind{}.Fleet(ip).Desired
+			d := ImoocPodKind{}.Fleet(ip).Desired
 			if d.Replicas != c.replicas || d.Deletion != c.deletion || d.Finalizer != plan.FinalizerUnused {
 				t.Errorf("got %+v", d)
 			}
