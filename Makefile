@@ -318,7 +318,7 @@ catalog: $(OPM) ## Render a file-based catalog with the bundle into dist/catalog
 	@hack/render-catalog $(OPM) $(BUNDLE_IMG)
 
 .PHONY: verify
-verify: ## Fail when generating again changes a file, or when go.mod is not tidy.
+verify: ## Fail when generating again changes a file, or when go.mod is not tidy. TOOLS=1 checks the modules of the tools, too.
 	@hack/verify-generated
 
 # Analysing playground/ would mean analysing all of Kubernetes, so it is only checked for its format.
@@ -413,12 +413,13 @@ render = { rm -rf dist/overlay && mkdir -p dist/overlay && cd dist/overlay && \
 	$(CURDIR)/$(KUSTOMIZE) edit set image controller=$(1) && cd ../.. && $(KUSTOMIZE) build dist/overlay; }
 
 # $(call tool,NAME,MODULE FOLDER,PACKAGE) builds a pinned tool when it is missing
-# or older than the go.mod that pins it.
+# or older than the go.mod that pins it. go downloads as many modules at a time as it
+# may use processors, so it lists the packages first.
 define tool
 $(BIN)/$(1): $(2)/go.mod $(2)/go.sum
 	@mkdir -p $(BIN)
 	@echo "building bin/$(1) (once; the first time may take minutes)"
-	@cd $(2) && GOGC=400 go build -o $(CURDIR)/$$@ $(3)
+	@cd $(2) && GOMAXPROCS=16 go list -deps $(3) >/dev/null && GOGC=400 go build -o $(CURDIR)/$$@ $(3)
 	@touch $$@
 endef
 
