@@ -269,6 +269,10 @@ api-docs: $(CRD_REF_DOCS) ## Generate docs/api.md from the API types.
 	@$(CRD_REF_DOCS) --source-path=api --config=docs/site/api/config.yaml --templates-dir=docs/site/api --renderer=markdown \
 		--log-level=ERROR --output-path=docs/api.md
 
+.PHONY: architecture
+architecture: ## Draw the packages and their imports for docs/architecture.md. Fails when they form a circle.
+	@go run ./hack/architecture
+
 # REPOSITORY is where files that are no pages can be browsed, up to their path.
 REPOSITORY ?=
 hugo = HUGO_PARAMS_REPOSITORY='$(REPOSITORY)' $(HUGO) $(1) --source docs/site --noBuildLock --panicOnWarning --cacheDir $(CURDIR)/dist/hugo
