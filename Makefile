@@ -358,9 +358,9 @@ tutorial: control-plane $(KUBEBUILDER) $(CONTROLLER_GEN) $(KUSTOMIZE) $(DLV) ## 
 	TUTORIAL=full go test -count=1 -v ./test/tutorial
 
 .PHONY: readme
-readme: build ## Run the README's transcripts again and write down what was said.
+readme: build ## Run the transcripts of docs/start.md again, and write down what was printed. The README quotes them: a test says what to copy.
 	@$(BIN)/playground reset
-	@KUBECONFIG=$(CURDIR)/.playground/kubeconfig PATH=$(CURDIR)/bin:$$PATH go run ./hack/readme README.md
+	@KUBECONFIG=$(CURDIR)/.playground/kubeconfig PATH=$(CURDIR)/bin:$$PATH go run ./hack/readme docs/start.md
 	go test -count=1 ./test/translation -update
 
 .PHONY: vet

@@ -147,7 +147,7 @@ func (r *runner) startUp(ctx context.Context) (string, error) {
 	for lines.Scan() {
 		fmt.Fprintln(&said, lines.Text())
 		if strings.Contains(lines.Text(), lastWords) {
-			go io.Copy(io.Discard, pipe) //nolint:errcheck // it ends with make up, and nobody reads it
+			go io.Copy(io.Discard, pipe) //nolint:errcheck // it ends with make up, and nothing reads it
 			return said.String(), nil
 		}
 	}

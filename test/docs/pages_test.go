@@ -24,20 +24,28 @@ import (
 	"testing"
 )
 
-// The README's commands are run by make readme. What docs/start.md has the
-// reader type has to be among them, so that it is not wrong alone.
-func TestStartTypesWhatTheReadmeTypes(t *testing.T) {
-	commands := append(
-		regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(read(t, "docs/start.md"), -1),
-		regexp.MustCompile("(?ms)^```sh\n(.+?)\n```$").FindAllStringSubmatch(read(t, "docs/start.md"), -1)...)
-	if len(commands) < 5 {
-		t.Fatalf("found %d commands in docs/start.md; the expressions here do not fit it any more", len(commands))
+// make readme runs the commands of docs/start.md. What the README shows of them has
+// to be there too, so that it is not wrong alone.
+func TestTheReadmeQuotesTheQuickstart(t *testing.T) {
+	console := regexp.MustCompile("(?ms)^```console\n(.+?)\n```$")
+	start := read(t, "docs/start.md")
+	quotes := console.FindAllStringSubmatch(read(t, "README.md"), -1)
+	if len(quotes) == 0 {
+		t.Fatal("the README shows no output")
 	}
-	readme := read(t, "README.md")
-	for _, command := range commands {
-		if !strings.Contains(readme, command[1]) {
-			t.Errorf("docs/start.md has the reader type %q, which the README does not", command[1])
+	for _, quote := range quotes {
+		for line := range strings.Lines(quote[1]) {
+			if line = strings.TrimSuffix(line, "\n"); line != "…" && !strings.Contains(start, line+"\n") {
+				t.Errorf("README.md shows %q, docs/start.md does not: copy it from there", line)
+			}
 		}
+	}
+}
+
+// The README is what people read first, and they stop early.
+func TestTheReadmeIsShort(t *testing.T) {
+	if lines := strings.Count(read(t, "README.md"), "\n"); lines > 120 {
+		t.Errorf("README.md has %d lines, want 120 at most", lines)
 	}
 }
 

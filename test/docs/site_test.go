@@ -240,8 +240,8 @@ func TestSiteLinksToTheRepositoryWhereItIsKnown(t *testing.T) {
 	const browse = "https://example.com/pod-operator/blob/main"
 	for repository, want := range map[string]bool{"": false, browse: true} {
 		_, pages := build(t, repository)
-		if got := slices.Contains(pages["index.html"].links, browse+"/api/apps/v1"); got != want {
-			t.Errorf("with the repository %q, that the overview links to the types is %t, want %t", repository, got, want)
+		if got := slices.Contains(pages["index.html"].links, browse+"/config/samples"); got != want {
+			t.Errorf("with the repository %q, that the overview links to the samples is %t, want %t", repository, got, want)
 		}
 	}
 }

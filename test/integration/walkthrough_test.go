@@ -32,7 +32,7 @@ import (
 
 func sample(name string) string { return filepath.Join(testkit.Root(), "config", "samples", name) }
 
-// TestWalkThrough is the README's tour, by kubectl.
+// TestWalkThrough is the walk of docs/start.md, by kubectl.
 func TestWalkThrough(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)

@@ -43,6 +43,7 @@ var update = flag.Bool("update", false, "take the code blocks over from the Engl
 // pages are the translations, by what they translate.
 var pages = map[string]string{
 	"README.md":                  "docs/zh/README.md",
+	"docs/start.md":              "docs/zh/start.md",
 	"docs/from-the-tutorials.md": "docs/zh/from-the-tutorials.md",
 	"docs/tour.md":               "docs/zh/tour.md",
 	"docs/tutorial/README.md":    "docs/zh/tutorial.md",
