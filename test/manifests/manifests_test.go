@@ -234,6 +234,6 @@ func TestTheSamplesAreWrittenInOurTypes(t *testing.T) {
 
 	files, err := filepath.Glob(config + "/samples/*_*.yaml")
 	if err != nil || len(files) != len(samples) {
-		t.Errorf("%d files but %d samples: config/samples/kustomization.yaml has to list each (%v)", len(files), len(samples), err)
+		t.Errorf("%d files but %d samples: config/samples/Kustomization has to list each (%v)", len(files), len(samples), err)
 	}
 }
