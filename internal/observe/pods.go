@@ -180,6 +180,8 @@ func describeConditions(p *plan.Pod, pod *corev1.Pod) {
 			p.Gate = plan.GateShut
 		case (c.Type == corev1.PodResizePending || c.Type == corev1.PodResizeInProgress) && yes:
 			describeResize(p, c, Followed(pod))
+		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
+			p.Waiting = unscheduled(c)
 		}
 	}
 	if p.Resize == plan.ResizeNone && (!Followed(pod) || !Allocated(pod)) {
@@ -187,6 +189,19 @@ func describeConditions(p *plan.Pod, pod *corev1.Pod) {
 		// it says for a moment that nothing is pending, and has done nothing.
 		p.Resize = plan.ResizeInProgress
 	}
+}
+
+// unscheduled is why a pod has no node. The scheduler also says that preemption would
+// not help; the first half is enough.
+func unscheduled(c *corev1.PodCondition) string {
+	if c.Reason == corev1.PodReasonSchedulingGated {
+		return "its scheduling gates are not removed yet"
+	}
+	why, _, _ := strings.Cut(c.Message, " preemption: ")
+	if why = strings.TrimSuffix(why, "."); why == "" {
+		why = c.Reason
+	}
+	return "cannot be scheduled: " + why
 }
 
 // Allocated reports whether the node has set aside what a running pod asks for.

@@ -107,6 +107,46 @@ func TestDescribePod(t *testing.T) {
 	}
 }
 
+// Why a pod has no node, of the pod itself and as the cache keeps it.
+func TestWhyAPodIsNotScheduled(t *testing.T) {
+	for name, test := range map[string]struct {
+		condition corev1.PodCondition
+		want      string
+	}{
+		"it is scheduled": {corev1.PodCondition{Status: corev1.ConditionTrue, Message: "long"}, ""},
+		"no node has room": {
+			corev1.PodCondition{
+				Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+				Message: "0/3 nodes are available: 3 Too many pods. preemption: 0/3 nodes are available: 3 No preemption victims found.",
+			},
+			"cannot be scheduled: 0/3 nodes are available: 3 Too many pods",
+		},
+		"the scheduler says no more": {
+			corev1.PodCondition{Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulerError},
+			"cannot be scheduled: SchedulerError",
+		},
+		"it has scheduling gates": {
+			corev1.PodCondition{Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated, Message: "Scheduling is blocked"},
+			"its scheduling gates are not removed yet",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.condition.Type = corev1.PodScheduled
+			pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{test.condition}}}
+			if got := describePod(ordinals(), pod.DeepCopy(), plan.Member).Waiting; got != test.want {
+				t.Errorf("it waits: %q, want %q", got, test.want)
+			}
+			slim, err := NewSlimmer().Slim(pod)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := describePod(ordinals(), slim.(*corev1.Pod), plan.Member).Waiting; got != test.want {
+				t.Errorf("in the cache it waits: %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 // TestSlimNodeKeepsWhatIsRead: the zone, and the taint that fences a node.
 func TestSlimNodeKeepsWhatIsRead(t *testing.T) {
 	node := &corev1.Node{

@@ -138,7 +138,7 @@ func (s *Slimmer) slimConditions(pod *corev1.Pod) []corev1.PodCondition {
 	ended := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 	kept := 0
 	for i := range pod.Status.Conditions {
-		if ended || planned(pod.Status.Conditions[i].Type) {
+		if ended || planned(&pod.Status.Conditions[i]) {
 			kept++
 		}
 	}
@@ -148,10 +148,15 @@ func (s *Slimmer) slimConditions(pod *corev1.Pod) []corev1.PodCondition {
 	slim := make([]corev1.PodCondition, 0, kept)
 	for i := range pod.Status.Conditions {
 		c := &pod.Status.Conditions[i]
-		if !ended && !planned(c.Type) {
+		if !ended && !planned(c) {
 			continue
 		}
+		message := ""
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			message = s.strings.share(c.Message) // it says why
+		}
 		slim = append(slim, corev1.PodCondition{
+			Message: message,
 			Type: corev1.PodConditionType(s.strings.share(string(c.Type))), Status: corev1.ConditionStatus(s.strings.share(string(c.Status))),
 			LastTransitionTime: c.LastTransitionTime, Reason: s.strings.share(c.Reason),
 		})
@@ -160,10 +165,12 @@ func (s *Slimmer) slimConditions(pod *corev1.Pod) []corev1.PodCondition {
 }
 
 // planned conditions are those that a planner reads.
-func planned(kind corev1.PodConditionType) bool {
-	switch kind {
+func planned(c *corev1.PodCondition) bool {
+	switch c.Type {
 	case corev1.PodReady, appsv1.GateInService, corev1.PodResizePending, corev1.PodResizeInProgress:
 		return true
+	case corev1.PodScheduled:
+		return c.Status == corev1.ConditionFalse
 	}
 	return false
 }

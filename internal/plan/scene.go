@@ -310,10 +310,8 @@ func (s *scene) conclude() Decision {
 		if b.is(isServing) && !b.is(isAvailable) {
 			s.lookAfter(b.pod.ReadySince.Add(s.desired.MinReady).Sub(s.now))
 		}
-		if d.Waiting == "" && b.is(isWaiting) {
-			d.Waiting = b.pod.Name + ": " + b.pod.waitsFor()
-		}
 	}
+	d.Waiting = s.waiting()
 	d.Counts = countLive(d.Live)
 	d.Counts.Terminating = len(s.terminating)
 	d.Counts.Failed = len(s.failed)
@@ -330,6 +328,28 @@ func (s *scene) conclude() Decision {
 		s.lookAfter(s.desired.Restart.Sub(s.now))
 	}
 	return *d
+}
+
+// waiting is what the first pod that waits is waiting for, and how many more do.
+func (s *scene) waiting() string {
+	var first *Pod
+	more := 0
+	for i := range s.briefs {
+		switch b := &s.briefs[i]; {
+		case b.excess() || !b.is(isWaiting):
+		case first == nil:
+			first = b.pod
+		case b.pod.waitsFor() == first.waitsFor():
+			more++
+		}
+	}
+	switch {
+	case first == nil:
+		return ""
+	case more == 0:
+		return first.Name + ": " + first.waitsFor()
+	}
+	return fmt.Sprintf("%s and %d more: %s", first.Name, more, first.waitsFor())
 }
 
 // atRest: nothing will happen until an object changes.

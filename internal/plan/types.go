@@ -197,7 +197,8 @@ type Pod struct {
 	Terminating bool      `json:"terminating,omitempty"`
 	// DeletedAt is when the deletion was asked for.
 	DeletedAt time.Time `json:"deletedAt,omitzero"`
-	// Waiting is why a container does not run, ImagePullBackOff say.
+	// Waiting is why the pod does not run: it cannot be scheduled, or what a container
+	// waits for, ImagePullBackOff say.
 	Waiting string `json:"waiting,omitempty"`
 
 	// Changing: a container does not yet run what the pod's spec says.
@@ -452,8 +453,8 @@ type Decision struct {
 	Held     []appsv1.HeldPod       `json:"held,omitempty"`
 	// Pinned is the pin in force, or nil.
 	Pinned *Pinned `json:"pinned,omitempty"`
-	// Waiting is the first reason for which a container does not run, or a
-	// resize is put off.
+	// Waiting is what the first pod that does not run, or whose resize is put off, is
+	// waiting for, and how many more.
 	Waiting string `json:"waiting,omitempty"`
 	// NextLook is how long the planner can wait without an event; 0 means
 	// for ever.

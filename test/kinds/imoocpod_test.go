@@ -96,6 +96,16 @@ func TestImoocPodSampleWorksAsTheTutorialsWriteIt(t *testing.T) {
 	expectEvent(t, ip, appsv1.ReasonCreated, "Created 2 pods")
 }
 
+// Tutorials apply the whole folder at once.
+func TestTheFolderOfSamplesCanBeApplied(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	suite.Kubectl(t, "-n", ns, "apply", "-f", filepath.Join(testkit.Root(), "config", "samples"))
+	for _, object := range []string{"imoocpod/imoocpod-sample", "helloworld/helloworld-sample", "collector/collector-sample", "podmanager/my-pod-manager"} {
+		suite.Kubectl(t, "-n", ns, "wait", "--for=condition=Ready", object, "--timeout=60s")
+	}
+}
+
 func TestImoocPodFollowsItsReplicas(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)

@@ -68,13 +68,16 @@ type readCondition struct {
 }
 
 // read extracts what the planner reads of a condition: of readiness, of our
-// gate, and of what the node says of a resize. Of others it reads nothing.
+// gate, of what the node says of a resize, and why a pod cannot be scheduled. Of
+// others it reads nothing.
 func read(c *corev1.PodCondition) (readCondition, bool) {
 	switch c.Type {
 	case corev1.PodReady:
 		return readCondition{kind: c.Type, status: c.Status, since: c.LastTransitionTime.Unix()}, true
 	case appsv1.GateInService, corev1.PodResizePending, corev1.PodResizeInProgress:
 		return readCondition{kind: c.Type, status: c.Status, reason: c.Reason}, true
+	case corev1.PodScheduled:
+		return readCondition{kind: c.Type, reason: c.Message}, c.Status == corev1.ConditionFalse
 	}
 	return readCondition{}, false
 }

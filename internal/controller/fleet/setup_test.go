@@ -44,7 +44,8 @@ func TestPodChanged(t *testing.T) {
 		"its deletion cost":          {func(p *corev1.Pod) { p.Annotations = map[string]string{corev1.PodDeletionCost: "1"} }, false},
 		"its node":                   {func(p *corev1.Pod) { p.Spec.NodeName = "n" }, false},
 		"its address":                {func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }, false},
-		"a condition of no interest": {func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }, false},
+		"a condition of no interest": {func(p *corev1.Pod) { p.Status.Conditions[3].Status = corev1.ConditionFalse }, false},
+		"when it was scheduled":      {func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = now }, false},
 		"a heartbeat of readiness":   {func(p *corev1.Pod) { p.Status.Conditions[1].LastProbeTime = now }, false},
 
 		"its finalizers": {func(p *corev1.Pod) { p.Finalizers = []string{"example.com/hold"} }, true},
@@ -58,6 +59,7 @@ func TestPodChanged(t *testing.T) {
 		"its gate":       {func(p *corev1.Pod) { p.Status.Conditions[2].Status = corev1.ConditionTrue }, true},
 		"its container":  {func(p *corev1.Pod) { p.Status.ContainerStatuses[0].ContainerID = "two" }, true},
 		"its start":      {func(p *corev1.Pod) { start(p, now) }, true},
+		"no node for it": {func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }, true},
 		"a failing pull": {func(p *corev1.Pod) { wait(p, "ImagePullBackOff") }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,6 +71,7 @@ func TestPodChanged(t *testing.T) {
 						{Type: corev1.PodScheduled, Status: corev1.ConditionTrue},
 						{Type: corev1.PodReady, Status: corev1.ConditionTrue},
 						{Type: appsv1.GateInService, Status: corev1.ConditionFalse},
+						{Type: corev1.PodInitialized, Status: corev1.ConditionTrue},
 					},
 					ContainerStatuses: []corev1.ContainerStatus{{Name: "app", ContainerID: "one"}},
 				},
