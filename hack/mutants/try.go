@@ -27,6 +27,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -53,6 +54,8 @@ type trial struct {
 	// slow is a pattern of the tests that take long. They run when all others passed.
 	slow    string
 	timeout time.Duration
+	// flags keep what a mutant breaks from being stored, to be tried again by others.
+	flags []string
 }
 
 // begin compiles the tests with all mutants and runs them without one: they have to
@@ -76,6 +79,9 @@ func begin(ctx context.Context, folder string, mutants []mutant) (*trial, error)
 func (t *trial) prepare(ctx context.Context) error {
 	if err := t.compileAll(ctx); err != nil {
 		return fmt.Errorf("compile the tests of %s: %w", t.folder, err)
+	}
+	if _, err := t.run(ctx, t.path("all.test"), -1, "-test.run=^$", "-rapid.nofailfile"); err == nil {
+		t.flags = []string{"-rapid.nofailfile"} // the tests use rapid
 	}
 	began := time.Now()
 	out, err := t.run(ctx, t.path("all.test"), -1, "-test.v")
@@ -200,7 +206,7 @@ func (t *trial) compile(ctx context.Context, name string, contents map[string]st
 func (t *trial) run(ctx context.Context, binary string, number int, flags ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, append(flags, "-test.short", "-test.failfast")...)
+	cmd := exec.CommandContext(ctx, binary, slices.Concat(flags, t.flags, []string{"-test.short", "-test.failfast"})...)
 	cmd.Dir = t.folder
 	cmd.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(number))
 	var out bytes.Buffer

@@ -123,7 +123,20 @@ func TestFleetSelectsByMoreThanTheAppLabel(t *testing.T) {
 	}
 }
 
-func TestDesired(t *testing.T) {
+func TestWhatAnImoocPodAsksFor(t *testing.T) {
+	want := plan.Desired{
+		Namespace: "ns", Name: "three", UID: "u-3", Generation: 7, NamePrefix: "three-pod", Identity: appsv1.IdentityRandom, Replicas: 3,
+		Selector:   "app=three,batch.tutorial.kubebuilder.io/imoocpod=three",
+		Update:     plan.Update{Strategy: appsv1.UpdateOnDelete, Fixed: true},
+		FailedPods: plan.FailedPods{Limit: 1, Initial: 10 * time.Second, Max: 5 * time.Minute}, RevisionHistoryLimit: 2,
+		Finalizer: plan.FinalizerUnused,
+	}
+	if diff := cmp.Diff(want, ImoocPodKind{}.Fleet(make3()).Desired); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestReplicasAndDeletionOfAnImoocPod(t *testing.T) {
 	deleting := metav1.Now()
 	for name, c := range map[string]struct {
 		edit     func(*batchv1alpha1.ImoocPod)

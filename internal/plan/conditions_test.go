@@ -505,3 +505,33 @@ func checkConditions(t *rapid.T, d Desired, s appsv1.PodManagerStatus) {
 		t.Errorf("available: %+v with %d of %d, %d may be missing", available, n.Available, d.Replicas, d.Update.MaxUnavailable)
 	}
 }
+
+// A pod that is missing from a fleet that was complete is replaced; otherwise the
+// fleet is still being scaled up.
+func TestRepairOrScaleUp(t *testing.T) {
+	for name, test := range map[string]struct {
+		reason string
+		status metav1.ConditionStatus
+		want   string
+	}{
+		"it was ready":                       {appsv1.ReasonAvailable, metav1.ConditionTrue, appsv1.ReasonReplacing},
+		"its rollout was paused":             {appsv1.ReasonPaused, metav1.ConditionFalse, appsv1.ReasonReplacing},
+		"its rollout waited for deletions":   {appsv1.ReasonOnDelete, metav1.ConditionFalse, appsv1.ReasonReplacing},
+		"it was pinned to another revision":  {appsv1.ReasonPinned, metav1.ConditionFalse, appsv1.ReasonReplacing},
+		"it was never complete":              {appsv1.ReasonScalingUp, metav1.ConditionFalse, appsv1.ReasonScalingUp},
+		"it did not say anything about that": {"", "", appsv1.ReasonScalingUp},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := aFleet(2, ordinal(0))
+			if test.reason != "" {
+				f = f.condition(appsv1.ConditionReady, test.reason, test.status)
+			}
+			d := f.plan()
+			d.Actions = nil // the pod could not be created yet
+			c := meta.FindStatusCondition(f.done(d).Status.Conditions, appsv1.ConditionReconciling)
+			if c == nil || c.Reason != test.want {
+				t.Errorf("the condition is %+v, want reason %s", c, test.want)
+			}
+		})
+	}
+}

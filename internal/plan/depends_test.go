@@ -21,9 +21,9 @@ import "testing"
 // TestUndone: what each verb holds back when it was not carried out, of a pass
 // that does everything.
 func TestUndone(t *testing.T) {
-	verbs := []Verb{
-		AddFinalizer, CreateRevision, RenumberRevision, AdoptPod, OpenGate, ShutGate, ResizePod, UpdatePod, TellHolder, EvictPod,
-		CreateClaim, DeleteClaim, ReleasePod, OrphanPod, DeletePod, CreatePod, DeleteRevision, RemoveFinalizer,
+	var verbs []Verb
+	for i := range Verbs {
+		verbs = append(verbs, Verbs[i].Verb)
 	}
 	same := func(v Verb) Action {
 		return Action{Verb: v, Pod: "web-1", Slot: 1, Revision: "web-b", Goal: "web-b", From: "web-a", Claim: "data-web-1"}
@@ -35,12 +35,15 @@ func TestUndone(t *testing.T) {
 	type held struct{ same, other []Verb }
 	slot := held{same: []Verb{AdoptPod, CreatePod, UpdatePod}}
 	everything := []Verb{
-		AddFinalizer, CreateRevision, RenumberRevision, AdoptPod, ShutGate, ResizePod, UpdatePod, CreateClaim, DeleteClaim, CreatePod, DeleteRevision,
+		AddFinalizer, CreateRevision, RenumberRevision, AdoptPod, ShutGate, ResizePod, UpdatePod, CreateClaim, CondemnClaim, AdoptClaim, DeleteClaim,
+		CreatePod, DeleteRevision,
 	}
 	for verb, want := range map[Verb]held{
 		AddFinalizer:     {everything, everything},
 		CreateRevision:   {same: []Verb{ShutGate, ResizePod, UpdatePod, EvictPod, DeletePod, CreatePod}},
 		CreateClaim:      {same: []Verb{AdoptPod, CreatePod}},
+		CondemnClaim:     {same: []Verb{EvictPod, DeletePod}},
+		AdoptClaim:       {},
 		AdoptPod:         slot,
 		ReleasePod:       slot,
 		OrphanPod:        slot,

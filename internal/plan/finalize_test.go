@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
@@ -176,4 +177,22 @@ func TestClaimsOfAnOwnerThatGoes(t *testing.T) {
 			blocked: []string{"RemoveFinalizer Terminating"},
 		},
 	})
+}
+
+// What the owner waits for is said with a number, in the blocker and in the condition.
+func TestWhatTheOwnersEndWaitsFor(t *testing.T) {
+	for deletion, want := range map[Deletion]string{
+		DeletionDelete: "waiting for 3 pods to be gone",
+		DeletionOrphan: "letting go of 2 pods",
+	} {
+		f := aFleet(3, ordinal(0), ordinal(1), ordinal(2).terminating()).deleting(deletion)
+		d := f.plan()
+		if len(d.Blocked) != 1 || d.Blocked[0].Message != want {
+			t.Errorf("%s: blocked by %+v, want %s", deletion, d.Blocked, want)
+		}
+		c := meta.FindStatusCondition(f.done(d).Status.Conditions, appsv1.ConditionReconciling)
+		if c == nil || c.Message != want {
+			t.Errorf("%s: the condition is %+v, want %s", deletion, c, want)
+		}
+	}
 }

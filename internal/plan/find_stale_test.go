@@ -153,7 +153,7 @@ func TestRevisionsAreToldApart(t *testing.T) {
 	for _, goal := range stored {
 		for _, of := range stored {
 			f := aFleet(1, ordinal(0).revision(of.Name)).revisions(10, stored...)
-			f.desired.Pin = goal.Name
+			f.desired.Pin, f.observed.Status.UpdateRevision = goal.Name, goal.Name
 			d := f.plan()
 			if stale := d.Counts.Stale == 1; d.UpdateRevision != goal.Name || stale != (of.Name != goal.Name) {
 				t.Errorf("the goal is %s, want %s; a pod on %s is stale: %t", d.UpdateRevision, goal.Name, of.Name, stale)

@@ -366,6 +366,11 @@ func (m *model) checkLive(t *rapid.T, seen Observed, before int, d Decision) {
 
 // quiet: the kubelet has nothing left to do.
 func (m *model) quiet() bool {
+	for _, c := range m.claims {
+		if c.Terminating && m.occupant(c.Slot) == nil {
+			return false
+		}
+	}
 	for _, p := range m.pods {
 		unowned := p.Membership == Orphan && m.desired.Identity == appsv1.IdentityOrdinal && p.Slot == NoSlot
 		// A pod that is to go and is held gets no claim again, so it stays Pending.
