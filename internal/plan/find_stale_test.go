@@ -58,6 +58,15 @@ func TestHowAPodFollows(t *testing.T) {
 			want:    []string{"DeletePod web-0 RolloutRecreate"},
 			because: "recreated: the pod comes from no stored revision",
 		},
+		"an image follows in place, though a resize was refused": {
+			given: func() fleet {
+				f := aFleet(1, old).changing(images()).progress(0, time.Minute)
+				f.observed.Status.Rollout.ResizeRefused = "the pod is on a static CPU policy"
+				return f
+			}(),
+			want:    []string{"UpdatePod web-0 RolloutInPlace"},
+			because: "in place: image of app",
+		},
 		"a resize that the API server refused": {
 			given: func() fleet {
 				f := aFleet(1, old).changing(Change{Resize: []string{"app"}}).progress(0, time.Minute)
@@ -168,5 +177,14 @@ func TestHeldPodsCountAsStale(t *testing.T) {
 	f := aFleet(2, old(0), old(1), old(2).holdDelete()).random().rollingOut().paused()
 	if got := f.plan().Counts.Stale; got != 3 {
 		t.Errorf("%d pods are stale, want 3", got)
+	}
+}
+
+// A resize that is put off is looked at again when its deadline ends.
+func TestAResizeThatIsPutOffIsLookedAtInTime(t *testing.T) {
+	f := aFleet(1, ordinal(0).resizing(ResizeDeferred, 59*time.Second)).rollingOut()
+	f.desired.Update.ResizeDeadline = time.Minute
+	if got := f.plan().NextLook; got != time.Second {
+		t.Errorf("the next look is in %s, want 1s", got)
 	}
 }

@@ -145,3 +145,56 @@ func TestForeseeEndsWhenNothingMoves(t *testing.T) {
 		t.Errorf("complete %t after %d passes, actions %v, blocked %v", got.Complete, got.Passes, got.Actions, got.Blocked)
 	}
 }
+
+// A rollout one by one takes many passes, also with a gate and a time to be ready for.
+func TestForeseeALongRollout(t *testing.T) {
+	for name, change := range map[string]func(podBuilder) podBuilder{
+		"plain": func(b podBuilder) podBuilder { return b },
+		"gated": func(b podBuilder) podBuilder { b.p.Gate = GateOpen; return b },
+	} {
+		f := aFleet(12, podsOf(12, func(slot int) podBuilder { return change(ordinal(slot).revision(oldRev)) })...).
+			rollingOut().changing(images()).budget(1, 0).minReady(10 * time.Second)
+		got := f.foresee()
+		updated := 0
+		for _, a := range got.Actions {
+			if a.Verb == UpdatePod {
+				updated++
+			}
+		}
+		if !got.Complete || updated != 12 || got.Passes < 12 || len(got.Blocked) > 0 {
+			t.Errorf("%s: complete %t after %d passes, %d updated, blocked %v", name, got.Complete, got.Passes, updated, got.Blocked)
+		}
+	}
+}
+
+// Claims and revisions of other names are left alone.
+func TestForeseeTouchesOnlyWhatIsNamed(t *testing.T) {
+	f := aFleet(1, ordinal(0), ordinal(1)).claiming(appsv1.ClaimDelete, "data").claims(0, 1, 5)
+	var said []string
+	for _, a := range f.foresee().Actions {
+		said = append(said, string(a.Verb)+" "+a.Object())
+	}
+	want := []string{"CondemnClaim data-web-1", "DeletePod web-1", "DeleteClaim data-web-1"}
+	if diff := cmp.Diff(want, said); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Created pods have UIDs of their own.
+func TestForeseePodsAreToldApart(t *testing.T) {
+	m := rehearsal{}
+	m.do(Action{Verb: CreatePod, Pod: "a"})
+	m.do(Action{Verb: CreatePod, Pod: "b"})
+	if a, b := m.observed.Pods[0].UID, m.observed.Pods[1].UID; a != "forecast-1" || b != "forecast-2" {
+		t.Errorf("the UIDs are %s and %s", a, b)
+	}
+}
+
+// Only the revision that is named gets another number.
+func TestForeseeRenumbers(t *testing.T) {
+	m := rehearsal{observed: Observed{Revisions: []Revision{{Name: "a", Number: 1}, {Name: "b", Number: 2}}}}
+	m.do(Action{Verb: RenumberRevision, Revision: "a", Number: 3})
+	if diff := cmp.Diff([]Revision{{Name: "a", Number: 3}, {Name: "b", Number: 2}}, m.observed.Revisions); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

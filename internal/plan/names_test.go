@@ -88,6 +88,11 @@ func TestSlotOfAName(t *testing.T) {
 		want        int
 	}{
 		"an ordinal is in the name":                    {ordinals, "web-7", "", 7},
+		"the first ordinal":                            {ordinals, "web-0", "", 0},
+		"the largest digit":                            {ordinals, "web-9", "", 9},
+		"the sign before 0 is no digit":                {ordinals, "web-/", "", NoSlot},
+		"the sign after 9 is no digit":                 {ordinals, "web-:", "", NoSlot},
+		"the first random slot":                        {randoms, randomName(0), "0", 0},
 		"the label of an ordinal does not matter":      {ordinals, "web-7", "3", 7},
 		"a leading zero is another name":               {ordinals, "web-07", "7", NoSlot},
 		"a sign is another name":                       {ordinals, "web-+7", "7", NoSlot},

@@ -212,3 +212,21 @@ func TestAfterAPinARollbackIsPossible(t *testing.T) {
 		t.Errorf("the goal is %s, rollback %v; want a rollback to %s", got.UpdateRevision, got.Rollback, oldRev)
 	}
 }
+
+func TestAPinHoldsBackNothingWhereThereIsNothing(t *testing.T) {
+	if got := aFleet(0).rollingOut().pinned("web-old while 2").plan().Blocked; len(got) > 0 {
+		t.Errorf("without replicas it holds back %+v", got)
+	}
+}
+
+// A pin to a revision that is not stored leaves the fleet on the revision that it has,
+// or, if that is not stored either, on the template's.
+func TestAPinToNothing(t *testing.T) {
+	for update, want := range map[string]string{oldRev: oldRev, "web-gone": newRev} {
+		f := aFleet(1, ordinal(0)).rollingOut().pinned("web-nowhere")
+		f.observed.Status.UpdateRevision = update
+		if got := f.plan().UpdateRevision; got != want {
+			t.Errorf("on %s the goal is %s, want %s", update, got, want)
+		}
+	}
+}
