@@ -157,7 +157,7 @@ func (s *Slimmer) slimConditions(pod *corev1.Pod) []corev1.PodCondition {
 		}
 		slim = append(slim, corev1.PodCondition{
 			Message: message,
-			Type: corev1.PodConditionType(s.strings.share(string(c.Type))), Status: corev1.ConditionStatus(s.strings.share(string(c.Status))),
+			Type:    corev1.PodConditionType(s.strings.share(string(c.Type))), Status: corev1.ConditionStatus(s.strings.share(string(c.Status))),
 			LastTransitionTime: c.LastTransitionTime, Reason: s.strings.share(c.Reason),
 		})
 	}
