@@ -21,7 +21,7 @@ import appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 // adopt adopts orphans that match.
 func adopt(s *scene) bool {
 	for _, b := range s.briefs {
-		if b.is(isOrphan) {
+		if b.orphan {
 			s.takeIn(b.pod)
 		}
 	}

@@ -47,9 +47,9 @@ func (b *budget) pay(p price) {
 // when the budget is overdrawn.
 func (s *scene) priceOf(p *stalePod) price {
 	switch {
-	case !p.is(isServing) || p.inPlace() && !p.change.Restarts:
+	case !p.serving || p.inPlace() && !p.change.Restarts:
 		return price{}
-	case p.is(isAvailable):
+	case p.available:
 		return price{available: 1, ready: 1}
 	}
 	return price{ready: 1}
@@ -75,13 +75,13 @@ func (s *scene) newBudget(surged int) budget {
 	}
 	available, ready := 0, 0
 	for _, b := range s.staying() {
-		if !b.is(inFleet) && !s.extras[b.pod] && !s.movers[b.pod] || b.is(isOrphan) {
+		if !b.inFleet && !s.extras[b.pod] && !s.movers[b.pod] || b.orphan {
 			continue // should the adoption fail, nothing was taken down on its word
 		}
-		if b.is(isServing) {
+		if b.serving {
 			ready++
 		}
-		if b.is(isAvailable) {
+		if b.available {
 			available++
 		}
 	}
@@ -115,9 +115,9 @@ func (s *scene) setSurge(surged int) {
 	needed := surged + s.desired.Replicas
 	for _, b := range s.staying() {
 		switch {
-		case b.is(inFleet | isAvailable):
+		case b.inFleet && b.available:
 			needed--
-		case b.is(standsIn) && (s.moved(b) || b.is(isServing)):
+		case b.standsIn && (s.moved(b) || b.serving):
 			extras = append(extras, b)
 		}
 	}
@@ -125,11 +125,11 @@ func (s *scene) setSurge(surged int) {
 		needed = 0
 	}
 	slices.SortFunc(extras, func(a, b brief) int {
-		return cmp.Or(first(a.is(isAvailable), b.is(isAvailable)), cmp.Compare(a.slot, b.slot))
+		return cmp.Or(first(a.available, b.available), cmp.Compare(a.slot, b.slot))
 	})
 	s.extras = nil
 	for i, b := range extras[:min(len(extras), max(s.surge, needed, 0))] {
-		if i < s.surge || b.pod.Surge && b.is(isServing) {
+		if i < s.surge || b.pod.Surge && b.serving {
 			mark(&s.extras, b.pod)
 		}
 	}
@@ -143,7 +143,7 @@ func (s *scene) countStandIns() int {
 	}
 	n := 0
 	for _, b := range s.staying() {
-		if s.moved(b) && !b.is(isAvailable) {
+		if s.moved(b) && !b.available {
 			n++
 		}
 	}

@@ -78,7 +78,7 @@ func (s *scene) longestGap() time.Duration {
 func (s *scene) stuckUntil() time.Time {
 	now := s.moment().Time
 	for _, b := range s.staying() {
-		if s.moved(b) && !b.is(isOrphan) && b.pod.couldRun() && !b.pod.waitsForGate() && (!b.is(isServing) || b.pod.Resize == ResizeInProgress) {
+		if s.moved(b) && !b.orphan && b.pod.couldRun() && !b.pod.waitsForGate() && (!b.serving || b.pod.Resize == ResizeInProgress) {
 			return now
 		}
 	}
@@ -143,7 +143,7 @@ func (s *scene) rollBack(message string) bool {
 	s.decision.Rollback = &appsv1.RollbackRecord{
 		From: s.decision.UpdateRevision, To: to, Time: s.moment(), Message: message,
 	}
-	s.aimAt(to)
+	s.decision.UpdateRevision = to
 	s.recordProgress(to)
 	return true
 }

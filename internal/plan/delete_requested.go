@@ -26,7 +26,7 @@ func deleteRequested(s *scene) bool {
 		return false
 	}
 	for _, b := range s.staying() {
-		if !b.is(isRequested|inFleet) || b.is(isOrphan) || s.held(b.pod, wantDelete) {
+		if !b.requested || !b.inFleet || b.orphan || s.held(b.pod, wantDelete) {
 			continue
 		}
 		s.deletePod(b.pod, false, appsv1.WhyRequested, "the pod carries the label "+appsv1.LabelDelete+"=true", nil)

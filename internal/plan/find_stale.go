@@ -42,7 +42,7 @@ func findStale(s *scene) bool {
 		}
 	}
 	slices.SortStableFunc(s.stale, func(a, b *stalePod) int {
-		return cmp.Or(first(!a.is(isServing), !b.is(isServing)), first(!a.is(isAvailable), !b.is(isAvailable)),
+		return cmp.Or(first(!a.serving, !b.serving), first(!a.available, !b.available),
 			rank[a.pod]-rank[b.pod], cmp.Compare(b.slot, a.slot))
 	})
 	surged := 0
@@ -88,7 +88,7 @@ func (p *stalePod) want() string {
 // isStale: the pod has to move. With ordinals one beyond the base does not: it
 // stands in while the others move, or it is condemned.
 func (s *scene) isStale(b brief) bool {
-	return b.is(inFleet) && !b.is(isOrphan) && (!s.moved(b) || b.is(isResizing) && s.resizeFailed(b.pod))
+	return b.inFleet && !b.orphan && (!s.moved(b) || b.resizing && s.resizeFailed(b.pod))
 }
 
 func (s *scene) describeStale(b brief, goal string) *stalePod {
@@ -100,7 +100,7 @@ func (s *scene) describeStale(b brief, goal string) *stalePod {
 		refused = s.decision.Rollout.ResizeRefused
 	}
 	switch {
-	case b.is(isOutdated):
+	case b.outdated:
 		stale.reason, stale.recreate = appsv1.WhyRestart, "a restart was asked for"
 	case s.resizeFailed(p) && (change == nil || len(change.Resize) == 0):
 		stale.reason, stale.recreate = resizeWhy(p)

@@ -29,7 +29,7 @@ import (
 func inService(s *scene) bool {
 	for _, b := range s.staying() {
 		p := b.pod
-		if !b.is(isGated) || p.InChange(s.now) || s.changing[p] || b.is(isOrphan) || p.Phase != corev1.PodRunning {
+		if !b.gated || p.InChange(s.now) || s.changing[p] || b.orphan || p.Phase != corev1.PodRunning {
 			continue
 		}
 		s.act(Action{

@@ -59,10 +59,10 @@ func progress(s *scene) bool {
 func (s *scene) complete() bool {
 	there := 0
 	for _, b := range s.staying() {
-		if !s.moved(b) || !b.is(isAvailable) || b.is(isResizing) {
+		if !s.moved(b) || !b.available || b.resizing {
 			return false
 		}
-		if b.is(inFleet) {
+		if b.inFleet {
 			there++
 		}
 	}
@@ -109,7 +109,7 @@ func (s *scene) countMoved() (available, there int32) {
 			continue
 		}
 		there++
-		if b.is(isAvailable) {
+		if b.available {
 			available++
 		}
 	}
@@ -140,8 +140,8 @@ func (s *scene) waitsOnPurpose() bool {
 	keep, moved := s.partition(), 0
 	for _, b := range s.staying() {
 		switch {
-		case !s.moved(b) || !b.is(inFleet):
-		case !b.is(isAvailable):
+		case !s.moved(b) || !b.inFleet:
+		case !b.available:
 			return false
 		default:
 			moved++

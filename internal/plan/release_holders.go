@@ -34,7 +34,7 @@ const (
 // releaseHolders tells the holders of pods that may stay after all.
 func releaseHolders(s *scene) bool {
 	for _, b := range s.staying() {
-		if b.is(wasTold) && !s.wanted[b.pod] && b.pod.Membership == Member {
+		if b.notified && !s.wanted[b.pod] && b.pod.Membership == Member {
 			s.tellHolder(b.pod, "", "nothing is wanted of the pod any more")
 		}
 	}

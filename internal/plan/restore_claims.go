@@ -29,12 +29,12 @@ func restoreClaims(s *scene) bool {
 		return false
 	}
 	for _, b := range s.staying() {
-		if b.pod.Phase != corev1.PodPending || b.pod.Membership != Member || !b.is(inFleet) && !s.extras[b.pod] {
+		if b.pod.Phase != corev1.PodPending || b.pod.Membership != Member || !b.inFleet && !s.extras[b.pod] {
 			continue
 		}
 		for _, template := range s.desired.Claims.Templates {
 			if name := ClaimName(template, b.pod.Name); s.claim(name) == nil {
-				s.act(Action{Verb: CreateClaim, Slot: b.slot, Claim: name, Template: template, Surge: !b.is(inFleet)},
+				s.act(Action{Verb: CreateClaim, Slot: b.slot, Claim: name, Template: template, Surge: !b.inFleet},
 					appsv1.WhyClaimMissing, "the pod "+b.pod.Name+" waits for it", nil)
 			}
 		}

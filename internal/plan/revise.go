@@ -36,7 +36,7 @@ func revise(s *scene) bool {
 		s.act(Action{Verb: RenumberRevision, Slot: NoSlot, Revision: template, Number: number},
 			appsv1.WhyNewTemplate, "the template equals an older revision, which becomes the newest", nil)
 	}
-	s.aimAt(s.goal(template, number))
+	s.decision.UpdateRevision = s.goal(template, number)
 	return false
 }
 

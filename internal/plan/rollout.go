@@ -59,7 +59,7 @@ func (s *scene) toSurgeOver(pods []*stalePod) int {
 	restarts := s.uninterrupted()
 	n := 0
 	for _, p := range pods {
-		if p.is(isServing) && !s.gone[p.pod] && (!p.inPlace() || restarts && p.change.Restarts) {
+		if p.serving && !s.gone[p.pod] && (!p.inPlace() || restarts && p.change.Restarts) {
 			n++
 		}
 	}
@@ -91,7 +91,7 @@ func (s *scene) inScope() (moving, kept []*stalePod) {
 		switch {
 		case !behind || p.reason != appsv1.WhyRolloutRecreate && p.reason != appsv1.WhyRolloutInPlace:
 			moving = append(moving, p)
-		case !p.is(isServing) && p.pod.Revision != current && s.findRevision(current) != nil:
+		case !p.serving && p.pod.Revision != current && s.findRevision(current) != nil:
 			moving = append(moving, s.describeStale(p.brief, current))
 		default:
 			kept = append(kept, p)
@@ -148,7 +148,7 @@ func (s *scene) move(pods []*stalePod, b budget) {
 			waiting = append(waiting, p)
 			// A holder who was told that it is time is not told the opposite
 			// because the budget has gone to others meanwhile.
-			if p.is(wasTold) && p.pod.Wanted == p.want() {
+			if p.notified && p.pod.Wanted == p.want() {
 				s.held(p.pod, p.want())
 			}
 		} else if s.moveOne(p, numbers) {
@@ -166,7 +166,7 @@ func (s *scene) moveOne(p *stalePod, numbers map[string]int64) bool {
 	if s.held(p.pod, wantUpdate) {
 		return false
 	}
-	if p.is(isGated) {
+	if p.gated {
 		mark(&s.changing, p.pod)
 	}
 	if !s.room(UpdatePod, p.pod) {

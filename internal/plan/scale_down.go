@@ -53,11 +53,7 @@ func scaleDown(s *scene) bool {
 
 // stayingMembers are the pods that stay and are ours already.
 func (s *scene) stayingMembers() []brief {
-	staying := s.staying()
-	if !slices.ContainsFunc(staying, brief.orphan) {
-		return staying
-	}
-	return slices.DeleteFunc(slices.Clone(staying), brief.orphan)
+	return slices.DeleteFunc(slices.Clone(s.staying()), func(b brief) bool { return b.orphan })
 }
 
 // victims are the least useful pods. In the middle of a rollout, when the new
@@ -143,7 +139,7 @@ func (s *scene) condemnOrdinals() {
 func (s *scene) outsideFleet() []brief {
 	var list []brief
 	for _, b := range s.staying() {
-		if !b.is(inFleet) && !b.is(isOrphan) && !s.extras[b.pod] {
+		if !b.inFleet && !b.orphan && !s.extras[b.pod] {
 			list = append(list, b)
 		}
 	}
@@ -152,7 +148,7 @@ func (s *scene) outsideFleet() []brief {
 }
 
 func (s *scene) condemn(b brief, numbers map[string]int64) {
-	if b.is(isHeld) && s.held(b.pod, wantDelete) || !s.room(DeletePod, b.pod) {
+	if s.held(b.pod, wantDelete) || !s.room(DeletePod, b.pod) {
 		return
 	}
 	reason, message := s.condemnWhy(b.pod)
@@ -173,7 +169,7 @@ func (s *scene) onReserved(b brief) bool { return b.slot >= 0 && s.position(b.sl
 func (s *scene) findMovers(condemned []brief) []brief {
 	var serving []brief
 	for _, b := range condemned {
-		if s.onReserved(b) && b.is(isServing) && b.pod.HoldDelete == nil {
+		if s.onReserved(b) && b.serving && b.pod.HoldDelete == nil {
 			serving = append(serving, b)
 		}
 	}
@@ -183,11 +179,11 @@ func (s *scene) findMovers(condemned []brief) []brief {
 	oldest := slices.MinFunc(serving, func(a, b brief) int { return a.pod.Created.Compare(b.pod.Created) }).pod.Created
 	there, successors := len(s.extras), s.desired.Replicas
 	for _, b := range s.staying() {
-		if !b.is(inFleet) {
+		if !b.inFleet {
 			continue
 		}
 		there++
-		if b.is(isAvailable) || !b.pod.Created.After(oldest) {
+		if b.available || !b.pod.Created.After(oldest) {
 			successors--
 		}
 	}
@@ -205,11 +201,11 @@ func (s *scene) moveAway(movers []brief, numbers map[string]int64) {
 		return
 	}
 	budget := s.newBudget(len(movers))
-	slices.SortStableFunc(movers, func(a, b brief) int { return first(!a.is(isAvailable), !b.is(isAvailable)) })
+	slices.SortStableFunc(movers, func(a, b brief) int { return first(!a.available, !b.available) })
 	var waiting []brief
 	for _, b := range movers {
 		cost := price{ready: 1}
-		if b.is(isAvailable) {
+		if b.available {
 			cost.available = 1
 		}
 		if !budget.affords(cost) {

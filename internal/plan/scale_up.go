@@ -104,7 +104,7 @@ func (s *scene) newFilling() filling {
 	}
 	for _, b := range s.staying() {
 		f.live++
-		if b.is(inFleet) {
+		if b.inFleet {
 			f.base++
 		}
 		if s.onGoal(b) {
@@ -127,7 +127,7 @@ func (f *filling) countPlaces() {
 	}
 	f.places = f.desired.Replicas + f.desired.Update.MaxSurge
 	for _, b := range f.briefs {
-		if b.is(inFleet) || !f.gone[b.pod] && (f.scene.extras[b.pod] || f.movers[b.pod]) {
+		if b.inFleet || !f.gone[b.pod] && (f.scene.extras[b.pod] || f.movers[b.pod]) {
 			f.places--
 		}
 	}

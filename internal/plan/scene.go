@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,10 +47,8 @@ type scene struct {
 	// staying() and is valid while len(gone) == staysWithout.
 	briefs, stays []brief
 	staysWithout  int
-	// goalNumber is the number of the update revision, and template the name of
-	// the revision that means the template.
-	goalNumber int32
-	template   string
+	// template is the name of the revision that means the template.
+	template string
 
 	// leaving are the names of terminating orphans, free again soon.
 	leaving map[string]bool
@@ -100,7 +99,7 @@ func newScene(desired Desired, observed Observed, now time.Time) *scene {
 	s.decision.CurrentFailures = s.onOurClock(observed.Status.CurrentFailures)
 	s.decision.Rollout = observed.Status.Rollout
 	s.decision.Rollback = observed.Status.Rollback
-	s.aimAt(observed.Status.UpdateRevision)
+	s.decision.UpdateRevision = observed.Status.UpdateRevision
 	s.decision.CurrentRevision = observed.Status.CurrentRevision
 
 	s.classify()
@@ -116,53 +115,40 @@ func mark[K comparable](set *map[K]bool, key K) {
 	(*set)[key] = true
 }
 
-// classify puts every pod in its bucket.
+// classify puts every pod in one list, by name. An orphan counts as a member from
+// the start, because the pass that sees it adopts it; but a terminating orphan is
+// never adopted, and only its name matters. A pod that terminates is ours until it
+// is gone, even when its labels were edited away.
 func (s *scene) classify() {
-	all := s.briefAll()
-	s.briefs = all[:0]
-	s.live = make([]*Pod, 0, len(all))
-	for i := range all {
-		p := all[i].pod
-		switch all[i].bucket {
-		case inLive:
-			s.briefs = append(s.briefs, all[i])
-			s.live = append(s.live, p)
-		case inFailed:
-			s.failed = append(s.failed, p)
-		case inLost:
-			s.lost = append(s.lost, p)
-		case inTerminating:
-			s.terminating = append(s.terminating, p)
-		case inDrifted:
-			s.drifted = append(s.drifted, p)
-		case inLeaving:
+	for _, p := range s.podsByName() {
+		switch {
+		case p.Terminating && p.Membership == Orphan:
 			mark(&s.leaving, p.Name)
-		case inNone:
+		case p.Terminating:
+			s.terminating = append(s.terminating, p)
+		case p.Membership == Drifted:
+			s.drifted = append(s.drifted, p)
+		case p.Membership == Orphan && !s.adopts(p):
+		case p.NodeState != NodePresent:
+			s.lost = append(s.lost, p)
+		case p.dead():
+			s.failed = append(s.failed, p)
+		default:
+			s.live = append(s.live, p)
+			s.briefs = append(s.briefs, s.briefOf(p))
 		}
 	}
 	s.stays = s.briefs
 }
 
-// bucketOf finds a pod's bucket. An orphan counts as a member from the
-// start, because the pass that sees it adopts it; but a terminating orphan is
-// never adopted, and only its name matters. A pod that terminates is ours until
-// it is gone, even when its labels were edited away.
-func (s *scene) bucketOf(p *Pod) bucket {
-	switch {
-	case p.Terminating && p.Membership == Orphan:
-		return inLeaving
-	case p.Terminating:
-		return inTerminating
-	case p.Membership == Drifted:
-		return inDrifted
-	case p.Membership == Orphan && !s.adopts(p):
-		return inNone
-	case p.NodeState != NodePresent:
-		return inLost
-	case p.dead():
-		return inFailed
+// podsByName points at the pods instead of copying them: no rule changes a pod.
+func (s *scene) podsByName() []*Pod {
+	pods := make([]*Pod, len(s.observed.Pods))
+	for i := range pods {
+		pods[i] = &s.observed.Pods[i]
 	}
-	return inLive
+	slices.SortFunc(pods, func(a, b *Pod) int { return strings.Compare(a.Name, b.Name) })
+	return pods
 }
 
 // dead: the pod does not run and never will again.
@@ -176,10 +162,6 @@ func (p *Pod) dead() bool {
 func (s *scene) adopts(p *Pod) bool {
 	return s.desired.Deletion == DeletionNone && (!s.ordinal() || p.Slot != NoSlot)
 }
-
-// excess: an orphan beyond the ordinals that are asked for. It is taken in only
-// to be deleted as a member, and never counts as one of the fleet's live pods.
-func (b brief) excess() bool { return b.is(isOrphan) && !b.is(inFleet) }
 
 func (s *scene) ordinal() bool { return s.desired.Identity == appsv1.IdentityOrdinal }
 
@@ -295,7 +277,7 @@ func (s *scene) conclude() Decision {
 	following := 0
 	for i := range s.briefs {
 		b := &s.briefs[i]
-		if b.is(isFollowing) {
+		if b.following {
 			following++
 			if at := b.pod.SettlesAt; at.After(s.now) {
 				s.lookAfter(at.Sub(s.now))
@@ -305,9 +287,9 @@ func (s *scene) conclude() Decision {
 			continue
 		}
 		d.Live = append(d.Live, LivePod{
-			Name: b.pod.Name, Ready: b.is(isReady), Updated: s.onGoal(*b), Available: b.is(isAvailable), Extra: !b.is(inFleet),
+			Name: b.pod.Name, Ready: b.ready, Updated: s.onGoal(*b), Available: b.available, Extra: !b.inFleet,
 		})
-		if b.is(isServing) && !b.is(isAvailable) {
+		if b.serving && !b.available {
 			s.lookAfter(b.pod.ReadySince.Add(s.desired.MinReady).Sub(s.now))
 		}
 	}
@@ -336,7 +318,7 @@ func (s *scene) waiting() string {
 	more := 0
 	for i := range s.briefs {
 		switch b := &s.briefs[i]; {
-		case b.excess() || !b.is(isWaiting):
+		case b.excess() || !b.waiting:
 		case first == nil:
 			first = b.pod
 		case b.pod.waitsFor() == first.waitsFor():
