@@ -154,7 +154,7 @@ func cacheOptions(o Options, records *records) cache.Options {
 	options := cache.Options{
 		DefaultTransform: records.strip(nil),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:                   {Transform: records.strip(observe.NewSlimmer().Slim)},
+			&corev1.Pod{}:                   {Transform: records.strip(observe.Slim)},
 			&corev1.Node{}:                  {Transform: records.strip(observe.SlimNode)},
 			crdMetadata():                   {Transform: slimCRD},
 			&kappsv1.Deployment{}:           {Transform: helloworld.Slim},

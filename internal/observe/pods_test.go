@@ -136,7 +136,7 @@ func TestWhyAPodIsNotScheduled(t *testing.T) {
 			if got := describePod(ordinals(), pod.DeepCopy(), plan.Member).Waiting; got != test.want {
 				t.Errorf("it waits: %q, want %q", got, test.want)
 			}
-			slim, err := NewSlimmer().Slim(pod)
+			slim, err := Slim(pod)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -295,7 +295,7 @@ func TestTheSameImageUnderAnotherTagSettlesInTime(t *testing.T) {
 				Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app:2"}, {Name: "side", Image: "app:2"}}},
 				Status: corev1.PodStatus{Phase: corev1.PodRunning, ObservedGeneration: test.observed, ContainerStatuses: test.statuses},
 			}
-			slim, err := NewSlimmer().Slim(pod.DeepCopy())
+			slim, err := Slim(pod.DeepCopy())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -352,7 +352,7 @@ func TestWhyAContainerDoesNotServe(t *testing.T) {
 			if got := describePod(ordinals(), pod, plan.Member).Waiting; got != test.want {
 				t.Errorf("it says %q, want %q", got, test.want)
 			}
-			slim, err := NewSlimmer().Slim(pod.DeepCopy())
+			slim, err := Slim(pod.DeepCopy())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -406,7 +406,7 @@ func TestReadySinceTheContainersThatRun(t *testing.T) {
 			if got := describePod(ordinals(), pod, plan.Member).ReadySince; !got.Equal(want) {
 				t.Errorf("it is ready since %v, want %v", got, want)
 			}
-			slim, err := NewSlimmer().Slim(pod.DeepCopy())
+			slim, err := Slim(pod.DeepCopy())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -448,7 +448,7 @@ func TestAResizeIsDoneWhenTheNodeHasRoomForIt(t *testing.T) {
 			if got := describePod(ordinals(), pod, plan.Member).Resize; got != test.want {
 				t.Errorf("the resize is %v, want %v", got, test.want)
 			}
-			slim, err := NewSlimmer().Slim(pod.DeepCopy())
+			slim, err := Slim(pod.DeepCopy())
 			if err != nil {
 				t.Fatal(err)
 			}

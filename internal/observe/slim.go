@@ -17,63 +17,46 @@ limitations under the License.
 package observe
 
 import (
-	"hash/maphash"
-	"math/bits"
-	"slices"
-	"sync/atomic"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
-// Slimmer drops from a pod, before the cache stores it, what no planner reads:
-// most of a pod's bytes are its spec, its managed fields and its annotations.
-// Of what is left, pods share the strings that recur. A pod is decoded for
-// itself, so that a thousand pods hold a thousand copies of their owner's name,
-// their node's and their labels'.
-type Slimmer struct {
-	strings    sharedStrings
-	containers shared[[]corev1.Container]
-	owners     shared[[]metav1.OwnerReference]
-}
+// share returns one copy of a string for all pods that have it. A pod is decoded
+// for itself, so that a thousand pods would hold a thousand copies of their
+// owner's name, their node's and their labels'.
+func share[S ~string](text S) S { return unique.Make(text).Value() }
 
-// NewSlimmer makes one; it may be used by several caches at once.
-func NewSlimmer() *Slimmer {
-	return &Slimmer{
-		strings:    sharedStrings{newShared[string](1 << 14)},
-		containers: newShared[[]corev1.Container](1 << 12),
-		owners:     newShared[[]metav1.OwnerReference](1 << 13),
-	}
-}
-
-// Slim is a transform of a cache.
-func (s *Slimmer) Slim(obj any) (any, error) {
+// Slim is a transform of a cache. It drops from a pod what no planner reads: most
+// of a pod's bytes are its spec, its managed fields and its annotations. Of what is
+// left, pods share the strings that recur.
+func Slim(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
 		return obj, nil
 	}
-	s.slimMeta(pod)
+	slimMeta(pod)
 	sizes := !Allocated(pod) // the sizes of the others need not be kept
 	pod.Spec = corev1.PodSpec{
-		NodeName:       s.strings.share(pod.Spec.NodeName),
-		Containers:     s.slimContainers(pod.Spec.Containers, sizes),
-		InitContainers: s.slimContainers(pod.Spec.InitContainers, sizes),
+		NodeName:       share(pod.Spec.NodeName),
+		Containers:     slimContainers(pod.Spec.Containers, sizes),
+		InitContainers: slimContainers(pod.Spec.InitContainers, sizes),
 		ReadinessGates: pod.Spec.ReadinessGates,
 	}
 	pod.Status = corev1.PodStatus{
-		Phase: corev1.PodPhase(s.strings.share(string(pod.Status.Phase))), Reason: s.strings.share(pod.Status.Reason),
+		Phase: share(pod.Status.Phase), Reason: share(pod.Status.Reason),
 		ObservedGeneration:    pod.Status.ObservedGeneration,
-		Conditions:            s.slimConditions(pod),
-		ContainerStatuses:     s.slimStatuses(pod, pod.Status.ContainerStatuses, sizes),
-		InitContainerStatuses: s.slimStatuses(pod, pod.Status.InitContainerStatuses, sizes),
+		Conditions:            slimConditions(pod),
+		ContainerStatuses:     slimStatuses(pod, pod.Status.ContainerStatuses, sizes),
+		InitContainerStatuses: slimStatuses(pod, pod.Status.InitContainerStatuses, sizes),
 	}
 	return pod, nil
 }
 
-func (s *Slimmer) slimMeta(pod *corev1.Pod) {
+func slimMeta(pod *corev1.Pod) {
 	pod.ManagedFields = nil
 	var annotations map[string]string
 	for _, key := range []string{corev1.PodDeletionCost, appsv1.AnnotationInPlace, appsv1.AnnotationSurge} {
@@ -86,66 +69,37 @@ func (s *Slimmer) slimMeta(pod *corev1.Pod) {
 	}
 	pod.Annotations = annotations
 
-	pod.Namespace = s.strings.share(pod.Namespace)
-	pod.GenerateName = s.strings.share(pod.GenerateName)
-	pod.Labels = s.slimLabels(pod)
-	pod.OwnerReferences = s.slimOwners(pod.OwnerReferences)
+	pod.Namespace = share(pod.Namespace)
+	pod.GenerateName = share(pod.GenerateName)
+	pod.Labels = slimLabels(pod)
+	pod.OwnerReferences = slimOwners(pod.OwnerReferences)
 }
 
-// slimOwners: pods of one owner share the list.
-func (s *Slimmer) slimOwners(list []metav1.OwnerReference) []metav1.OwnerReference {
-	if len(list) == 0 {
-		return nil
-	}
-	var hash uint64
+func slimOwners(list []metav1.OwnerReference) []metav1.OwnerReference {
 	for i := range list {
-		hash = s.owners.hash(hash, string(list[i].UID))
+		o := &list[i]
+		o.APIVersion, o.Kind, o.Name, o.UID = share(o.APIVersion), share(o.Kind), share(o.Name), share(o.UID)
 	}
-	place := s.owners.place(hash)
-	if kept := place.Load(); kept != nil && slices.EqualFunc(*kept, list, sameOwner) {
-		return *kept
-	}
-	fresh := list // the argument stays where it is unless it is stored
-	place.Store(&fresh)
-	return fresh
-}
-
-func sameOwner(a, b metav1.OwnerReference) bool {
-	return a.APIVersion == b.APIVersion && a.Kind == b.Kind && a.Name == b.Name && a.UID == b.UID &&
-		ptr.Equal(a.Controller, b.Controller) && ptr.Equal(a.BlockOwnerDeletion, b.BlockOwnerDeletion)
+	return list
 }
 
 // slimLabels also has a map that is no larger than it has to be.
-func (s *Slimmer) slimLabels(pod *corev1.Pod) map[string]string {
+func slimLabels(pod *corev1.Pod) map[string]string {
 	if len(pod.Labels) == 0 {
 		return nil
 	}
 	labels := make(map[string]string, len(pod.Labels))
 	for key, value := range pod.Labels {
-		if value == pod.Name {
-			value = pod.Name // mostly its slot, which no other pod has
-		} else {
-			value = s.strings.share(value)
-		}
-		labels[s.strings.share(key)] = value
+		labels[share(key)] = share(value)
 	}
 	return labels
 }
 
 // slimConditions keeps what describeConditions reads. Of a pod that has ended
 // all are kept, because only the last of them may say when.
-func (s *Slimmer) slimConditions(pod *corev1.Pod) []corev1.PodCondition {
+func slimConditions(pod *corev1.Pod) []corev1.PodCondition {
 	ended := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
-	kept := 0
-	for i := range pod.Status.Conditions {
-		if ended || planned(&pod.Status.Conditions[i]) {
-			kept++
-		}
-	}
-	if kept == 0 {
-		return nil
-	}
-	slim := make([]corev1.PodCondition, 0, kept)
+	var slim []corev1.PodCondition
 	for i := range pod.Status.Conditions {
 		c := &pod.Status.Conditions[i]
 		if !ended && !planned(c) {
@@ -153,12 +107,12 @@ func (s *Slimmer) slimConditions(pod *corev1.Pod) []corev1.PodCondition {
 		}
 		message := ""
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			message = s.strings.share(c.Message) // it says why
+			message = share(c.Message) // it says why
 		}
 		slim = append(slim, corev1.PodCondition{
 			Message: message,
-			Type:    corev1.PodConditionType(s.strings.share(string(c.Type))), Status: corev1.ConditionStatus(s.strings.share(string(c.Status))),
-			LastTransitionTime: c.LastTransitionTime, Reason: s.strings.share(c.Reason),
+			Type:    share(c.Type), Status: share(c.Status),
+			LastTransitionTime: c.LastTransitionTime, Reason: share(c.Reason),
 		})
 	}
 	return slim
@@ -175,43 +129,24 @@ func planned(c *corev1.PodCondition) bool {
 	return false
 }
 
-// slimContainers keeps what describeContainers reads. Pods of one template have
-// the same, so that they share the list; what is in a cache is read only.
-func (s *Slimmer) slimContainers(list []corev1.Container, sizes bool) []corev1.Container {
-	if len(list) == 0 {
-		return nil
-	}
-	var hash uint64
-	for i := range list {
-		hash = s.containers.hash(s.containers.hash(hash, list[i].Name), list[i].Image)
-	}
-	place := s.containers.place(hash)
-	if kept := place.Load(); !sizes && kept != nil && slices.EqualFunc(*kept, list, sameContainer) {
-		return *kept
-	}
+// slimContainers keeps what describeContainers reads.
+func slimContainers(list []corev1.Container, sizes bool) []corev1.Container {
 	slim := make([]corev1.Container, len(list))
 	for i := range list {
-		slim[i] = corev1.Container{Name: s.strings.share(list[i].Name), Image: s.strings.share(list[i].Image), RestartPolicy: list[i].RestartPolicy}
+		slim[i] = corev1.Container{Name: share(list[i].Name), Image: share(list[i].Image), RestartPolicy: list[i].RestartPolicy}
 		if sizes {
 			slim[i].Resources.Requests = list[i].Resources.Requests
 		}
 	}
-	if !sizes {
-		place.Store(&slim)
-	}
 	return slim
 }
 
-func sameContainer(a, b corev1.Container) bool {
-	return a.Name == b.Name && a.Image == b.Image && ptr.Equal(a.RestartPolicy, b.RestartPolicy)
-}
-
-func (s *Slimmer) slimStatuses(pod *corev1.Pod, list []corev1.ContainerStatus, sizes bool) []corev1.ContainerStatus {
+func slimStatuses(pod *corev1.Pod, list []corev1.ContainerStatus, sizes bool) []corev1.ContainerStatus {
 	slim := make([]corev1.ContainerStatus, len(list))
 	for i := range list {
 		c := &list[i]
 		slim[i] = corev1.ContainerStatus{
-			Name: s.strings.share(c.Name), RestartCount: c.RestartCount, Image: s.strings.share(c.Image), ImageID: s.strings.share(c.ImageID),
+			Name: share(c.Name), RestartCount: c.RestartCount, Image: share(c.Image), ImageID: share(c.ImageID),
 			ContainerID: c.ContainerID, Ready: c.Ready,
 		}
 		if sizes {
@@ -251,42 +186,4 @@ func slimEnd(end *corev1.ContainerStateTerminated) *corev1.ContainerStateTermina
 		return nil
 	}
 	return &corev1.ContainerStateTerminated{FinishedAt: end.FinishedAt, ExitCode: end.ExitCode, Reason: end.Reason, ContainerID: end.ContainerID}
-}
-
-// shared keeps one copy of each value that recurs. The hash of a value is its
-// place, and the last value stored there stays: rare values are forgotten,
-// frequent ones come back, and it never grows.
-type shared[T any] struct {
-	seed   maphash.Seed
-	places []atomic.Pointer[T]
-}
-
-func newShared[T any](places int) shared[T] {
-	return shared[T]{seed: maphash.MakeSeed(), places: make([]atomic.Pointer[T], places)}
-}
-
-// hash goes on from the hash of what came before.
-func (s *shared[T]) hash(before uint64, text string) uint64 {
-	return bits.RotateLeft64(before, 1) ^ maphash.String(s.seed, text)
-}
-
-func (s *shared[T]) place(hash uint64) *atomic.Pointer[T] {
-	return &s.places[hash%uint64(len(s.places))]
-}
-
-// sharedStrings are those of names, labels and the like.
-type sharedStrings struct{ shared[string] }
-
-// share is a string with the same bytes, most often the one that others have.
-func (s *sharedStrings) share(text string) string {
-	if text == "" {
-		return ""
-	}
-	place := s.place(s.hash(0, text))
-	if kept := place.Load(); kept != nil && *kept == text {
-		return *kept
-	}
-	fresh := text // the argument stays where it is unless it is stored
-	place.Store(&fresh)
-	return fresh
 }

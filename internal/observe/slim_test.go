@@ -17,16 +17,13 @@ limitations under the License.
 package observe
 
 import (
-	"slices"
 	"testing"
 	"time"
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
@@ -35,7 +32,7 @@ import (
 // TestSlimKeepsWhatThePlannerReads, and little else.
 func TestSlimKeepsWhatThePlannerReads(t *testing.T) {
 	whole := describePod(ordinals(), richPod(), plan.Member)
-	slimmed, err := NewSlimmer().Slim(richPod())
+	slimmed, err := Slim(richPod())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +42,7 @@ func TestSlimKeepsWhatThePlannerReads(t *testing.T) {
 	}
 	if len(slim.ManagedFields) > 0 || len(slim.Spec.Volumes) > 0 || len(slim.Spec.Containers[0].Env) > 0 ||
 		slim.Annotations["example.com/blob"] != "" || slim.Status.Message != "" || slim.Status.Conditions[0].Message != "" {
-		t.Errorf("the cache keeps what nobody reads: %+v", slim)
+		t.Errorf("the cache keeps what the planner does not read: %+v", slim)
 	}
 	if len(slim.OwnerReferences) != 1 || slim.Labels[appsv1.LabelName] != "web" {
 		t.Errorf("the cache lost whose pod it is: %+v", slim.ObjectMeta)
@@ -54,7 +51,7 @@ func TestSlimKeepsWhatThePlannerReads(t *testing.T) {
 
 func TestSlimLeavesOtherObjectsAlone(t *testing.T) {
 	config := &corev1.ConfigMap{Data: map[string]string{"a": "b"}}
-	for name, slim := range map[string]func(any) (any, error){"Slim": NewSlimmer().Slim, "SlimNode": SlimNode} {
+	for name, slim := range map[string]func(any) (any, error){"Slim": Slim, "SlimNode": SlimNode} {
 		if got, err := slim(config); err != nil || got.(*corev1.ConfigMap).Data["a"] != "b" {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
@@ -69,7 +66,7 @@ func TestAnEndedPodKeepsEveryCondition(t *testing.T) {
 		{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at)},
 		{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at.Add(time.Minute))},
 	}}}
-	slim, err := NewSlimmer().Slim(pod.DeepCopy())
+	slim, err := Slim(pod.DeepCopy())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,15 +77,13 @@ func TestAnEndedPodKeepsEveryCondition(t *testing.T) {
 
 // TestPodsShareWhatRecurs: two pods, each decoded for itself.
 func TestPodsShareWhatRecurs(t *testing.T) {
-	slimmer := NewSlimmer()
 	var node, owner, label [2]*byte
-	var containers [2]*corev1.Container
 	for i := range node {
 		pod := richPod()
 		pod.Spec.NodeName = string([]byte("node-1"))
 		pod.OwnerReferences[0].Name = string([]byte("web"))
 		pod.Labels[appsv1.LabelName] = string([]byte("web"))
-		slimmed, err := slimmer.Slim(pod)
+		slimmed, err := Slim(pod)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,100 +91,19 @@ func TestPodsShareWhatRecurs(t *testing.T) {
 		node[i] = unsafe.StringData(slim.Spec.NodeName)
 		owner[i] = unsafe.StringData(slim.OwnerReferences[0].Name)
 		label[i] = unsafe.StringData(slim.Labels[appsv1.LabelName])
-		containers[i] = &slim.Spec.Containers[0]
 	}
-	if node[0] != node[1] || owner[0] != owner[1] || label[0] != label[1] || containers[0] != containers[1] {
-		t.Errorf("each pod has its own copy: node %v, owner %v, label %v, containers %p and %p", node, owner, label, containers[0], containers[1])
-	}
-}
-
-// TestPodsOfAnotherOwnerHaveTheirOwnReferences, also where only who controls differs.
-func TestPodsOfAnotherOwnerHaveTheirOwnReferences(t *testing.T) {
-	slimmer := NewSlimmer()
-	slimmer.owners = newShared[[]metav1.OwnerReference](1) // all meet in one place
-	web := metav1.OwnerReference{APIVersion: "apps.mycompany.com/v1", Kind: "PodManager", Name: "web", UID: "1", Controller: ptr.To(true)}
-	loose, again := web, web
-	loose.Controller, again.UID = nil, "2"
-	for range 2 {
-		for _, want := range [][]metav1.OwnerReference{{web}, {loose}, {again}, {web, loose}, nil} {
-			slim, err := slimmer.Slim(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: slices.Clone(want)}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, slim.(*corev1.Pod).OwnerReferences); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		}
-	}
-}
-
-// TestPodsOfAnotherTemplateHaveTheirOwnContainers, also where only a size, a
-// restart policy or the border between name and image differs.
-func TestPodsOfAnotherTemplateHaveTheirOwnContainers(t *testing.T) {
-	slimmer := NewSlimmer()
-	slimmer.containers = newShared[[]corev1.Container](1) // all meet in one place
-	always := corev1.ContainerRestartPolicyAlways
-	memory := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}
-	resizing := corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
-		Name: "app", AllocatedResources: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")},
-	}}}
-	for range 2 {
-		for _, pod := range []corev1.Pod{
-			{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "web:1"}}}},
-			{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "appweb", Image: ":1"}}}},
-			{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "web:1", RestartPolicy: &always}}}},
-			{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "web:1"}, {Name: "app", Image: "web:1"}}}},
-			{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "web:1", Resources: corev1.ResourceRequirements{Requests: memory}}}}, Status: resizing},
-		} {
-			slim, err := slimmer.Slim(pod.DeepCopy())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(pod.Spec.Containers, slim.(*corev1.Pod).Spec.Containers); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		}
-	}
-}
-
-// TestWhatIsSharedNeverGrows, whatever comes, and never mixes strings up.
-func TestWhatIsSharedNeverGrows(t *testing.T) {
-	s := &NewSlimmer().strings
-	for i := range 10 * len(s.places) {
-		text := "pod-" + string(rune('a'+i%26)) + time.Duration(i).String()
-		if got := s.share(text); got != text {
-			t.Fatalf("%q became %q", text, got)
-		}
-	}
-	if got := s.share(""); got != "" {
-		t.Errorf("nothing became %q", got)
-	}
-}
-
-// TestWhatRecursIsSharedForNothing: a second pod of a template brings no string
-// and no list of its own.
-func TestWhatRecursIsSharedForNothing(t *testing.T) {
-	slimmer := NewSlimmer()
-	pod := richPod()
-	share := func() {
-		slimmer.strings.share(pod.Namespace)
-		slimmer.slimOwners(pod.OwnerReferences)
-		slimmer.slimContainers(pod.Spec.Containers, false)
-	}
-	share()
-	if allocated := testing.AllocsPerRun(100, share); allocated > 0 {
-		t.Errorf("what is shared already costs %v allocations, want none", allocated)
+	if node[0] != node[1] || owner[0] != owner[1] || label[0] != label[1] {
+		t.Errorf("each pod has its own copy: node %v, owner %v, label %v", node, owner, label)
 	}
 }
 
 func BenchmarkDescribePod(b *testing.B) {
-	slimmer := NewSlimmer()
 	desired := ordinals()
 	var pods []*corev1.Pod
 	for range 1000 {
 		pod := richPod()
 		pod.Annotations = nil // as most are
-		slim, err := slimmer.Slim(pod)
+		slim, err := Slim(pod)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -94,14 +94,13 @@ func CacheBytesPerPod(pods int) (float64, error) {
 	}
 	before := heap()
 	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexes.indexers())
-	slimmer := observe.NewSlimmer()
 	for i := range pods {
 		pod := &corev1.Pod{}
 		if err := json.Unmarshal([]byte(strings.ReplaceAll(typicalPod, "PODNAME", fmt.Sprintf("web-%d", i))), pod); err != nil {
 			return 0, fmt.Errorf("read the typical pod: %w", err)
 		}
 		pod.UID = types.UID(fmt.Sprintf("2f5f8a1c-6f0b-4c39-9a55-%012d", i))
-		slim, err := slimmer.Slim(pod)
+		slim, err := observe.Slim(pod)
 		if err != nil {
 			return 0, err
 		}

@@ -213,6 +213,15 @@ func asks(owner client.Object) [2]string {
 	return [2]string{a[appsv1.AnnotationPin], a[appsv1.AnnotationRestart]}
 }
 
+// podChanged passes what can change a plan.
+func podChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*corev1.Pod)
+		after, ok2 := e.ObjectNew.(*corev1.Pod)
+		return !ok || !ok2 || observe.PodChanged(before, after)
+	}}
+}
+
 // nodeLost passes the end of a node and a change of the out-of-service taint.
 func nodeLost() predicate.Predicate {
 	return predicate.Funcs{

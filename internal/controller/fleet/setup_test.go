@@ -46,9 +46,10 @@ func TestPodChanged(t *testing.T) {
 		"its address":                {func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }, false},
 		"a condition of no interest": {func(p *corev1.Pod) { p.Status.Conditions[3].Status = corev1.ConditionFalse }, false},
 		"when it was scheduled":      {func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = now }, false},
+		"another finalizer":          {func(p *corev1.Pod) { p.Finalizers = []string{"example.com/backup"} }, false},
 		"a heartbeat of readiness":   {func(p *corev1.Pod) { p.Status.Conditions[1].LastProbeTime = now }, false},
 
-		"its finalizers": {func(p *corev1.Pod) { p.Finalizers = []string{"example.com/hold"} }, true},
+		"a hold":         {func(p *corev1.Pod) { p.Finalizers = []string{appsv1.LabelHoldDelete} }, true},
 		"its phase":      {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
 		"its readiness":  {func(p *corev1.Pod) { p.Status.Conditions[1].Status = corev1.ConditionFalse }, true},
 		"ready since":    {func(p *corev1.Pod) { p.Status.Conditions[1].LastTransitionTime = now }, true},
@@ -65,6 +66,10 @@ func TestPodChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := &corev1.Pod{
 				ObjectMeta: metav1.ObjectMeta{Name: "web-0", UID: "a", OwnerReferences: []metav1.OwnerReference{{UID: "me"}}},
+				Spec: corev1.PodSpec{
+					Containers:     []corev1.Container{{Name: "app"}},
+					ReadinessGates: []corev1.PodReadinessGate{{ConditionType: appsv1.GateInService}},
+				},
 				Status: corev1.PodStatus{
 					Phase: corev1.PodRunning,
 					Conditions: []corev1.PodCondition{

@@ -120,7 +120,6 @@ type cursor struct {
 	// at is the index of the next entry of the log to be read.
 	at      int
 	objects map[objectKey]client.Object
-	slimmer *observe.Slimmer
 	// sharded: only what carries the label of the shard is shown.
 	sharded bool
 }
@@ -135,7 +134,7 @@ func (c *cursor) trim(obj client.Object) client.Object {
 	}
 	switch obj := obj.(type) {
 	case *corev1.Pod:
-		slim, err := c.slimmer.Slim(obj.DeepCopy())
+		slim, err := observe.Slim(obj.DeepCopy())
 		if err != nil {
 			panic(err)
 		}

@@ -109,7 +109,7 @@ func (w *World) start(name string, at int) *process {
 	atOnce := &reader{source: p.cache, server: w.server, transport: direct{}, indexes: w.indexes}
 	p.ears = p.reconciler.Ears(atOnce, p.ledger, fleet.Watched{GVK: desired.PodManagerGVK, NameLabel: appsv1.LabelName})
 	for _, kind := range kinds {
-		p.cache.cursors[kind] = &cursor{kind: kind, objects: map[objectKey]client.Object{}, slimmer: w.slimmer, sharded: w.run.Sharded}
+		p.cache.cursors[kind] = &cursor{kind: kind, objects: map[objectKey]client.Object{}, sharded: w.run.Sharded}
 	}
 	for _, kind := range kinds {
 		c := p.cache.cursors[kind]

@@ -48,7 +48,6 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/mycompany/pod-operator/internal/controller/fleet"
-	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/test/faults/oracle"
 	"github.com/mycompany/pod-operator/test/faults/scenario"
 )
@@ -158,7 +157,6 @@ type World struct {
 	clock     *clocktesting.FakePassiveClock
 	metrics   *fleet.Metrics
 	indexes   indexes
-	slimmer   *observe.Slimmer
 	slowReads bool
 
 	processes []*process
@@ -247,7 +245,6 @@ func newWorld(lab *Lab, run Run) *World {
 	server := NewServer(lab.Scheme, clock)
 	w := &World{
 		run: run, weakness: run.Weakness, server: server, clock: clock, metrics: lab.Metrics, indexes: newIndexes(),
-		slimmer:   observe.NewSlimmer(),
 		slowReads: run.SlowReads, steps: run.Scenario.Steps, faults: run.Faults, lastWrite: clock.Now(), lastFault: clock.Now(),
 		began: clock.Now(),
 	}
