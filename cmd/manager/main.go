@@ -26,14 +26,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	"github.com/mycompany/pod-operator/internal/heaproom"
 	"github.com/mycompany/pod-operator/internal/manager"
 	"github.com/mycompany/pod-operator/internal/version"
 )
-
-// room is how far the heap may grow before its garbage is collected, where two
-// fifths of what is in use would be less.
-const room = 24 << 20
 
 func main() {
 	if err := run(); err != nil {
@@ -54,7 +49,6 @@ func run() error {
 		fmt.Println(version.String())
 		return nil
 	}
-	defer heaproom.Keep(room)()
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&options.Zap)))
 
 	config, err := ctrl.GetConfig()
@@ -64,9 +58,6 @@ func run() error {
 	ctx := ctrl.SetupSignalHandler()
 	mgr, err := manager.New(ctx, config, options)
 	if err != nil {
-		return err
-	}
-	if err := manager.ReleaseStartup(mgr); err != nil {
 		return err
 	}
 	if err := mgr.Start(ctx); err != nil {

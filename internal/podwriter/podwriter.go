@@ -24,9 +24,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,37 +52,22 @@ func NewClient(config *rest.Config, options client.Options) (client.Client, erro
 	config.APIPath = "/api"
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	config.ContentType = runtime.ContentTypeProtobuf
-	all := make([]*lane, laneCount)
-	for i := range all {
-		pods, err := restClient(config, options.HTTPClient, i)
-		if err != nil {
+	httpClient := options.HTTPClient
+	if httpClient == nil {
+		if httpClient, err = rest.HTTPClientFor(config); err != nil {
 			return nil, fmt.Errorf("make a client for pods: %w", err)
 		}
-		all[i] = &lane{pods: pods}
 	}
-	return &writer{WithWatch: inner, lanes: newLanes(all...), params: runtime.NewParameterCodec(scheme)}, nil
-}
-
-// restClient makes the client of a lane: the first has the shared connection,
-// the others one of their own.
-func restClient(config *rest.Config, shared *http.Client, lane int) (rest.Interface, error) {
-	switch {
-	case lane == 0 && shared != nil:
-		return rest.RESTClientForConfigAndClient(config, shared)
-	case lane == 0:
-		return rest.RESTClientFor(config)
+	pods, err := rest.RESTClientForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for pods: %w", err)
 	}
-	config = rest.CopyConfig(config)
-	if config.Dial == nil {
-		// Clients that dial in the same way share their connections.
-		config.Dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
-	}
-	return rest.RESTClientFor(config)
+	return &writer{WithWatch: inner, pods: pods, params: runtime.NewParameterCodec(scheme)}, nil
 }
 
 type writer struct {
 	client.WithWatch
-	lanes  *lanes
+	pods   rest.Interface
 	params runtime.ParameterCodec
 }
 
@@ -98,12 +80,10 @@ func (w *writer) Create(ctx context.Context, obj client.Object, opts ...client.C
 	}
 	options := (&client.CreateOptions{}).ApplyOptions(opts)
 	var stored metav1.PartialObjectMetadata
-	err := w.lanes.do(ctx, func(pods rest.Interface) error {
-		return pods.Post().Namespace(pod.Namespace).Resource("pods").
-			VersionedParams(options.AsCreateOptions(), w.params).
-			SetHeader("Accept", metadataOnly).
-			Body(pod).Do(ctx).Into(&stored)
-	})
+	err := w.pods.Post().Namespace(pod.Namespace).Resource("pods").
+		VersionedParams(options.AsCreateOptions(), w.params).
+		SetHeader("Accept", metadataOnly).
+		Body(pod).Do(ctx).Into(&stored)
 	if err != nil {
 		return err
 	}
@@ -118,9 +98,7 @@ func (w *writer) Delete(ctx context.Context, obj client.Object, opts ...client.D
 		return w.WithWatch.Delete(ctx, obj, opts...)
 	}
 	options := (&client.DeleteOptions{}).ApplyOptions(opts)
-	return w.lanes.do(ctx, func(pods rest.Interface) error {
-		return pods.Delete().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
-			SetHeader("Accept", metadataOnly).
-			Body(options.AsDeleteOptions()).Do(ctx).Error()
-	})
+	return w.pods.Delete().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
+		SetHeader("Accept", metadataOnly).
+		Body(options.AsDeleteOptions()).Do(ctx).Error()
 }
