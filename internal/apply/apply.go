@@ -87,9 +87,6 @@ type Target struct {
 	Deletion plan.Deletion
 	// ReservedLabels are removed from a pod that is released for good.
 	ReservedLabels []string
-	// FirstBatch is how many pods may be created before the first answer,
-	// because as many went well just before; 0 means one.
-	FirstBatch int
 	// Memory is what the owner's last passes were refused; nil where there were
 	// none.
 	Memory *Memory
@@ -211,7 +208,7 @@ func (r *run) phase(ctx context.Context, actions []plan.Action, first bool) []pl
 	}
 	stopped := false
 	if actions[0].Verb.Facts().SlowStart {
-		stopped = r.slowly(ctx, fresh, max(r.firstBatch, min(r.target.FirstBatch, maxInFlight)))
+		stopped = r.slowly(ctx, fresh, r.firstBatch)
 	} else {
 		r.together(ctx, fresh)
 	}

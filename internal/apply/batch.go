@@ -82,10 +82,8 @@ func (r *run) together(ctx context.Context, outcomes []*plan.Outcome) {
 }
 
 // slowly runs batches of 1, 2, 4 and so on, and reports whether it stopped
-// before the end. If the same went well just before, it goes on from there, with
-// no more than are in flight at once: that is the cost of a quota that is full
-// by now. A batch that fails, or that meets a cause which all pods share, ends
-// it; so do a few refusals in a row, tried one at a time.
+// before the end. A batch that fails, or that meets a cause which all pods share,
+// ends it; so do a few refusals in a row, tried one at a time.
 func (r *run) slowly(ctx context.Context, outcomes []*plan.Outcome, size int) (stopped bool) {
 	refusals := 0
 	for begun := false; len(outcomes) > 0; begun = true {

@@ -79,27 +79,6 @@ func TestSlowStart(t *testing.T) {
 	}
 }
 
-// TestAFastStartCostsOneBatch: a pass that goes on from the last one has as
-// many refused as it starts with, and no more than are under way at once.
-func TestAFastStartCostsOneBatch(t *testing.T) {
-	for name, test := range map[string]struct{ before, want int }{
-		"a few were made":    {16, 16},
-		"hundreds were made": {500, maxInFlight},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.firstBatch = test.before
-			w.answer = func(string) error { return errors.New("no") }
-			if _, err := w.apply(t, many(plan.CreatePod, 500)...); err == nil {
-				t.Error("no error")
-			}
-			if got := w.asked("create"); got != test.want {
-				t.Errorf("%d requests, want %d", got, test.want)
-			}
-		})
-	}
-}
-
 // TestAPassEndsWhenTheOwnerAsksForSomethingElse: what is under way is finished,
 // nothing more is begun, and nothing that comes after is tried either.
 func TestAPassEndsWhenTheOwnerAsksForSomethingElse(t *testing.T) {

@@ -48,11 +48,10 @@ type world struct {
 	client client.Client
 	// answer, where set, is asked before every write: an error is the answer.
 	answer func(request string) error
-	// firstBatch and outdated are the target's.
-	firstBatch int
-	outdated   func() bool
-	memory     *Memory
-	clock      *clocktesting.FakePassiveClock
+	// outdated is the target's.
+	outdated func() bool
+	memory   *Memory
+	clock    *clocktesting.FakePassiveClock
 	// generation is the owner's.
 	generation int64
 	deletion   plan.Deletion
@@ -162,7 +161,7 @@ func (w *world) apply(t *testing.T, actions ...plan.Action) ([]plan.Outcome, err
 		Claim: func(_, name string) (*corev1.PersistentVolumeClaim, error) {
 			return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}, nil
 		},
-		FirstBatch: w.firstBatch, Outdated: w.outdated, Memory: w.memory, Deletion: w.deletion,
+		Outdated: w.outdated, Memory: w.memory, Deletion: w.deletion,
 	}
 	target.Owner.SetGeneration(w.generation)
 	return New(w.client, w.client, &w.ledger, w.clock).Apply(t.Context(), target, actions)

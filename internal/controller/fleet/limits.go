@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
@@ -48,9 +49,14 @@ const (
 // limits are how long a pass may take.
 type limits struct{ look, write time.Duration }
 
-// pass is the time that one reconcile takes. It is real time: what the operator
-// takes for now may jump.
+// pass is one reconcile of an owner.
 type pass struct {
+	owner  client.Object
+	fleet  desired.Fleet
+	memory *memory
+	now    time.Time
+	// began is real time, and writes how long the pass may begin new writes: what the
+	// operator takes for now may jump.
 	began  time.Time
 	writes time.Duration
 }
@@ -62,7 +68,7 @@ func (r *Reconciler) cutOff(ctx context.Context, owner client.Object, now time.T
 	r.metrics.cutOff(r.kind.Name())
 	message := fmt.Sprintf("the operator looked at it for %s and then let others go first: ask for fewer pods or smaller numbers", r.limits.look)
 	log.FromContext(ctx).Info("Cut off", "why", message)
-	status := r.status.memory(owner)
+	status := r.status.reported(owner)
 	status.Conditions = append([]metav1.Condition(nil), status.Conditions...)
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 		Type: appsv1.ConditionStalled, Status: metav1.ConditionTrue, Reason: appsv1.ReasonTakesTooLong,

@@ -18,12 +18,11 @@ package fleet
 
 import (
 	"errors"
+	"maps"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/types"
 
-	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
@@ -44,7 +43,9 @@ type Metrics struct {
 	skips      *prometheus.CounterVec
 	cuts       *prometheus.CounterVec
 	batch      *prometheus.HistogramVec
-	sizes      *sizes
+	gauges     *gauges
+	// own are the fleets of the reconcilers that count here.
+	own []*memories
 }
 
 // NewMetrics registers the metrics. Where a registry has them already, as with
@@ -57,7 +58,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		patched:    counter("podmanager_pods_patched_total", "Writes to pods other than their creation and deletion, by the reason why: adopted, released, orphaned, changed in place.", "kind", "reason"),
 		skips:      counter("podmanager_stale_skips_total", "Reconciles put off because the cache had not seen the last write yet.", "kind"),
 		cuts:       counter("podmanager_cut_off_total", "Reconciles that were cut off because looking at the object took too long.", "kind"),
-		sizes:      newSizes(),
+		gauges:     newGauges(),
 		batch: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "podmanager_pods_per_decision", Help: "Pods touched by one decision that touched any.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 11),
@@ -71,7 +72,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	m.skips = register(registry, m.skips, &errs)
 	m.cuts = register(registry, m.cuts, &errs)
 	m.batch = register(registry, m.batch, &errs)
-	m.sizes = register(registry, m.sizes, &errs)
+	m.gauges = register(registry, m.gauges, &errs)
 	return m, errors.Join(errs...)
 }
 
@@ -92,9 +93,12 @@ func register[C prometheus.Collector](registry prometheus.Registerer, c C, errs 
 	return c
 }
 
-// begin serves the counters of a kind before anything is counted: the rate of a
-// missing counter looks the same as that of a misspelt name.
-func (m *Metrics) begin(kind string) {
+// begin serves the gauges of a kind's fleets, and its counters before anything is
+// counted: the rate of a missing counter looks the same as that of a misspelt
+// name.
+func (m *Metrics) begin(kind string, fleets *memories) {
+	m.own = append(m.own, fleets)
+	m.gauges.add(kind, fleets)
 	m.skips.WithLabelValues(kind)
 	m.cuts.WithLabelValues(kind)
 	m.batch.WithLabelValues(kind)
@@ -119,7 +123,7 @@ func (m *Metrics) cutOff(kind string) {
 }
 
 // decided counts a reconcile that came to a decision.
-func (m *Metrics) decided(kind string, key types.NamespacedName, desired plan.Desired, reported plan.Reported, outcomes []plan.Outcome, err error) {
+func (m *Metrics) decided(kind string, outcomes []plan.Outcome, err error) {
 	result, touched := resultSuccess, 0
 	for i := range outcomes {
 		o := &outcomes[i]
@@ -146,14 +150,72 @@ func (m *Metrics) decided(kind string, key types.NamespacedName, desired plan.De
 	if touched > 0 {
 		m.batch.WithLabelValues(kind).Observe(float64(touched))
 	}
-	m.sizes.tell(owner{kind, key}, size{
-		desired: int32(desired.Replicas), ready: reported.Status.ReadyReplicas,
-		stalled: meta.IsStatusConditionTrue(reported.Status.Conditions, appsv1.ConditionStalled),
-	})
 }
 
-// Leave drops the gauges of all owners: another process works on them now.
-func (m *Metrics) Leave() { m.sizes.leave() }
+// Leave drops the gauges of our owners: another process works on them now.
+func (m *Metrics) Leave() { m.gauges.remove(m.own) }
 
-// forget drops the gauges of an owner that is gone.
-func (m *Metrics) forget(kind string, key types.NamespacedName) { m.sizes.forget(owner{kind, key}) }
+// gauges are made at each scrape from what is remembered of every owner: three
+// gauges with labels take more than 2 KB of memory, and an operator may have
+// thousands of owners.
+type gauges struct {
+	desired, ready, stalled *prometheus.Desc
+
+	mu     sync.Mutex
+	fleets map[*memories]string // by kind
+}
+
+func newGauges() *gauges {
+	gauge := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, []string{"kind", "namespace", "name"}, nil)
+	}
+	return &gauges{
+		desired: gauge("podmanager_replicas_desired", "Pods asked for."),
+		ready:   gauge("podmanager_replicas_ready", "Pods that are ready."),
+		stalled: gauge("podmanager_stalled", "1 while the fleet is stalled and waits for help."),
+		fleets:  map[*memories]string{},
+	}
+}
+
+func (g *gauges) add(kind string, fleets *memories) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.fleets[fleets] = kind
+}
+
+func (g *gauges) remove(all []*memories) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, fleets := range all {
+		delete(g.fleets, fleets)
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (g *gauges) Describe(to chan<- *prometheus.Desc) {
+	to <- g.desired
+	to <- g.ready
+	to <- g.stalled
+}
+
+// Collect implements prometheus.Collector. It holds no lock while it sends,
+// because the receiver may be slow.
+func (g *gauges) Collect(to chan<- prometheus.Metric) {
+	g.mu.Lock()
+	fleets := maps.Clone(g.fleets)
+	g.mu.Unlock()
+	for of, kind := range fleets {
+		for key, is := range of.sizes() {
+			send := func(what *prometheus.Desc, value int) {
+				to <- prometheus.MustNewConstMetric(what, prometheus.GaugeValue, float64(value), kind, key.Namespace, key.Name)
+			}
+			send(g.desired, is.desired)
+			send(g.ready, is.ready)
+			stalled := 0
+			if is.stalled {
+				stalled = 1
+			}
+			send(g.stalled, stalled)
+		}
+	}
+}

@@ -22,10 +22,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
-	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
@@ -36,9 +33,13 @@ func TestLeavingDropsTheGauges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"a", "b"} {
-		m.decided("podmanager", types.NamespacedName{Namespace: "ns", Name: name}, plan.Desired{Replicas: 3}, plan.Reported{}, nil, nil)
+	measured(m, "a", size{desired: 3})
+	measured(m, "b", size{desired: 3})
+	others, err := NewMetrics(registry) // those of another shard of the same process
+	if err != nil {
+		t.Fatal(err)
 	}
+	measured(others, "c", size{desired: 3})
 	series := func() int {
 		n, err := testutil.GatherAndCount(registry, "podmanager_replicas_desired", "podmanager_replicas_ready", "podmanager_stalled")
 		if err != nil {
@@ -46,13 +47,20 @@ func TestLeavingDropsTheGauges(t *testing.T) {
 		}
 		return n
 	}
-	if n := series(); n != 6 {
-		t.Fatalf("%d series of two fleets", n)
+	if n := series(); n != 9 {
+		t.Fatalf("%d series of three fleets", n)
 	}
 	m.Leave()
-	if n := series(); n != 0 {
-		t.Errorf("%d series are left", n)
+	if n := series(); n != 3 {
+		t.Errorf("%d series are left, want those of the other shard's fleet", n)
 	}
+}
+
+// measured is a fleet of a size.
+func measured(m *Metrics, name string, is size) {
+	fleets := newMemories()
+	m.begin("podmanager", fleets)
+	fleets.measure(fleets.of(fleetOwner(name)), is)
 }
 
 func TestTheGaugesTellTheSizes(t *testing.T) {
@@ -61,13 +69,8 @@ func TestTheGaugesTellTheSizes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stalled := plan.Reported{Status: appsv1.PodManagerStatus{ReadyReplicas: 2, Conditions: []metav1.Condition{
-		{Type: appsv1.ConditionStalled, Status: metav1.ConditionTrue},
-	}}}
-	for _, name := range []string{"a", "b"} {
-		m.decided("podmanager", types.NamespacedName{Namespace: "ns", Name: name}, plan.Desired{Replicas: 3}, stalled, nil, nil)
-	}
-	m.decided("podmanager", types.NamespacedName{Namespace: "ns", Name: "a"}, plan.Desired{Replicas: 4}, plan.Reported{}, nil, nil)
+	measured(m, "a", size{desired: 4})
+	measured(m, "b", size{desired: 3, ready: 2, stalled: true})
 	want := `# HELP podmanager_replicas_desired Pods asked for.
 # TYPE podmanager_replicas_desired gauge
 podmanager_replicas_desired{kind="podmanager",name="a",namespace="ns"} 4
@@ -98,7 +101,7 @@ func TestEvictedPodsCountAsDeleted(t *testing.T) {
 	for _, verb := range []plan.Verb{plan.EvictPod, plan.DeletePod, plan.UpdatePod} {
 		outcomes = append(outcomes, plan.Outcome{Result: plan.Done, Action: plan.Action{Verb: verb, Pod: "web-0", Why: plan.Why{Reason: string(verb)}}})
 	}
-	m.decided("podmanager", types.NamespacedName{Namespace: "ns", Name: "web"}, plan.Desired{}, plan.Reported{}, outcomes, nil)
+	m.decided("podmanager", outcomes, nil)
 	for name, want := range map[string]float64{
 		"evicted": testutil.ToFloat64(m.deleted.WithLabelValues("podmanager", "EvictPod")),
 		"deleted": testutil.ToFloat64(m.deleted.WithLabelValues("podmanager", "DeletePod")),
@@ -121,7 +124,7 @@ func TestTwoManagersOfOneProcessShareTheGauges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.decided("podmanager", types.NamespacedName{Namespace: "ns", Name: name}, plan.Desired{}, plan.Reported{}, nil, nil)
+		measured(m, name, size{})
 	}
 	if n, err := testutil.GatherAndCount(registry, "podmanager_replicas_desired"); n != 2 || err != nil {
 		t.Errorf("%d series of two fleets, %v", n, err)
@@ -136,7 +139,7 @@ func TestCountersAreServedFromTheStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.begin("podmanager")
+	m.begin("podmanager", newMemories())
 	for _, name := range []string{"podmanager_stale_skips_total", "podmanager_reconcile_total", "podmanager_pods_per_decision"} {
 		if n, err := testutil.GatherAndCount(registry, name); err != nil || n == 0 {
 			t.Errorf("%s is not served: %v", name, err)

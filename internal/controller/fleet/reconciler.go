@@ -32,6 +32,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -64,7 +66,7 @@ type Reconciler struct {
 	metrics  *Metrics
 	clock    clock.PassiveClock
 	mine     func(client.Object) bool
-	pace     *pacer
+	memories *memories
 	limits   limits
 }
 
@@ -99,66 +101,79 @@ func New(kind desired.Kind, p Parts) *Reconciler {
 		metrics:  p.Metrics,
 		clock:    p.Clock,
 		mine:     p.Mine,
-		pace:     newPacer(),
+		memories: newMemories(),
 		limits:   limits{look: lookLimit, write: writeLimit},
 	}
-	r.status = newStatusWriter(p.Client, p.Ledger, kind, r.send)
-	r.metrics.begin(kind.Name())
+	r.status = &statusWriter{client: p.Client, ledger: p.Ledger, kind: kind, memories: r.memories, send: r.send}
+	r.metrics.begin(kind.Name(), r.memories)
 	return r
 }
 
 // Reconcile brings one fleet closer to what its owner asks for.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	now := r.clock.Now()
 	owner := r.kind.New()
 	if err := r.cache.Get(ctx, req.NamespacedName, owner); err != nil {
-		r.metrics.forget(r.kind.Name(), req.NamespacedName)
-		r.pace.forget(req.NamespacedName)
+		if apierrors.IsNotFound(err) {
+			r.memories.forgetNamed(req.NamespacedName)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if r.mine != nil && !r.mine(owner) {
+		r.memories.forget(owner.GetUID())
 		return ctrl.Result{}, nil
 	}
-	fleet := r.kind.Fleet(owner)
-	fleet.Status, fleet.Now = r.status.memory(owner), now
+	p := r.begin(owner)
+	seen, err := r.observe(ctx, p.fleet)
+	if err != nil {
+		return r.notObserved(ctx, p, err)
+	}
+	decision := plan.Plan(p.fleet.Desired, seen.Observed, p.now)
+	outcomes, applyErr := r.applier.Apply(ctx, r.target(p, seen), decision.Actions)
+	flightrecorder.SetPayload(ctx, flight.New(p.fleet.Desired, seen.Observed, decision, outcomes, p.now))
+	reported := plan.Report(p.fleet.Desired, seen.Observed, decision, outcomes, p.now)
+	later, statusErr := r.report(ctx, p, reported, outcomes)
+	r.measure(p, len(seen.Observed.Pods), &reported.Status)
 
-	arrived := r.pace.arrivals(req.NamespacedName)
-	began := pass{began: time.Now(), writes: r.limits.write}
-	seen, err := r.observe(ctx, fleet)
+	err = errors.Join(applyErr, statusErr)
+	r.metrics.decided(r.kind.Name(), outcomes, err)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if p.tooLong() {
+		return ctrl.Result{RequeueAfter: staleRetry}, nil // there may be more to write; others go first
+	}
+	return ctrl.Result{RequeueAfter: soonest(decision.NextLook, later, p.memory.refused.Wait(p.now))}, nil
+}
+
+// begin begins a pass.
+func (r *Reconciler) begin(owner client.Object) *pass {
+	p := &pass{
+		owner: owner, fleet: r.kind.Fleet(owner), memory: r.memories.of(owner),
+		now: r.clock.Now(), began: time.Now(), writes: r.limits.write,
+	}
+	p.fleet.Status, p.fleet.Now = r.status.reported(owner), p.now
+	return p
+}
+
+// notObserved ends a pass that could not look at its fleet.
+func (r *Reconciler) notObserved(ctx context.Context, p *pass, err error) (ctrl.Result, error) {
 	if timedOut(ctx, err) {
-		return r.cutOff(ctx, owner, now)
+		return r.cutOff(ctx, p.owner, p.now)
 	}
 	if stale := (*observe.StaleError)(nil); errors.As(err, &stale) {
 		r.metrics.skipped(r.kind.Name())
 		return ctrl.Result{RequeueAfter: staleRetry}, nil
 	}
-	if err != nil {
-		r.metrics.reconciled(r.kind.Name(), resultError)
-		return ctrl.Result{}, err
-	}
+	r.metrics.reconciled(r.kind.Name(), resultError)
+	return ctrl.Result{}, err
+}
 
-	decision := plan.Plan(fleet.Desired, seen.Observed, now)
-	target := r.target(fleet, seen)
-	target.Outdated = func() bool { return r.pace.asksAnew(fleet.Owner) || began.tooLong() }
-	target.Memory = r.pace.memory(req.NamespacedName)
-	target.FirstBatch = r.pace.firstBatch(req.NamespacedName, decision.UpdateRevision, now)
-	outcomes, applyErr := r.applier.Apply(ctx, target, decision.Actions)
-	r.pace.made(req.NamespacedName, decision.UpdateRevision, outcomes, now)
-	flightrecorder.SetPayload(ctx, flight.New(fleet.Desired, seen.Observed, decision, outcomes, now))
-	reported := plan.Report(fleet.Desired, seen.Observed, decision, outcomes, now)
-	r.pace.note(req.NamespacedName, looked(fleet.Desired.Replicas, len(seen.Observed.Pods), decision, &reported.Status), arrived)
-	later, statusErr := r.report(ctx, owner, fleet, reported, outcomes, now)
-
-	err = errors.Join(applyErr, statusErr)
-	r.metrics.decided(r.kind.Name(), req.NamespacedName, fleet.Desired, reported, outcomes, err)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	next := soonest(decision.NextLook, later, target.Memory.Wait(now))
-	if began.tooLong() {
-		next = staleRetry // there may be more to write; others go first
-	}
-	return ctrl.Result{RequeueAfter: next}, nil
+// measure notes how large the fleet is.
+func (r *Reconciler) measure(p *pass, pods int, status *appsv1.PodManagerStatus) {
+	r.memories.measure(p.memory, size{
+		pods: max(p.fleet.Desired.Replicas, pods), desired: p.fleet.Desired.Replicas, ready: int(status.ReadyReplicas),
+		stalled: meta.IsStatusConditionTrue(status.Conditions, appsv1.ConditionStalled),
+	})
 }
 
 // observe looks at a fleet, within a time limit.
@@ -169,8 +184,11 @@ func (r *Reconciler) observe(ctx context.Context, fleet desired.Fleet) (observe.
 }
 
 // target is what apply needs to know of a fleet.
-func (r *Reconciler) target(fleet desired.Fleet, seen observe.Seen) apply.Target {
+func (r *Reconciler) target(p *pass, seen observe.Seen) apply.Target {
+	fleet := p.fleet
 	return apply.Target{
+		Outdated:       func() bool { return r.memories.outdated(fleet.Owner) || p.tooLong() },
+		Memory:         &p.memory.refused,
 		Owner:          fleet.Owner,
 		Ref:            fleet.Ref,
 		Finalizer:      r.kind.Finalizer(),
@@ -206,15 +224,13 @@ func known(fleet desired.Fleet, seen observe.Seen) map[types.UID]bool {
 
 // report writes the status and sends the events. An owner whose finalizer was
 // just taken off is gone, so there is nothing left to write to.
-func (r *Reconciler) report(ctx context.Context, owner client.Object, fleet desired.Fleet, reported plan.Reported,
-	outcomes []plan.Outcome, now time.Time,
-) (later time.Duration, err error) {
+func (r *Reconciler) report(ctx context.Context, p *pass, reported plan.Reported, outcomes []plan.Outcome) (later time.Duration, err error) {
 	r.log(ctx, outcomes)
-	if ownerGone(fleet.Desired, outcomes) {
-		r.status.last(owner, reported, now)
+	if ownerGone(p.fleet.Desired, outcomes) {
+		r.status.last(p.owner, reported, p.now)
 		return 0, nil
 	}
-	return r.status.write(ctx, owner, reported, now)
+	return r.status.write(ctx, p.owner, reported, p.now)
 }
 
 // ownerGone: the finalizer is off, now or before, and the owner with it.

@@ -81,7 +81,7 @@ func TestAGoneOwner(t *testing.T) {
 	if _, err := r.Reconcile(t.Context(), request("ns", "web")); err != nil {
 		t.Fatal(err)
 	}
-	if n := testutil.CollectAndCount(w.Metrics.sizes, "podmanager_replicas_desired"); n != 1 {
+	if n := testutil.CollectAndCount(w.Metrics.gauges, "podmanager_replicas_desired"); n != 1 {
 		t.Fatalf("%d gauges", n)
 	}
 	pm := fleetOwner("web")
@@ -99,7 +99,7 @@ func TestAGoneOwner(t *testing.T) {
 	if err != nil || result != (ctrl.Result{}) {
 		t.Errorf("%+v, %v", result, err)
 	}
-	if n := testutil.CollectAndCount(w.Metrics.sizes, "podmanager_replicas_desired"); n != 0 {
+	if n := testutil.CollectAndCount(w.Metrics.gauges, "podmanager_replicas_desired"); n != 0 {
 		t.Errorf("%d gauges of an owner that is gone", n)
 	}
 }
@@ -180,7 +180,7 @@ func TestARefusalStallsAndIsTriedAgain(t *testing.T) {
 	if said := w.said(); len(said) != 1 || !strings.HasPrefix(said[0], "Warning Failed") {
 		t.Errorf("events %q", said)
 	}
-	if n := w.Metrics.sizes.told[owner{"test", request("ns", "web").NamespacedName}]; !n.stalled {
+	if n := r.memories.sizes()[request("ns", "web").NamespacedName]; !n.stalled {
 		t.Errorf("the gauge of stalled fleets says %v", n)
 	}
 	if n := testutil.ToFloat64(w.Metrics.reconciles.WithLabelValues("test", resultRefused)); n != 3 {

@@ -86,8 +86,8 @@ type Watched struct {
 	Tap *flightrecorder.Tap
 }
 
-// hear wraps a handler so that its events are recorded.
-func (w Watched) hear(h handler.EventHandler) handler.EventHandler {
+// record wraps a handler so that its events are recorded.
+func (w Watched) record(h handler.EventHandler) handler.EventHandler {
 	if w.Tap == nil {
 		return h
 	}
@@ -114,15 +114,15 @@ func (w Watched) reconciler(r reconcile.Reconciler) reconcile.Reconciler {
 // its generation and finalizers alone (our own status writes above all), pod
 // updates that touch nothing the planner reads, and every heartbeat of a node.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, ledger *observe.Ledger, w Watched) error {
-	ears := r.Ears(w.Gate.Client(mgr.GetClient()), ledger, w)
-	if err := watchEnds(ctx, mgr, ears); err != nil {
+	handlers := r.Handlers(w.Gate.Client(mgr.GetClient()), ledger, w)
+	if err := watchEnds(ctx, mgr, handlers); err != nil {
 		return err
 	}
 	return builder.ControllerManagedBy(mgr).
 		Named(r.kind.Name()).
-		WatchesRawSource(w.Gate.Kind(w.hear(ears.Owners), ears.OwnerChanged)).
-		Watches(&corev1.Pod{}, w.hear(ears.Pods), builder.WithPredicates(ears.PodChanged)).
-		Watches(&corev1.Node{}, w.hear(ears.Nodes), builder.WithPredicates(ears.NodeLost)).
+		WatchesRawSource(w.Gate.Kind(w.record(handlers.Owners), handlers.OwnerChanged)).
+		Watches(&corev1.Pod{}, w.record(handlers.Pods), builder.WithPredicates(handlers.PodChanged)).
+		Watches(&corev1.Node{}, w.record(handlers.Nodes), builder.WithPredicates(handlers.NodeLost)).
 		WithOptions(w.controllerOptions(controller.Options{
 			MaxConcurrentReconciles: w.Workers,
 			RateLimiter:             RateLimiter(),
@@ -131,10 +131,10 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, led
 		Complete(w.reconciler(r))
 }
 
-// Ears are a reconciler's event handlers and predicates: which events pass, and
+// Handlers are a reconciler's event handlers and predicates: which events pass, and
 // which owners they enqueue. They are apart from the manager so that a
 // simulation of the cluster can use them too.
-type Ears struct {
+type Handlers struct {
 	Owners       handler.EventHandler
 	OwnerChanged predicate.Predicate
 	Pods         handler.EventHandler
@@ -145,10 +145,10 @@ type Ears struct {
 	PodGone func(pod client.Object)
 }
 
-// Ears makes the reconciler's handlers. reader finds the owners of pods.
-func (r *Reconciler) Ears(reader client.Reader, ledger *observe.Ledger, w Watched) Ears {
-	owners := ownerFinder{reader: reader, kind: r.kind, watched: w, pace: r.pace}
-	return Ears{
+// Handlers makes the reconciler's handlers. reader finds the owners of pods.
+func (r *Reconciler) Handlers(reader client.Reader, ledger *observe.Ledger, w Watched) Handlers {
+	owners := ownerFinder{reader: reader, kind: r.kind, watched: w, memories: r.memories}
+	return Handlers{
 		Owners:       &handler.EnqueueRequestForObject{},
 		OwnerChanged: r.ownerChanged(ledger),
 		Pods:         owners.handlePods(),
@@ -166,7 +166,7 @@ func (r *Reconciler) Ears(reader client.Reader, ledger *observe.Ledger, w Watche
 }
 
 // watchEnds listens for pods that go, also where no owner is woken.
-func watchEnds(ctx context.Context, mgr ctrl.Manager, ears Ears) error {
+func watchEnds(ctx context.Context, mgr ctrl.Manager, handlers Handlers) error {
 	informer, err := mgr.GetCache().GetInformer(ctx, &corev1.Pod{})
 	if err != nil {
 		return fmt.Errorf("watch pods: %w", err)
@@ -176,7 +176,7 @@ func watchEnds(ctx context.Context, mgr ctrl.Manager, ears Ears) error {
 			raw = last.Obj
 		}
 		if pod, ok := raw.(client.Object); ok {
-			ears.PodGone(pod)
+			handlers.PodGone(pod)
 		}
 	}})
 	return err
@@ -192,7 +192,7 @@ func (r *Reconciler) ownerChanged(ledger *observe.Ledger) predicate.Predicate {
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			asked := e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration()
 			if asked {
-				r.pace.asked(e.ObjectNew)
+				r.memories.asked(e.ObjectNew)
 			}
 			return asked ||
 				!equality.Semantic.DeepEqual(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers()) ||
@@ -201,7 +201,7 @@ func (r *Reconciler) ownerChanged(ledger *observe.Ledger) predicate.Predicate {
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			ledger.Forget(e.Object.GetUID())
-			r.status.forget(e.Object.GetUID())
+			r.memories.forget(e.Object.GetUID())
 			return true
 		},
 	}
@@ -238,62 +238,54 @@ func nodeLost() predicate.Predicate {
 
 // ownerFinder leads from pods and nodes back to the owners to wake.
 type ownerFinder struct {
-	reader  client.Reader
-	kind    desired.Kind
-	watched Watched
-	pace    *pacer
+	reader   client.Reader
+	kind     desired.Kind
+	watched  Watched
+	memories *memories
 }
 
 // handlePods wakes the owners of a pod before and after the change: a pod that
 // was released concerns the owner it had.
 func (f ownerFinder) handlePods() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	add := func(ctx context.Context, q queue, gone bool, objs ...client.Object) {
+	add := func(ctx context.Context, q queue, objs ...client.Object) {
 		var woken []reconcile.Request
 		for _, obj := range objs {
+			wait := f.debounce(obj)
 			for _, req := range f.ofPod(ctx, obj) {
-				if slices.Contains(woken, req) {
-					continue
-				}
-				woken = append(woken, req)
-				if wait := f.pace.wait(req.NamespacedName, gone); wait > 0 {
+				if !slices.Contains(woken, req) {
+					woken = append(woken, req)
 					q.AddAfter(req, wait)
-				} else {
-					q.Add(req)
 				}
 			}
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, q, false, e.Object) },
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, q, e.Object) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-			if !isReady(e.ObjectOld) && isReady(e.ObjectNew) {
-				for _, req := range f.ofPod(ctx, e.ObjectNew) {
-					f.pace.arrive(req.NamespacedName)
-				}
-			}
 			if sameController(e.ObjectOld, e.ObjectNew) {
-				add(ctx, q, false, e.ObjectNew)
+				add(ctx, q, e.ObjectNew)
 			} else {
-				add(ctx, q, false, e.ObjectOld, e.ObjectNew)
+				add(ctx, q, e.ObjectOld, e.ObjectNew)
 			}
 		},
-		DeleteFunc:  func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, q, true, e.Object) },
-		GenericFunc: func(ctx context.Context, e event.GenericEvent, q queue) { add(ctx, q, false, e.Object) },
+		DeleteFunc:  func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, q, e.Object) },
+		GenericFunc: func(ctx context.Context, e event.GenericEvent, q queue) { add(ctx, q, e.Object) },
 	}
+}
+
+// debounce is how long an event of a pod waits for others of its owner.
+func (f ownerFinder) debounce(pod client.Object) time.Duration {
+	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
+		return f.memories.debounce(ref.UID)
+	}
+	return 0
 }
 
 // sameController: the pod is its owner's as before, as most are.
 func sameController(before, after client.Object) bool {
 	was, is := metav1.GetControllerOfNoCopy(before), metav1.GetControllerOfNoCopy(after)
 	return was != nil && is != nil && was.UID == is.UID && was.Kind == is.Kind && was.Name == is.Name && was.APIVersion == is.APIVersion
-}
-
-func isReady(obj client.Object) bool {
-	pod, ok := obj.(*corev1.Pod)
-	return ok && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
 }
 
 // ordinalName takes a pod name apart at its last dash.

@@ -108,7 +108,7 @@ func TestOwnerChanged(t *testing.T) {
 		want   bool
 	}{
 		"its status": {func(pm *appsv1.PodManager) { pm.Status.ReadyReplicas = 3; pm.ResourceVersion = "2" }, false},
-		"somebody else's word in its status": {
+		"another client's word in its status": {
 			func(pm *appsv1.PodManager) { pm.Status.ReadyReplicas = 3; pm.ResourceVersion = "3" }, true,
 		},
 		"a label":          {func(pm *appsv1.PodManager) { pm.Labels = map[string]string{"a": "b"} }, false},
@@ -123,7 +123,7 @@ func TestOwnerChanged(t *testing.T) {
 			after := before.DeepCopy()
 			test.change(after)
 			r, parts := newReconciler(t)
-			r.status.draft(before.UID).version = "2"
+			r.memories.wrote(r.memories.of(before), "2")
 			if got := r.ownerChanged(parts.Ledger).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != test.want {
 				t.Errorf("a change of it passes: %t, want %t", got, test.want)
 			}
@@ -186,10 +186,10 @@ func TestOwnersOfPods(t *testing.T) {
 		"a stranger of another controller":       {podOf("web-1", nil, controlledBy("apps/v1", "StatefulSet", "web")), []string{"web"}},
 		"a name with dashes and digits":          {podOf("my-web-2-7", nil), []string{"my-web-2"}},
 		"a name without ordinal":                 {podOf("web-x", nil), nil},
-		"a name that is nobody's":                {podOf("other-1", nil), nil},
+		"a name of no owner":                     {podOf("other-1", nil), nil},
 		"an owner that is not the controller":    {podOf("any", nil, metav1.OwnerReference{APIVersion: "apps.mycompany.com/v1", Kind: "PodManager", Name: "web"}), nil},
 		"a label of one and the name of another": {podOf("web-1", map[string]string{appsv1.LabelName: "my-web-2"}), []string{"my-web-2", "web"}},
-		"a label of nobody and a slot's name":    {podOf("web-1", map[string]string{appsv1.LabelName: "nobody"}), []string{"web"}},
+		"a label of no owner and a slot's name":  {podOf("web-1", map[string]string{appsv1.LabelName: "none"}), []string{"web"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

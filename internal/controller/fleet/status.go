@@ -20,14 +20,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -66,19 +64,14 @@ const (
 // remembers meanwhile; a crash loses a window's history, and nothing that
 // decides about pods.
 type statusWriter struct {
-	client client.Client
-	ledger apply.Ledger
-	kind   desired.Kind
-	send   func(owner client.Object, e plan.Event)
-
-	mu     sync.Mutex
-	drafts map[types.UID]*draft
-	// waiting are the owners whose status waits.
-	waiting map[types.UID]bool
+	client   client.Client
+	ledger   apply.Ledger
+	kind     desired.Kind
+	memories *memories
+	send     func(owner client.Object, e plan.Event)
 }
 
-// draft is what an owner's status will say, and how often it says it. One
-// reconcile of an owner runs at a time, so only the map needs a lock.
+// draft is what an owner's status will say, and how often it says it.
 type draft struct {
 	// status waits to be written; nil when the API server has it.
 	status *appsv1.PodManagerStatus
@@ -86,8 +79,6 @@ type draft struct {
 	window time.Duration
 	// left is when the goal was left because pods go, if that is not written yet.
 	left time.Time
-	// version is the owner's resourceVersion after our last write.
-	version string
 
 	// events wait to be sent, with the history entries behind them.
 	events []plan.Event
@@ -97,13 +88,9 @@ type draft struct {
 	patience time.Duration
 }
 
-func newStatusWriter(c client.Client, ledger apply.Ledger, kind desired.Kind, send func(client.Object, plan.Event)) *statusWriter {
-	return &statusWriter{client: c, ledger: ledger, kind: kind, send: send, drafts: map[types.UID]*draft{}, waiting: map[types.UID]bool{}}
-}
-
-// memory is the status as it was last reported, written or not.
-func (w *statusWriter) memory(owner client.Object) appsv1.PodManagerStatus {
-	if d := w.draft(owner.GetUID()); d.status != nil {
+// reported is the status as it was last reported, written or not.
+func (w *statusWriter) reported(owner client.Object) appsv1.PodManagerStatus {
+	if d := &w.memories.of(owner).draft; d.status != nil {
 		return *d.status
 	}
 	return w.kind.Status(owner)
@@ -112,32 +99,27 @@ func (w *statusWriter) memory(owner client.Object) appsv1.PodManagerStatus {
 // foreign reports whether another client changed the status. A write of ours
 // whose answer is still on its way counts as foreign, which costs one look.
 func (w *statusWriter) foreign(before, after client.Object) bool {
-	if equality.Semantic.DeepEqual(w.kind.Status(before), w.kind.Status(after)) {
-		return false
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	d := w.drafts[after.GetUID()]
-	return d == nil || d.version != after.GetResourceVersion()
+	return !equality.Semantic.DeepEqual(w.kind.Status(before), w.kind.Status(after)) && !w.memories.ours(after)
 }
 
 // write writes the reported status and events, or returns for how long they
 // wait.
 func (w *statusWriter) write(ctx context.Context, owner client.Object, reported plan.Reported, now time.Time) (time.Duration, error) {
-	d := w.draft(owner.GetUID())
-	wait, err := w.writeStatus(ctx, owner, d, reported.Status, now)
-	d.take(reported, now)
-	return soonest(wait, w.sendEvents(owner, d, atGoal(reported.Status), now)), err
+	memory := w.memories.of(owner)
+	wait, err := w.writeStatus(ctx, owner, memory, reported.Status, now)
+	memory.draft.take(reported, now)
+	return soonest(wait, w.sendEvents(owner, &memory.draft, atGoal(reported.Status), now)), err
 }
 
-func (w *statusWriter) writeStatus(ctx context.Context, owner client.Object, d *draft, status appsv1.PodManagerStatus, now time.Time) (time.Duration, error) {
+func (w *statusWriter) writeStatus(ctx context.Context, owner client.Object, memory *memory, status appsv1.PodManagerStatus, now time.Time) (time.Duration, error) {
+	d := &memory.draft
 	before := w.kind.Status(owner)
 	after := owner.DeepCopyObject().(client.Object)
 	w.kind.SetStatus(after, status)
 	// A kind may keep less than the planner reports: only what it keeps
 	// can be new.
 	status = w.kind.Status(after)
-	w.keep(owner.GetUID(), d, nil)
+	w.keep(memory, nil)
 	if equality.Semantic.DeepEqual(before, status) {
 		return 0, nil
 	}
@@ -149,7 +131,7 @@ func (w *statusWriter) writeStatus(ctx context.Context, owner client.Object, d *
 	if isNew(before, status) {
 		progress = true
 		if d.last.IsZero() {
-			d.last, d.window = now, w.newWindow()
+			d.last, d.window = now, w.memories.newWindow()
 		}
 	}
 	wait := d.last.Add(d.window).Sub(now)
@@ -160,7 +142,7 @@ func (w *statusWriter) writeStatus(ctx context.Context, owner client.Object, d *
 		progress, wait = true, d.left.Add(leavingWindow).Sub(now)
 	}
 	if progress && !atGoal(status) && wait > 0 {
-		w.keep(owner.GetUID(), d, &status)
+		w.keep(memory, &status)
 		return wait, nil
 	}
 	d.left = time.Time{}
@@ -169,7 +151,7 @@ func (w *statusWriter) writeStatus(ctx context.Context, owner client.Object, d *
 		return 0, err
 	}
 	if err := w.client.Status().Patch(ctx, after, patch); err != nil {
-		w.keep(owner.GetUID(), d, &status) // nothing is lost: the next pass tries again
+		w.keep(memory, &status) // nothing is lost: the next pass tries again
 		return 0, client.IgnoreNotFound(fmt.Errorf("write the status of %s %s: %w",
 			w.kind.Name(), client.ObjectKeyFromObject(owner), err))
 	}
@@ -178,31 +160,16 @@ func (w *statusWriter) writeStatus(ctx context.Context, owner client.Object, d *
 	// example a predecessor whose last write came late, the two are mixed:
 	// then the result is as foreign as a status that we did not write.
 	if equality.Semantic.DeepEqual(w.kind.Status(after), status) {
-		w.mu.Lock()
-		d.version = after.GetResourceVersion()
-		w.mu.Unlock()
+		w.memories.wrote(memory, after.GetResourceVersion())
 	}
 	d.pace(now, progress)
 	return 0, nil
 }
 
-// keep holds a status back, or none.
-func (w *statusWriter) keep(owner types.UID, d *draft, status *appsv1.PodManagerStatus) {
-	d.status = status
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if status == nil {
-		delete(w.waiting, owner)
-	} else {
-		w.waiting[owner] = true
-	}
-}
-
-// newWindow is how long the first status of a new owner waits.
-func (w *statusWriter) newWindow() time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return min(firstOwnWindow+time.Duration(len(w.waiting))*windowPerOwner, newWindow)
+// keep lets a status wait, or none.
+func (w *statusWriter) keep(of *memory, status *appsv1.PodManagerStatus) {
+	of.draft.status = status
+	w.memories.wait(of, status != nil)
 }
 
 // isNew reports whether this would be an owner's first status, with nothing in it
@@ -286,28 +253,10 @@ func (w *statusWriter) sendEvents(owner client.Object, d *draft, atGoal bool, no
 
 // last sends the last events of an owner that is gone.
 func (w *statusWriter) last(owner client.Object, reported plan.Reported, now time.Time) {
-	d := w.draft(owner.GetUID())
+	d := &w.memories.of(owner).draft
 	d.take(reported, now)
 	w.sendEvents(owner, d, true, now)
-	w.forget(owner.GetUID())
-}
-
-func (w *statusWriter) draft(owner types.UID) *draft {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	d := w.drafts[owner]
-	if d == nil {
-		d = &draft{}
-		w.drafts[owner] = d
-	}
-	return d
-}
-
-func (w *statusWriter) forget(owner types.UID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.drafts, owner)
-	delete(w.waiting, owner)
+	w.memories.forget(owner.GetUID())
 }
 
 // onlyProgress reports whether two statuses differ in nothing but how far things

@@ -28,7 +28,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -67,7 +66,10 @@ func newScribeOf(t *testing.T, owner *appsv1.PodManager) *scribe {
 		},
 	}, owner)
 	s.client = w.Client
-	s.statusWriter = newStatusWriter(w.Client, w.Ledger, testKind{}, func(_ client.Object, e plan.Event) { s.events = append(s.events, e.Note) })
+	s.statusWriter = &statusWriter{
+		client: w.Client, ledger: w.Ledger, kind: testKind{}, memories: newMemories(),
+		send: func(_ client.Object, e plan.Event) { s.events = append(s.events, e.Note) },
+	}
 	return s
 }
 
@@ -242,7 +244,7 @@ func TestTheFirstStatusOfANewOwner(t *testing.T) {
 			owner.Status.ObservedGeneration = -1
 			s := newScribeOf(t, owner)
 			for i := range test.others {
-				s.waiting[types.UID(strconv.Itoa(i))] = true
+				s.memories.wait(s.memories.of(fleetOwner(strconv.Itoa(i))), true)
 			}
 			for i, at := range test.at {
 				status := moving(int32(i))
@@ -254,14 +256,14 @@ func TestTheFirstStatusOfANewOwner(t *testing.T) {
 					t.Fatal(err)
 				}
 				if wait == 0 && len(s.patches) == 0 {
-					t.Fatal("nothing was written, and nobody looks again")
+					t.Fatal("nothing was written, and nothing is scheduled")
 				}
 			}
 			if got := len(s.patches); got != test.want {
 				t.Errorf("%d writes, want %d", got, test.want)
 			}
-			if s.forget("uid-web"); s.waiting["uid-web"] {
-				t.Error("an owner that is gone still waits")
+			if s.memories.forget("uid-web"); s.memories.waiting != test.others {
+				t.Errorf("%d owners wait, want %d", s.memories.waiting, test.others)
 			}
 		})
 	}
@@ -351,7 +353,7 @@ func TestAMixedStatusIsForeign(t *testing.T) {
 		t.Fatalf("the two writes are not mixed, so nothing is tested: %+v", after.Status)
 	}
 	if !s.foreign(before, after) {
-		t.Error("a status that is half somebody else's counts as ours, and stays")
+		t.Error("a status that is half another client's counts as ours, and stays")
 	}
 }
 
@@ -366,18 +368,18 @@ func TestWhatWaitsIsRemembered(t *testing.T) {
 	if wait, err := s.tell(t, time.Millisecond, moving(2)); wait == 0 || err != nil {
 		t.Fatalf("wait %s, %v", wait, err)
 	}
-	if got := s.memory(owner).ReadyReplicas; got != 2 {
+	if got := s.reported(owner).ReadyReplicas; got != 2 {
 		t.Errorf("the memory is of %d ready pods", got)
 	}
 	s.broken = errors.New("broken")
 	if _, err := s.tell(t, time.Hour, moving(3)); !errors.Is(err, s.broken) || !strings.Contains(err.Error(), "ns/web") {
 		t.Errorf("the error is %v", err)
 	}
-	if got := s.memory(owner).ReadyReplicas; got != 3 {
+	if got := s.reported(owner).ReadyReplicas; got != 3 {
 		t.Errorf("after a write that failed the memory is of %d ready pods", got)
 	}
-	s.forget(owner.UID)
-	if got := s.memory(owner).ReadyReplicas; got != 0 {
+	s.memories.forget(owner.UID)
+	if got := s.reported(owner).ReadyReplicas; got != 0 {
 		t.Errorf("of an owner that is gone the memory is of %d ready pods", got)
 	}
 }
@@ -457,7 +459,7 @@ func TestTheClockOfAStuckRolloutIsKeptInMemory(t *testing.T) {
 		if err := s.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "web"}, owner); err != nil {
 			t.Fatal(err)
 		}
-		remembered, written := s.memory(owner).Rollout.StuckSeconds, int32(0)
+		remembered, written := s.reported(owner).Rollout.StuckSeconds, int32(0)
 		if owner.Status.Rollout != nil {
 			written = owner.Status.Rollout.StuckSeconds
 		}

@@ -55,7 +55,7 @@ type process struct {
 	cache      *cacheOf
 	ledger     *observe.Ledger
 	reconciler *fleet.Reconciler
-	ears       fleet.Ears
+	handlers   fleet.Handlers
 	queue      *queue
 	task       *task
 	// deposed: another leads, and this one may begin only so much more before
@@ -107,7 +107,7 @@ func (w *World) start(name string, at int) *process {
 	}
 	p.reconciler = p.newReconciler()
 	atOnce := &reader{source: p.cache, server: w.server, transport: direct{}, indexes: w.indexes}
-	p.ears = p.reconciler.Ears(atOnce, p.ledger, fleet.Watched{GVK: desired.PodManagerGVK, NameLabel: appsv1.LabelName})
+	p.handlers = p.reconciler.Handlers(atOnce, p.ledger, fleet.Watched{GVK: desired.PodManagerGVK, NameLabel: appsv1.LabelName})
 	for _, kind := range kinds {
 		p.cache.cursors[kind] = &cursor{kind: kind, objects: map[objectKey]client.Object{}, sharded: w.run.Sharded}
 	}
@@ -150,11 +150,11 @@ func (p *process) hear(kind string, before, after client.Object) {
 	var passes predicate.Predicate
 	switch kind {
 	case "PodManager":
-		h, passes = p.ears.Owners, p.world.weakness.ownerChanged(p.ears.OwnerChanged)
+		h, passes = p.handlers.Owners, p.world.weakness.ownerChanged(p.handlers.OwnerChanged)
 	case "Pod":
-		h, passes = p.ears.Pods, p.ears.PodChanged
+		h, passes = p.handlers.Pods, p.handlers.PodChanged
 	case "Node":
-		h, passes = p.ears.Nodes, p.ears.NodeLost
+		h, passes = p.handlers.Nodes, p.handlers.NodeLost
 	default:
 		return
 	}
@@ -167,7 +167,7 @@ func (p *process) hear(kind string, before, after client.Object) {
 		}
 	case after == nil:
 		if kind == "Pod" {
-			p.ears.PodGone(before)
+			p.handlers.PodGone(before)
 		}
 		if e := (event.DeleteEvent{Object: before}); passes.Delete(e) {
 			h.Delete(ctx, e, p.queue)

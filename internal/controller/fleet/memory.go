@@ -1,0 +1,191 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package fleet
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mycompany/pod-operator/internal/apply"
+)
+
+// A reconcile costs as much as the fleet has pods, and a fleet that changes has an
+// event for every pod: a reconcile for each would cost the square of the pods. So
+// the event of a pod waits for others, the longer the more pods there are. A
+// change of the owner never waits.
+const (
+	debouncePerPod  = 100 * time.Microsecond
+	longestDebounce = 500 * time.Millisecond
+)
+
+// memories are what this process remembers of its owners from one reconcile to the
+// next, by UID, so that a namesake begins anew. All of it may be lost: a fresh
+// process makes the same decisions about pods.
+type memories struct {
+	mu     sync.Mutex
+	owners map[types.UID]*memory
+	// waiting counts the owners whose status waits to be written.
+	waiting int
+}
+
+// memory is about one owner. One reconcile of an owner runs at a time, so what
+// only reconciles use needs no lock.
+type memory struct {
+	key     types.NamespacedName
+	draft   draft
+	refused apply.Memory
+
+	// Events and scrapes read these, under the lock of memories.
+	size       size
+	generation int64  // the newest that an event showed
+	version    string // the owner's resourceVersion after our last write of its status
+	waiting    bool   // its status waits to be written
+}
+
+// size is how large a fleet was when it was last reconciled.
+type size struct {
+	known                bool
+	pods, desired, ready int
+	stalled              bool
+}
+
+func newMemories() *memories { return &memories{owners: map[types.UID]*memory{}} }
+
+// of is the memory of an owner.
+func (m *memories) of(owner client.Object) *memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.owners[owner.GetUID()]
+	if known == nil {
+		known = &memory{key: client.ObjectKeyFromObject(owner)}
+		m.owners[owner.GetUID()] = known
+	}
+	return known
+}
+
+// forget drops an owner that is gone, or that another process works on.
+func (m *memories) forget(owner types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.drop(owner)
+}
+
+// forgetNamed drops every owner of a name: there is none any more.
+func (m *memories) forgetNamed(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for uid, known := range m.owners {
+		if known.key == key {
+			m.drop(uid)
+		}
+	}
+}
+
+// drop is called with the lock held.
+func (m *memories) drop(owner types.UID) {
+	if known := m.owners[owner]; known != nil && known.waiting {
+		m.waiting--
+	}
+	delete(m.owners, owner)
+}
+
+// measure notes how large a fleet is.
+func (m *memories) measure(of *memory, is size) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	is.known = true
+	of.size = is
+}
+
+// sizes are those of all fleets, by name.
+func (m *memories) sizes() map[types.NamespacedName]size {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make(map[types.NamespacedName]size, len(m.owners))
+	for _, known := range m.owners {
+		if known.size.known {
+			all[known.key] = known.size
+		}
+	}
+	return all
+}
+
+// debounce is how long an event of one of the owner's pods waits for others.
+func (m *memories) debounce(owner types.UID) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.owners[owner]
+	if known == nil {
+		return 0
+	}
+	return min(time.Duration(known.size.pods)*debouncePerPod, longestDebounce)
+}
+
+// asked notes that an event showed a new generation of an owner.
+func (m *memories) asked(owner client.Object) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.owners[owner.GetUID()]; known != nil {
+		known.generation = owner.GetGeneration()
+	}
+}
+
+// outdated reports whether an owner has a newer spec than when it was read.
+func (m *memories) outdated(owner client.Object) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.owners[owner.GetUID()]
+	return known != nil && known.generation > owner.GetGeneration()
+}
+
+// wait notes whether an owner's status waits to be written.
+func (m *memories) wait(of *memory, waits bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case waits && !of.waiting:
+		m.waiting++
+	case !waits && of.waiting:
+		m.waiting--
+	}
+	of.waiting = waits
+}
+
+// wrote notes the version of an owner whose status we wrote.
+func (m *memories) wrote(of *memory, version string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	of.version = version
+}
+
+// ours reports whether a version of an owner is the one that we wrote last.
+func (m *memories) ours(owner client.Object) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.owners[owner.GetUID()]
+	return known != nil && known.version == owner.GetResourceVersion()
+}
+
+// newWindow is how long the first status of a new owner waits.
+func (m *memories) newWindow() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return min(firstOwnWindow+time.Duration(m.waiting)*windowPerOwner, newWindow)
+}
