@@ -29,11 +29,7 @@ import (
 )
 
 func TestFailedPodsOfAnOrdinalFleetAreReplacedUnderTheirName(t *testing.T) {
-	for name, test := range map[string]struct {
-		given   fleet
-		want    []string
-		blocked []string
-	}{
+	expectPlans(t, saidOf, map[string]planned{
 		"the first failure is repaired at once": {
 			given:   aFleet(2, ordinal(0), ordinal(1).failed(0)),
 			want:    []string{"DeletePod web-1 PodFailed"},
@@ -102,26 +98,12 @@ func TestFailedPodsOfAnOrdinalFleetAreReplacedUnderTheirName(t *testing.T) {
 			given: aFleet(0, ordinal(0).failed(time.Second)).failures(9, time.Second, time.Minute),
 			want:  []string{"DeletePod web-0 PodFailed"},
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := test.given.plan()
-			if diff := cmp.Diff(test.want, saidOf(got)); diff != "" {
-				t.Errorf("actions (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.blocked, heldBackOf(got)); diff != "" {
-				t.Errorf("blockers (-want +got):\n%s", diff)
-			}
-		})
-	}
+	})
 }
 
 func TestFailedPodsOfARandomFleetAreReplacedBesideTheirCorpses(t *testing.T) {
 	onBackoff := func(f fleet) fleet { return f.random().failures(2, time.Second, time.Minute) }
-	for name, test := range map[string]struct {
-		given   fleet
-		want    []string
-		blocked []string
-	}{
+	expectPlans(t, saidOf, map[string]planned{
 		"the corpse stays for inspection, the successor comes at once": {
 			given: aFleet(1, random(0).failed(0)).random(),
 			want:  []string{"CreatePod " + randomName(1) + " Missing"},
@@ -177,17 +159,7 @@ func TestFailedPodsOfARandomFleetAreReplacedBesideTheirCorpses(t *testing.T) {
 		"with replicas 0 nothing is on backoff": {
 			given: onBackoff(aFleet(0, random(0).failed(time.Second))),
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := test.given.plan()
-			if diff := cmp.Diff(test.want, saidOf(got)); diff != "" {
-				t.Errorf("actions (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.blocked, heldBackOf(got)); diff != "" {
-				t.Errorf("blockers (-want +got):\n%s", diff)
-			}
-		})
-	}
+	})
 }
 
 func TestFailuresInARow(t *testing.T) {
