@@ -74,7 +74,8 @@ func (s *scene) longestGap() time.Duration {
 // one that could run does not become available, and it is the pod's own doing. One
 // that is ready and waits for minReadySeconds is not stuck. Where one has failed,
 // the wait for its backoff counts, and not what comes after it: that its successor
-// is refused, say.
+// is refused, say. While there may be more pods, it may be one beyond replicas that
+// is waited for, or one that such a pod stands in for.
 func (s *scene) stuckUntil() time.Time {
 	now := s.moment().Time
 	for _, b := range s.staying() {
@@ -82,7 +83,8 @@ func (s *scene) stuckUntil() time.Time {
 			return now
 		}
 	}
-	if len(s.staying()) >= s.desired.Replicas || !slices.ContainsFunc(s.failed, s.failedItself) {
+	most := s.desired.Replicas + s.desired.Update.MaxSurge
+	if len(s.staying()) >= most || !slices.ContainsFunc(s.failed, s.failedItself) {
 		return time.Time{}
 	}
 	goal := s.decision.UpdateRevision

@@ -75,6 +75,7 @@ func gated(b podBuilder) podBuilder { b.p.Gate = GateShut; return b }
 // of its revision was there, could run and did not become available.
 func TestTheDeadlineBlamesOnlyTheRevision(t *testing.T) {
 	old := func(slot int) podBuilder { return ordinal(slot).revision(oldRev) }
+	failing := func(f fleet) fleet { return f.budget(0, 1).failures(5, time.Second, 20*time.Minute) }
 	for name, test := range map[string]struct {
 		given func() *shift
 		want  bool
@@ -174,6 +175,24 @@ func TestTheDeadlineBlamesOnlyTheRevision(t *testing.T) {
 				return onShift(aFleet(2, old(0), ordinal(1).failed(time.Second)).failures(5, time.Second, 20*time.Minute)).lookFor(11 * time.Minute)
 			},
 			want: true,
+		},
+		"a pod beyond replicas that fails as soon as it runs": {
+			given: func() *shift {
+				return onShift(failing(aFleet(1, old(0), ordinal(1).surge().failed(time.Second)))).lookFor(11 * time.Minute)
+			},
+			want: true,
+		},
+		"a pod that fails while another stands in for it": {
+			given: func() *shift {
+				return onShift(failing(aFleet(2, old(0), ordinal(1).failed(time.Second), ordinal(2).surge()))).lookFor(11 * time.Minute)
+			},
+			want: true,
+		},
+		"a failed pod that has its successor": {
+			given: func() *shift {
+				f := aFleet(1, random(0).revision(oldRev), random(1), random(2).failed(time.Second)).random()
+				return onShift(failing(f)).lookFor(11 * time.Minute)
+			},
 		},
 		"pods that their node evicted": {
 			given: func() *shift {
