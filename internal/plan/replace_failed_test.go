@@ -58,6 +58,11 @@ func TestFailedPodsOfAnOrdinalFleetAreReplacedUnderTheirName(t *testing.T) {
 			want:    []string{"DeletePod web-0 PodFailed"},
 			blocked: []string{"CreatePod web-0 Terminating"},
 		},
+		"one that ran for a second first does not wait": {
+			given:   aFleet(1, ordinal(0).created(1500*time.Millisecond).failed(500*time.Millisecond)),
+			want:    []string{"DeletePod web-0 PodFailed"},
+			blocked: []string{"CreatePod web-0 Terminating"},
+		},
 		"the second failure waits": {
 			given:   aFleet(1, ordinal(0).failed(time.Second)).failures(1, time.Minute, 0),
 			blocked: []string{"CreatePod web-0 Backoff"},
@@ -160,6 +165,75 @@ func TestFailedPodsOfARandomFleetAreReplacedBesideTheirCorpses(t *testing.T) {
 			given: onBackoff(aFleet(0, random(0).failed(time.Second))),
 		},
 	})
+}
+
+// A partition says how many pods come back on the revision before, and so whose
+// backoff their successors wait for.
+func TestThePartitionSaysWhichBackoffASuccessorWaitsFor(t *testing.T) {
+	behind := func(f fleet) fleet {
+		f.observed.Status.CurrentFailures = failureRecord(oldRev, 2, time.Second, time.Minute)
+		return f.rollingOut().partition(1)
+	}
+	corpse := func(b podBuilder) podBuilder { return b.revision(oldRev).failed(time.Second) }
+	expectPlans(t, saidOf, map[string]planned{
+		"below it an old pod comes back, and waits": {
+			given:   behind(aFleet(2, corpse(ordinal(0)), ordinal(1))),
+			blocked: []string{"CreatePod web-0 Backoff"},
+		},
+		"the first above it follows the goal, and does not": {
+			given:   behind(aFleet(2, ordinal(0).revision(oldRev), corpse(ordinal(1)))),
+			want:    []string{"DeletePod web-1 PodFailed"},
+			blocked: []string{"UpdatePod web-0 Partition", "CreatePod web-1 Terminating"},
+		},
+		"with random names an old pod waits that the partition misses": {
+			given:   behind(aFleet(2, corpse(random(0)), random(1))).random(),
+			blocked: []string{"CreatePod " + randomName(0) + " Backoff"},
+		},
+		"and none once it has all its pods": {
+			given:   behind(aFleet(2, random(0).revision(oldRev), corpse(random(1)))).random(),
+			want:    []string{"CreatePod " + randomName(2) + " RolloutRecreate"},
+			blocked: []string{"UpdatePod " + randomName(0) + " Partition"},
+		},
+	})
+}
+
+// What a corpse keeps back is a pod that is missing now, or that the rollout may
+// need later: so many are kept, whatever the limit.
+func TestARolloutKeepsTheCorpsesThatItsSurgeMayWaitFor(t *testing.T) {
+	failing := func(f fleet) fleet {
+		return f.with(random(1).failed(time.Second), random(2).failed(2*time.Second), random(3).failed(3*time.Second)).
+			random().keeping(0).budget(0, 2).failures(2, time.Second, time.Minute)
+	}
+	gone := func(slot int) string { return "DeletePod " + randomName(slot) + " FailedPodsLimit" }
+	expectPlans(t, saidOf, map[string]planned{
+		"one pod more is needed now, and a second may be": {
+			given:   failing(aFleet(1, random(0).revision(oldRev)).rollingOut()),
+			want:    []string{gone(3)},
+			blocked: []string{"CreatePod " + randomName(1) + " Backoff", "UpdatePod " + randomName(0) + " Budget"},
+		},
+		"without a rollout no pod is": {
+			given: failing(aFleet(1, random(0))),
+			want:  []string{gone(1), gone(2), gone(3)},
+		},
+	})
+}
+
+func TestWhyAFailedPodIsDeleted(t *testing.T) {
+	for name, test := range map[string]struct {
+		given podBuilder
+		want  string
+	}{
+		"its reason is named":     {ordinal(0).failed(0).reason("OutOfcpu"), "the pod failed: OutOfcpu"},
+		"or it failed without":    {ordinal(0).failed(0), "the pod failed"},
+		"it was evicted":          {ordinal(0).failed(0).reason(reasonEvicted), "the pod was evicted"},
+		"its containers are done": {ordinal(0).failed(0).phase(corev1.PodSucceeded), "the pod's containers ended"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := aFleet(1, test.given).plan().Actions[0].Why.Message; got != test.want {
+				t.Errorf("the message is %q, want %q", got, test.want)
+			}
+		})
+	}
 }
 
 func TestFailuresInARow(t *testing.T) {
