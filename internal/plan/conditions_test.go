@@ -364,6 +364,11 @@ func TestWhatConditionsSay(t *testing.T) {
 			result: Failed,
 			want:   "WaitingForTermination: 1 of 2 pods live; successors wait for their predecessors to be gone",
 		},
+		"nothing is missing as long as a pod that should go is there": {
+			given:  aFleet(1, ordinal(0).requested()),
+			result: Failed,
+			want:   "Available: 1 of 1 pods are available",
+		},
 		"a fleet that never had its pods scales up": {
 			given:  aFleet(2, ordinal(0)),
 			result: Failed,

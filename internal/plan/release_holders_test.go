@@ -132,3 +132,13 @@ func TestHeldPods(t *testing.T) {
 		})
 	}
 }
+
+// The status stays small, however many pods are held.
+func TestHeldPodsAreListedUpToAHundred(t *testing.T) {
+	f := aFleet(0, podsOf(appsv1.MaxStatusPods+1, func(slot int) podBuilder { return ordinal(slot).holdDelete() })...)
+	got := f.plan()
+	if len(got.Held) != appsv1.MaxStatusPods || len(got.Blocked) != appsv1.MaxStatusPods+1 {
+		t.Errorf("%d of %d held pods are listed, want %d of %d",
+			len(got.Held), len(got.Blocked), appsv1.MaxStatusPods, appsv1.MaxStatusPods+1)
+	}
+}
