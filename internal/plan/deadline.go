@@ -37,7 +37,7 @@ import (
 // one that has failed stands.
 func (s *scene) runClock(record *appsv1.RolloutRecord) {
 	switch {
-	case record.Waits:
+	case !s.timed(record):
 		record.StuckSeconds, record.StuckTime = 0, nil
 		return
 	case s.timeLeft(record) <= 0:
@@ -54,12 +54,13 @@ func (s *scene) runClock(record *appsv1.RolloutRecord) {
 	}
 }
 
-// timeLeft is how much longer pods may be stuck. Without a deadline they may be
-// so for ever.
+// timed: there is a deadline, and the rollout does not wait on purpose.
+func (s *scene) timed(record *appsv1.RolloutRecord) bool {
+	return s.desired.Update.ProgressDeadline > 0 && !record.Waits
+}
+
+// timeLeft is how much longer pods may be stuck.
 func (s *scene) timeLeft(record *appsv1.RolloutRecord) time.Duration {
-	if s.desired.Update.ProgressDeadline <= 0 {
-		return time.Hour
-	}
 	return s.desired.Update.ProgressDeadline - time.Duration(record.StuckSeconds)*time.Second
 }
 
@@ -116,7 +117,7 @@ var nodeReasons = []string{reasonEvicted, "Terminated", "NodeShutdown", "Preempt
 // checkDeadline stops a rollout whose pods were stuck for too long.
 func (s *scene) checkDeadline() {
 	record := s.decision.Rollout
-	if s.desired.Update.ProgressDeadline <= 0 || record.Waits {
+	if !s.timed(record) {
 		return
 	}
 	if left := s.timeLeft(record); left > 0 {

@@ -261,6 +261,10 @@ func TestTheClockOfARollout(t *testing.T) {
 			want:  *stands(broken).stuck(10*time.Minute, 20*time.Second).observed.Status.Rollout,
 			late:  true,
 		},
+		"without a deadline there is none": {
+			given: func() fleet { f := stands(broken); f.desired.Update.ProgressDeadline = 0; return f }(),
+			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: since},
+		},
 		"a pause stops it": {
 			given: runs(broken).paused(),
 			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: since, Waits: true},
