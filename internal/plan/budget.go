@@ -55,12 +55,11 @@ func (s *scene) priceOf(p *stalePod) price {
 	return price{ready: 1}
 }
 
-// uninterrupted: the user wrote that no pod may be unavailable, and that there
-// may be more pods instead. Then a change in place that restarts a container is
-// surged over, too: the pod does not serve meanwhile.
+// uninterrupted: the user wrote that no pod may be unavailable. Then a change in
+// place that restarts a container is surged over, too, as far as there may be more
+// pods: the pod does not serve meanwhile.
 func (s *scene) uninterrupted() bool {
-	u := &s.desired.Update
-	return u.NoneUnavailable && u.MaxUnavailable == 0 && u.MaxSurge > 0
+	return s.desired.Update.NoneUnavailable && s.desired.Update.MaxUnavailable == 0
 }
 
 // newBudget counts what serves and will go on to: an ordinal that only its

@@ -137,10 +137,10 @@ func (s *scene) resizeFailed(p *Pod) bool {
 		return true
 	case ResizeDeferred:
 		left := p.ResizeSince.Add(s.desired.Update.ResizeDeadline).Sub(s.now)
-		if left > 0 {
-			s.lookAfter(left)
+		if left <= 0 {
+			return true
 		}
-		return left <= 0
+		s.lookAfter(left)
 	case ResizeNone, ResizeInProgress:
 	}
 	return false

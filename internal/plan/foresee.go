@@ -53,7 +53,7 @@ func Foresee(desired Desired, observed Observed, now time.Time) Forecast {
 	// Each pass moves at least one pod one step, and no pod needs more than
 	// a handful of steps.
 	limit := 8*(len(observed.Pods)+desired.Replicas) + 16
-	for ; f.Passes < limit; f.Passes++ {
+	for range limit {
 		decision := Plan(m.desired, m.observed, m.now)
 		if f.Passes == 0 {
 			f.First = decision
@@ -65,6 +65,7 @@ func Foresee(desired Desired, observed Observed, now time.Time) Forecast {
 		}
 		f.Actions = append(f.Actions, decision.Actions...)
 		m.carryOut(decision)
+		f.Passes++
 	}
 	return f
 }

@@ -159,7 +159,7 @@ func leastCrowded(staying []*victim, place func(*victim) (string, int)) crowds {
 	for name, rank := range top {
 		list = append(list, crowd{name, rank})
 	}
-	slices.SortFunc(list, func(a, b crowd) int { return cmp.Or(a.rank-b.rank, strings.Compare(a.place, b.place)) })
+	slices.SortFunc(list, func(a, b crowd) int { return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.place, b.place)) })
 	return list[:min(len(list), 2)]
 }
 

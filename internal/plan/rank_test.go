@@ -101,6 +101,12 @@ func TestWhatSetsTheVictimApart(t *testing.T) {
 				aPod("a").zone("z").on("z1"), aPod("b").zone("z").on("z2"), aPod("c").zone("y").on("y1"), aPod("d").zone("y").on("y1"),
 			}, "d: its node has more pods of this owner",
 		},
+		"a zone with more pods than the emptiest": {
+			[]podBuilder{
+				aPod("a").zone("x").on("1"), aPod("b").zone("y").on("2"), aPod("c").zone("y").on("3"),
+				aPod("d").zone("z").on("4"), aPod("e").zone("z").on("5"),
+			}, "e: its zone has more pods of this owner",
+		},
 		"one place for all":  {[]podBuilder{aPod("a").zone("z"), aPod("b").zone("z").restarts(1)}, "b: it restarted more often"},
 		"ready recently":     {[]podBuilder{aPod("a").readyFor(2 * time.Hour).on("x"), aPod("b").on("y")}, "b: it became ready more recently"},
 		"restarts":           {[]podBuilder{aPod("a").on("x"), aPod("b").restarts(1).on("y")}, "b: it restarted more often"},
