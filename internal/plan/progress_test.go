@@ -70,6 +70,10 @@ func TestProgressOfARollout(t *testing.T) {
 			given: aFleet(3, old(0), ordinal(1), ordinal(2)).rollingOut().progress(2, time.Minute),
 			want:  rolloutRecord(2, time.Minute),
 		},
+		"also where all were available before": {
+			given: aFleet(2, ordinal(0), ordinal(1).readyFor(time.Second)).minReady(time.Minute).rollingOut().progress(2, time.Minute),
+			want:  rolloutRecord(2, time.Minute),
+		},
 		"pods above replicas are none either": {
 			given: aFleet(2, old(0), ordinal(1), ordinal(2), ordinal(3)).rollingOut(),
 			want:  rolloutRecord(2, 0),
