@@ -362,10 +362,8 @@ func (r *reporter) remember(entry appsv1.Decision) {
 			return
 		}
 	}
-	r.status.History = slices.Insert(r.status.History, 0, entry)
-	if len(r.status.History) > appsv1.MaxHistory {
-		r.status.History = r.status.History[:appsv1.MaxHistory]
-	}
+	history := slices.Insert(r.status.History, 0, entry)
+	r.status.History = history[:min(len(history), appsv1.MaxHistory)]
 }
 
 // tellFailures reports the first of several failures in a row, which is

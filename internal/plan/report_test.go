@@ -101,6 +101,18 @@ func TestCountsAfterAPass(t *testing.T) {
 			given: aFleet(2, ordinal(0).readyFor(time.Second), ordinal(1)).minReady(time.Minute), result: Done,
 			want: numbers{Live: 2, Ready: 2, Available: 1, Updated: 2}, nodes: []string{"web-0", "web-1"},
 		},
+		"a pod that was changed in place is up to date, and serves as before where nothing restarts": {
+			given: aFleet(1, ordinal(0).revision(oldRev)).changing(Change{Metadata: true}), result: Done,
+			want: numbers{Live: 1, Ready: 1, Available: 1, Updated: 1}, nodes: []string{"web-0"},
+		},
+		"one that went back behind the partition is not": {
+			given: func() fleet {
+				f := aFleet(2, ordinal(0).revision(midRev).unready(), ordinal(1)).rollingOut().partition(1)
+				f.observed.Changes = []Change{{From: midRev, To: oldRev, Metadata: true}}
+				return f
+			}(), result: Done,
+			want: numbers{Live: 2, Ready: 1, Available: 1, Updated: 1}, nodes: []string{"web-0", "web-1"},
+		},
 		"a pod of an older revision is not up to date": {
 			given: aFleet(2, ordinal(0).revision(oldRev), ordinal(1)).paused(), result: Done,
 			want: numbers{Live: 2, Ready: 2, Available: 2, Updated: 1}, nodes: []string{"web-0", "web-1"},
@@ -259,7 +271,12 @@ func TestHistoryMergesWhatOneDecisionDid(t *testing.T) {
 		"of other pods, too":              {[]appsv1.Decision{deed(0, newRev, "a"), deed(1, oldRev, "b")}, []string{"web-old 1 [b]", "web-new 1 [a]"}},
 		"and so is the way forth again":   {[]appsv1.Decision{deed(0, newRev, "a"), deed(1, oldRev, "a"), deed(2, newRev, "a")}, []string{"web-new 1 [a]", "web-old 1 [a]", "web-new 1 [a]"}},
 		"a pod that is touched twice":     {[]appsv1.Decision{deed(0, newRev, "a", "b"), deed(1, newRev, "a"), deed(2, newRev, "b")}, []string{"web-new 2 [a b]", "web-new 2 [a b]"}},
+		"what comes at the end of it":     {[]appsv1.Decision{deed(0, newRev, "a"), deed(10, newRev, "b")}, []string{"web-new 2 [a b]"}},
 		"what comes long after is not it": {[]appsv1.Decision{deed(0, newRev, "a"), deed(11, newRev, "b")}, []string{"web-new 1 [b]", "web-new 1 [a]"}},
+		"ten pods are named and the rest is counted": {
+			[]appsv1.Decision{deed(0, newRev, "a", "b", "c", "d", "e", "f", "g", "h", "i"), deed(1, newRev, "j", "k", "l")},
+			[]string{"web-new 12 [a b c d e f g h i j]"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &reporter{}
@@ -388,5 +405,43 @@ func TestAtRestTheReportRepeatsItself(t *testing.T) {
 	}
 	if len(later.Events) > 0 {
 		t.Errorf("events %v, want none", later.Events)
+	}
+}
+
+// What the API server says to one resize it says to all: the rollout goes on by
+// recreating pods. A refusal for another cause may not come again.
+func TestAResizeThatIsInfeasibleIsRemembered(t *testing.T) {
+	f := aFleet(1, ordinal(0).revision(oldRev)).changing(Change{Resize: []string{"app"}})
+	for name, test := range map[string]struct {
+		verb   Verb
+		result Result
+		cause  string
+		want   string
+	}{
+		"it is refused as infeasible":             {ResizePod, Refused, appsv1.WhyResizeInfeasible, "no"},
+		"it is done":                              {verb: ResizePod, result: Done},
+		"it fails":                                {ResizePod, Failed, appsv1.WhyResizeInfeasible, ""},
+		"it is refused by a quota":                {ResizePod, Refused, appsv1.ReasonQuotaExceeded, ""},
+		"something else is refused as infeasible": {UpdatePod, Refused, appsv1.WhyResizeInfeasible, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			outcome := Outcome{Action: Action{Verb: test.verb, Pod: "web-0"}, Result: test.result, Cause: test.cause, Message: "no"}
+			got := Report(f.desired, f.observed, f.plan(), []Outcome{outcome}, noon()).Status.Rollout
+			if got == nil || got.ResizeRefused != test.want {
+				t.Errorf("the record is %+v, want the refusal %q", got, test.want)
+			}
+		})
+	}
+}
+
+// A held pod does not stop the clock of a rollout that moves another.
+func TestARolloutThatMovesWaitsForNone(t *testing.T) {
+	f := aFleet(2, ordinal(0).revision(oldRev).holdUpdate(), ordinal(1).revision(oldRev)).changing(Change{Metadata: true})
+	for result, want := range map[Result]bool{Done: false, Failed: true} {
+		d := f.plan()
+		got := Report(f.desired, f.observed, d, outcomesOf(d, result), noon()).Status.Rollout
+		if got == nil || got.Waits != want {
+			t.Errorf("%v %s: the record is %+v, want one that waits: %t", saidOf(d), result, got, want)
+		}
 	}
 }
