@@ -16,7 +16,11 @@ limitations under the License.
 
 package plan
 
-import appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+import (
+	"cmp"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
 
 // revise finds the revision of the template, by meaning: Observed says which
 // stored revisions equal it. An equal older one is used again under a new
@@ -48,7 +52,7 @@ func (o *Observed) templateRevision() (name string, number int64, stored *Revisi
 	for i := range o.Revisions {
 		r := &o.Revisions[i]
 		newest = max(newest, r.Number)
-		if r.Equal && (stored == nil || r.Number > stored.Number) {
+		if r.Equal && (stored == nil || r.newerThan(stored)) {
 			stored = r
 		}
 	}
@@ -59,6 +63,13 @@ func (o *Observed) templateRevision() (name string, number int64, stored *Revisi
 		return stored.Name, newest + 1, stored
 	}
 	return stored.Name, newest, stored
+}
+
+// newerThan: where an operator with an old cache used a number again, the name
+// decides. The cache lists such revisions in any order, and a goal that followed
+// the order would change from pass to pass.
+func (r *Revision) newerThan(other *Revision) bool {
+	return cmp.Or(cmp.Compare(r.Number, other.Number), cmp.Compare(r.Name, other.Name)) > 0
 }
 
 // goal is the revision that the fleet moves to.

@@ -63,6 +63,14 @@ func TestRevise(t *testing.T) {
 			given:  aFleet(0).revisions(10, Revision{Name: oldRev, Number: 4, Equal: true}, Revision{Name: newRev, Number: 9, Equal: true}),
 			update: newRev, current: newRev,
 		},
+		"of two that have the same number, always the same": {
+			given:  aFleet(0).revisions(10, Revision{Name: oldRev, Number: 9, Equal: true}, Revision{Name: newRev, Number: 9, Equal: true}),
+			update: oldRev, current: newRev,
+		},
+		"in whatever order they are listed": {
+			given:  aFleet(0).revisions(10, Revision{Name: newRev, Number: 9, Equal: true}, Revision{Name: oldRev, Number: 9, Equal: true}),
+			update: oldRev, current: newRev,
+		},
 		"the order in which revisions are stored does not matter": {
 			given:  aFleet(0).revisions(10, Revision{Name: newRev, Number: 9}, Revision{Name: oldRev, Number: 4, Equal: true}),
 			want:   []string{"RenumberRevision web-old#10 NewTemplate"},
