@@ -39,9 +39,7 @@ func rollout(s *scene) bool {
 		return s.gone[p.pod] || s.wanted[p.pod]
 	})
 	moving, kept := s.inScope()
-	if len(kept) > 0 {
-		s.blockPods(appsv1.BlockedByPartition, fmt.Sprintf("partition %d keeps them on their revision", s.partition()), kept)
-	}
+	s.blockPods(appsv1.BlockedByPartition, fmt.Sprintf("partition %d keeps them on their revision", s.partition()), kept)
 	if blocker, message := s.stopped(); blocker != "" {
 		s.blockPods(blocker, message, moving)
 		return false
