@@ -73,7 +73,8 @@ func (s *scene) victims(members []*Pod, surplus int) []*victim {
 	return chosen
 }
 
-// sparing chooses victims and spares the available pods that the budget needs.
+// sparing chooses victims and spares the available pods that the budget needs:
+// never more than replicas, so enough are left to choose from.
 func (s *scene) sparing(ranked []*victim, surplus int) []*victim {
 	spare := s.newBudget(1).available
 	needed := func(v *victim) bool {
@@ -83,10 +84,7 @@ func (s *scene) sparing(ranked []*victim, surplus int) []*victim {
 		spare--
 		return spare < 0 && !v.pod.DeleteRequested
 	}
-	if kept := slices.DeleteFunc(slices.Clone(ranked), needed); len(kept) >= surplus {
-		ranked = kept
-	}
-	return ranked[:surplus]
+	return slices.DeleteFunc(slices.Clone(ranked), needed)[:surplus]
 }
 
 // condemnWhy distinguishes a scale-down from the end of a surge.
@@ -159,7 +157,10 @@ func (s *scene) condemn(b brief, numbers map[string]int64) {
 }
 
 // onReserved: its ordinal was reserved, so that its successor has another one.
-func (s *scene) onReserved(b brief) bool { return b.slot >= 0 && s.position(b.slot) < 0 }
+func (s *scene) onReserved(b brief) bool {
+	_, reserved := slices.BinarySearch(s.desired.Reserved, b.slot)
+	return reserved
+}
 
 // findMovers chooses the pods on reserved ordinals that have successors to wait
 // for, the lowest: as many as successors are missing or not available yet, and no

@@ -71,6 +71,53 @@ func TestScaleDownARandomFleet(t *testing.T) {
 	})
 }
 
+// Pods of the goal that are not available yet are worth less than their order
+// says: what serves meanwhile are the old ones.
+func TestAScaleDownDuringARolloutSparesWhatTheBudgetNeeds(t *testing.T) {
+	old := func(slot int) podBuilder { return random(slot).revision(oldRev) }
+	fresh := func(slot int) podBuilder { return random(slot).readyFor(time.Second) }
+	rolling := func(unavailable int, pods ...podBuilder) fleet {
+		return aFleet(2, pods...).random().budget(unavailable, 1).minReady(time.Minute).rollingOut().paused()
+	}
+	expectPlans(t, saidOf, map[string]planned{
+		"none may be unavailable: the new pod goes": {
+			given:   rolling(0, old(0), old(1), fresh(2)),
+			want:    []string{"DeletePod " + randomName(2) + " ScaleDown"},
+			blocked: []string{"UpdatePod " + randomName(1) + " Paused"},
+		},
+		"an old one goes only once there are more than have to be available": {
+			given:   rolling(0, old(0), old(1), old(2), fresh(3)),
+			want:    []string{"DeletePod " + randomName(2) + " ScaleDown", "DeletePod " + randomName(3) + " ScaleDown"},
+			blocked: []string{"UpdatePod " + randomName(1) + " Paused"},
+		},
+		"one may be unavailable: an old one goes": {
+			given:   rolling(1, old(0), old(1), fresh(2)),
+			want:    []string{"DeletePod " + randomName(1) + " ScaleDown"},
+			blocked: []string{"UpdatePod " + randomName(0) + " Paused"},
+		},
+		"without a rollout the order decides": {
+			given: aFleet(2, random(0).cost(-1), random(1), fresh(2)).random().budget(0, 1).minReady(time.Minute),
+			want:  []string{"DeletePod " + randomName(0) + " ScaleDown"},
+		},
+	})
+}
+
+func TestWhyAPodBeyondReplicasGoes(t *testing.T) {
+	old := func(slot int) podBuilder { return ordinal(slot).revision(oldRev) }
+	expectPlans(t, saidOf, map[string]planned{
+		"the rollout needs one more pod, and an old one that does not serve is none": {
+			given:   aFleet(2, old(0), old(1), old(2).unready()).budget(0, 1).rollingOut(),
+			want:    []string{"DeletePod web-2 RolloutRecreate"},
+			blocked: []string{"UpdatePod web-1 Budget", "CreatePod web-2 Terminating"},
+		},
+		"the rollout needs none": {
+			given:   aFleet(2, old(0), old(1), old(2).unready()).budget(0, 1).rollingOut().paused(),
+			want:    []string{"DeletePod web-2 ScaleDown"},
+			blocked: []string{"UpdatePod web-1 Paused"},
+		},
+	})
+}
+
 func TestADeleteSaysWhatAndWhy(t *testing.T) {
 	for name, test := range map[string]struct {
 		given fleet
@@ -188,6 +235,16 @@ func TestPodsMoveToOtherOrdinalsWithinTheBudget(t *testing.T) {
 		"a scale-down does not wait for pods that have been broken for long": {
 			given: aFleet(2, ordinal(0), ordinal(1).unready(), ordinal(2), ordinal(3)).budget(0, 1).generation(2),
 			want:  []string{"DeletePod web-3 ScaleDown", "DeletePod web-2 ScaleDown"},
+		},
+		"no more of them stay than there may be pods in all": {
+			given: aFleet(3, ordinal(0), ordinal(1), ordinal(2), fresh(3).unready(), fresh(4).unready(), fresh(5).unready()).
+				budget(0, 1).reserving(0, 1, 2),
+			want:    []string{"DeletePod web-2 OrdinalReserved", "DeletePod web-1 OrdinalReserved"},
+			blocked: []string{"DeletePod web-0 Budget"},
+		},
+		"a pod whose successor is available does not wait for another that has been broken for long": {
+			given: aFleet(3, ordinal(0), ordinal(1).unready(), ordinal(2), fresh(3)).budget(0, 1).reserving(0),
+			want:  []string{"DeletePod web-0 OrdinalReserved"},
 		},
 		"replicas 0: all go": {
 			given: aFleet(0, ordinal(0), ordinal(1)).budget(0, 1).reserving(0).generation(2),
