@@ -168,10 +168,13 @@ func (f *filling) after() string {
 	return name
 }
 
-// complete: with ordinals, all that are asked for live, and the rollout needs no
-// more; each is one pod's name.
+// complete: no slot has to be looked at. With ordinals all that are asked for
+// live, each as one pod's name, and the rollout needs no more.
 func (f *filling) complete() bool {
-	return f.ordinal() && f.base >= f.desired.Replicas && f.extras+f.surgeOnBackoff >= f.surge
+	if !f.ordinal() {
+		return f.missing == 0
+	}
+	return f.base == f.desired.Replicas && !f.shortOfSurge()
 }
 
 // explain says why pods are created: as the fleet was before the first of them.
@@ -246,19 +249,16 @@ func (s *scene) waitedForTerminating() int {
 // wants says how far to walk.
 func (f *filling) wants(slot int) bool {
 	if f.ordinal() {
-		most := f.desired.Replicas + len(f.desired.Reserved)
-		if f.surge > 0 {
-			most += f.desired.Update.MaxSurge
-		}
-		return slot < most
+		return slot < f.desired.Replicas+len(f.desired.Reserved)+f.desired.Update.MaxSurge
 	}
 	return f.missing > 0
 }
 
+// shortOfSurge: with ordinals, the rollout needs one more pod beyond replicas.
+func (f *filling) shortOfSurge() bool { return f.extras+f.surgeOnBackoff < f.surge }
+
 // surges: the rollout needs one more pod, and this may be its ordinal.
-func (f *filling) surges(slot int) bool {
-	return f.extras+f.surgeOnBackoff < f.surge && f.mayStandIn(slot)
-}
+func (f *filling) surges(slot int) bool { return f.shortOfSurge() && f.mayStandIn(slot) }
 
 // crowded: pods that move away still take the places of their successors.
 func (f *filling) crowded() bool { return len(f.movers) > 0 && f.places <= 0 }
@@ -316,18 +316,16 @@ func (f *filling) revisionFor(slot int) string {
 // findHolders finds the pod in each place, dead or alive. An ordinal is its pod's
 // name: those below the number of pods are found by it, the few beyond by name,
 // so that nothing is as large as the replicas that were asked for. Otherwise any
-// free slot will do, and none is looked for where no pod is missing.
+// free slot will do.
 func (f *filling) findHolders() {
 	if !f.ordinal() {
-		if f.missing > 0 {
-			f.names = f.occupied()
-		}
+		f.names = f.occupied()
 		return
 	}
 	f.slots = make([]*Pod, len(f.observed.Pods))
 	for slot, p := range f.holders() {
 		switch {
-		case slot >= 0 && slot < len(f.slots):
+		case slot != NoSlot && slot < len(f.slots):
 			f.slots[slot] = p
 		case f.names == nil:
 			f.names = map[string]*Pod{p.Name: p}

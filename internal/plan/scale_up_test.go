@@ -113,6 +113,16 @@ func TestWhyAPodIsCreated(t *testing.T) {
 			given: aFleet(1).condition(appsv1.ConditionReconciling, appsv1.ReasonReplacing, metav1.ConditionTrue),
 			want:  appsv1.WhyMissing,
 		},
+		"in a rollout it takes the place of one that goes, also while the fleet grows": {
+			given: aFleet(2, random(0), random(1).revision(oldRev).terminating()).random().rollingOut().progress(1, time.Minute).
+				condition(appsv1.ConditionReconciling, appsv1.ReasonScalingUp, metav1.ConditionTrue),
+			want: appsv1.WhyRolloutRecreate,
+		},
+		"unless it takes no place of another": {
+			given: aFleet(2, random(0)).random().rollingOut().progress(1, time.Minute).
+				condition(appsv1.ConditionReconciling, appsv1.ReasonScalingUp, metav1.ConditionTrue),
+			want: appsv1.WhyScaleUp,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := test.given.plan()
@@ -121,6 +131,50 @@ func TestWhyAPodIsCreated(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheRevisionOfANewPod(t *testing.T) {
+	updated := func(f fleet, n int32) fleet { f.observed.Status.UpdatedReplicas = n; return f }
+	revisions := func(d Decision) (lines []string) {
+		for _, a := range d.Actions {
+			lines = append(lines, a.Pod+" "+a.Revision)
+		}
+		return lines
+	}
+	expectPlans(t, revisions, map[string]planned{
+		"with random names as many are old as the partition keeps": {
+			given: aFleet(3).random().rollingOut().partition(2),
+			want:  []string{randomName(0) + " web-old", randomName(1) + " web-old", randomName(2) + " web-new"},
+		},
+		"while the rollout is paused as many are new as were before": {
+			given: updated(aFleet(3, ordinal(0)).rollingOut().paused(), 2),
+			want:  []string{"web-1 web-new", "web-2 web-old"},
+		},
+	})
+}
+
+// A pod whose ordinal was reserved has a successor of another name, which could
+// come at once.
+func TestASuccessorWaitsOnlyForAPlace(t *testing.T) {
+	waits := func(d Decision) (lines []string) {
+		for _, a := range d.Actions {
+			lines = append(lines, strings.TrimSpace(string(a.Verb)+" "+a.Pod+" "+a.After))
+		}
+		return lines
+	}
+	moving := func(surge int) fleet {
+		return aFleet(2, ordinal(0).unready(), ordinal(1)).budget(1, surge).reserving(0)
+	}
+	expectPlans(t, waits, map[string]planned{
+		"where no pod may be too many it waits": {
+			given: moving(0),
+			want:  []string{"DeletePod web-0", "CreatePod web-2 web-0"},
+		},
+		"where one may be it does not": {
+			given: moving(1),
+			want:  []string{"DeletePod web-0", "CreatePod web-2"},
+		},
+	})
 }
 
 // A create says everything that apply needs, and the numbers that decided.
@@ -225,6 +279,8 @@ func TestSuccessorsThatWait(t *testing.T) {
 		f.desired.Terminating = Terminating{Policy: policy, Timeout: timeout}
 		return f
 	}
+	complete := terminating(appsv1.TerminatingWait, 0)
+	complete.desired.Replicas = 1
 	for name, test := range map[string]struct {
 		given   fleet
 		creates int
@@ -238,6 +294,7 @@ func TestSuccessorsThatWait(t *testing.T) {
 		"and while the pod terminates":             {terminating(appsv1.TerminatingWait, 0), 0, true, safetyLook},
 		"with AfterTimeout until it is over":       {terminating(appsv1.TerminatingAfterTimeout, 15*time.Second), 0, true, 5 * time.Second},
 		"and no longer":                            {terminating(appsv1.TerminatingAfterTimeout, 10*time.Second), 1, false, safetyLook},
+		"a fleet that is complete waits for none":  {complete, 0, false, safetyLook},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := test.given.plan()
