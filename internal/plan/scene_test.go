@@ -33,9 +33,10 @@ func TestWhatPodsWaitFor(t *testing.T) {
 	}{
 		"nothing": {given: aFleet(1, ordinal(0))},
 		"one pod": {given: aFleet(2, ordinal(0), waits(ordinal(1), "ImagePullBackOff")), want: "web-1: ImagePullBackOff"},
-		"three, two of them for the same": {
-			given: aFleet(3, waits(ordinal(0), "cannot be scheduled: no room"), waits(ordinal(1), "ImagePullBackOff"), waits(ordinal(2), "cannot be scheduled: no room")),
-			want:  "web-0 and 1 more: cannot be scheduled: no room",
+		"four, three of them for the same": {
+			given: aFleet(4, waits(ordinal(0), "cannot be scheduled: no room"), waits(ordinal(1), "ImagePullBackOff"),
+				waits(ordinal(2), "cannot be scheduled: no room"), waits(ordinal(3), "cannot be scheduled: no room")),
+			want: "web-0 and 2 more: cannot be scheduled: no room",
 		},
 		"a pod that is not one of the fleet does not count": {given: aFleet(1, ordinal(0), waits(ordinal(1), "x").orphan())},
 	} {
