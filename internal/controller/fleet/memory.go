@@ -127,7 +127,8 @@ func (m *memories) sizes() map[types.NamespacedName]size {
 	return all
 }
 
-// debounce is how long an event of one of the owner's pods waits for others.
+// debounce is how long an event of one of the owner's pods waits for others, in
+// milliseconds: those of a few pods do not wait.
 func (m *memories) debounce(owner types.UID) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -135,7 +136,7 @@ func (m *memories) debounce(owner types.UID) time.Duration {
 	if known == nil {
 		return 0
 	}
-	return min(time.Duration(known.size.pods)*debouncePerPod, longestDebounce)
+	return min(time.Duration(known.size.pods)*debouncePerPod, longestDebounce).Truncate(time.Millisecond)
 }
 
 // asked notes that an event showed a new generation of an owner.
