@@ -20,7 +20,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-	"unsafe"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -240,55 +239,29 @@ type Write struct {
 	DryRun bool `json:"dryRun,omitempty"`
 }
 
-// The size of a record in memory is estimated, a little too high: Go rounds every allocation up to
-// a size class, and strings that are shared with other records are counted in each of them.
-// TestTheDefaultBudgetHoldsOnTheHeap compares the estimate with the heap.
-
+// The size of a record in memory is a flat estimate, a little too high: so much for each of its parts.
+// TestTheDefaultBudgetHoldsOnTheHeap compares it with the heap.
 const (
-	entryOverhead  = 96  // the record's place in the store's lists
-	objectOverhead = 384 // a ring and its map entry
+	recordBytes  = 768 // with its place in the store's lists
+	objectBytes  = 384 // an object's list and its place in the map
+	triggerBytes = 448
+	changeBytes  = 64
+	fieldBytes   = 64
+	writeBytes   = 384
 )
 
-func allocated(n int) int {
-	if n == 0 {
-		return 0
-	}
-	return n + n/8 + 16
-}
-
-func (o *ObjectRef) ownedBytes() int {
-	return allocated(len(o.Namespace)) + allocated(len(o.Name)) + allocated(len(o.UID))
-}
-
-func (t *Trigger) ownedBytes() int {
-	n := allocated(len(t.ResourceVersion)) + allocated(len(t.User)) + allocated(len(t.Reason)) +
-		allocated(len(t.CausedBy)) + allocated(len(t.TraceParent))
-	if t.Object != nil {
-		n += allocated(int(unsafe.Sizeof(ObjectRef{}))) + t.Object.ownedBytes()
-	}
-	n += allocated(cap(t.Changes) * int(unsafe.Sizeof(Change{})))
-	for i := range t.Changes {
-		n += allocated(cap(t.Changes[i].Fields) * int(unsafe.Sizeof("")))
-		for _, f := range t.Changes[i].Fields {
-			n += allocated(len(f))
-		}
+func (r *Record) bytes() int {
+	n := recordBytes + len(r.Payload) + len(r.PayloadDropped) + len(r.Error) + len(r.Writes)*writeBytes
+	for i := range r.Triggers {
+		n += r.Triggers[i].bytes()
 	}
 	return n
 }
 
-func (r *Record) bytes() int {
-	n := entryOverhead + allocated(int(unsafe.Sizeof(Record{}))) + r.Object.ownedBytes() +
-		allocated(len(r.ID)) + allocated(len(r.ReconcileID)) + allocated(len(r.Error)) +
-		allocated(cap(r.Payload)) + allocated(len(r.PayloadDropped)) +
-		allocated(len(r.TraceID)) + allocated(len(r.SpanID))
-	n += allocated(cap(r.Triggers) * int(unsafe.Sizeof(Trigger{})))
-	for i := range r.Triggers {
-		n += r.Triggers[i].ownedBytes()
-	}
-	n += allocated(cap(r.Writes) * int(unsafe.Sizeof(Write{})))
-	for i := range r.Writes {
-		w := &r.Writes[i]
-		n += w.Object.ownedBytes() + allocated(len(w.ResourceVersion))
+func (t *Trigger) bytes() int {
+	n := triggerBytes + len(t.Changes)*changeBytes
+	for i := range t.Changes {
+		n += len(t.Changes[i].Fields) * fieldBytes
 	}
 	return n
 }

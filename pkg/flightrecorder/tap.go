@@ -24,7 +24,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -190,9 +189,10 @@ func (t *TypedTap[R]) repeats(request R, e *watchEvent) bool {
 	return false
 }
 
+// What an event that waits takes, and a request that waits, with its place in the map.
 const (
-	queuedBytes  = int64(unsafe.Sizeof(queued{})+unsafe.Sizeof(watchEvent{})) + 32
-	waitingBytes = int64(unsafe.Sizeof(waiting{})) + 112 // and its place in the map
+	queuedBytes  = 192
+	waitingBytes = 192
 )
 
 // push is called with the lock held.
@@ -225,7 +225,7 @@ func (t *Trigger) sizeAlone() int64 {
 	if t == nil {
 		return 0
 	}
-	return int64(allocated(int(unsafe.Sizeof(Trigger{}))) + t.ownedBytes())
+	return int64(t.bytes())
 }
 
 // settle works out what the event says, and counts the bytes of that if the request still waits.

@@ -20,7 +20,6 @@ import (
 	"hash/maphash"
 	"sync"
 	"time"
-	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -89,22 +88,14 @@ type managedEntry struct {
 	length int
 }
 
-const managedObjectBytes = int(unsafe.Sizeof(managedObject{})) + 128
+// managedObjectBytes is a flat estimate of an object with a few managers.
+const managedObjectBytes = 1024
 
 func newManagerTable(names *interner, maxBytes int) *managerTable {
 	return &managerTable{
 		names: names, seed: maphash.MakeSeed(), maxBytes: maxBytes,
 		objects: map[types.UID]*managedObject{},
 	}
-}
-
-func (o *managedObject) bytes() int {
-	n := managedObjectBytes + allocated(len(o.uid)) + allocated(cap(o.entries)*int(unsafe.Sizeof(managedEntry{})))
-	for i := range o.versions {
-		v := &o.versions[i]
-		n += allocated(len(v.resourceVersion)) + allocated(cap(v.writers)*int(unsafe.Sizeof(writer{})))
-	}
-	return n
 }
 
 // note works out who wrote this version, from what it knows of the version before.
@@ -139,11 +130,11 @@ func (t *managerTable) link(o *managedObject) {
 		t.oldest = o
 	}
 	t.newest = o
-	t.bytes += o.bytes()
+	t.bytes += managedObjectBytes
 }
 
 func (t *managerTable) unlink(o *managedObject) {
-	t.bytes -= o.bytes()
+	t.bytes -= managedObjectBytes
 	if o.older != nil {
 		o.older.newer = o.newer
 	} else {
