@@ -41,6 +41,10 @@ type trace struct {
 	// endedAt is the version since which it does not live.
 	endedAt int64
 	node    string
+	// failed: it is there and failed by itself; its slot has no other pod until its
+	// successor is made.
+	failed bool
+	slot   string
 }
 
 // fleetTrace is what F remembers of an owner.
@@ -70,6 +74,8 @@ func (c *checker) trace(r *Revision, pod *corev1.Pod) {
 		t.unreadyAt = r.Version
 	}
 	t.ready = ready
+	t.slot = pod.Labels[appsv1.LabelSlot]
+	t.failed = !r.Gone && pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodFailed && pod.Status.Reason == ""
 	if ended := r.Gone || !Live(pod); ended && t.endedAt == 0 {
 		t.endedAt = r.Version
 	}
@@ -131,7 +137,7 @@ func (c *checker) passTime(r *Revision) {
 	passed := r.Time.Sub(from)
 	stuck := map[types.UID]map[string]bool{}
 	for _, t := range c.traces {
-		if t.endedAt > 0 || t.ready || t.node == "" || !c.nodes[t.node] {
+		if t.endedAt > 0 && !(t.failed && !c.succeeded(t)) || t.ready || t.node == "" || !c.nodes[t.node] {
 			continue
 		}
 		if stuck[t.owner] == nil {
@@ -148,6 +154,16 @@ func (c *checker) passTime(r *Revision) {
 			f.stuck[revision] += passed - c.absent(from, r.Time, owner)
 		}
 	}
+}
+
+// succeeded: a failed pod's slot has another one.
+func (c *checker) succeeded(failed *trace) bool {
+	for _, t := range c.traces {
+		if t.endedAt == 0 && t.owner == failed.owner && t.slot == failed.slot {
+			return true
+		}
+	}
+	return false
 }
 
 // absent is how much of a time the operator was away, less what of it may count.
@@ -169,7 +185,8 @@ func (c *checker) absent(from, to time.Time, owner types.UID) time.Duration {
 }
 
 // checkBlame is F: a rollout fails only when pods of its revision were there,
-// could run and were not ready for as long as the deadline.
+// could run and were not ready for as long as the deadline. A pod that failed by
+// itself counts until it has a successor.
 func (c *checker) checkBlame(r *Revision, pm *appsv1.PodManager) {
 	f := c.fleets[pm.UID]
 	if f == nil || f.generation != pm.Generation {
