@@ -192,7 +192,8 @@ func (s *state) create(a plan.Action, gated bool) {
 	}
 	s.Pods = append(s.Pods, p)
 	slices.SortFunc(s.Pods, func(a, b plan.Pod) int { return strings.Compare(a.Name, b.Name) })
-	s.Condemned = slices.DeleteFunc(s.Condemned, func(slot int) bool { return slot == a.Slot })
+	// A pod that only stands in does not bring back a slot that was scaled away.
+	s.Condemned = slices.DeleteFunc(s.Condemned, func(slot int) bool { return slot == a.Slot && slices.Contains(s.base(), slot) })
 	s.Dead = slices.DeleteFunc(s.Dead, func(d death) bool { return d.Slot == a.Slot })
 }
 

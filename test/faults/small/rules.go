@@ -98,13 +98,12 @@ func (w *world) judgePass(before, after *state, d *plan.Decision) (broken []stri
 	if n := after.count(live); n > most {
 		broken = append(broken, fmt.Sprintf("S1: %d pods live, and no more than %d may", n, most))
 	}
-	if !after.Blame && !slices.Contains(after.Broken, after.Template) {
-		if slices.ContainsFunc(d.Blocked, func(b plan.Blocked) bool { return b.By == appsv1.BlockedByDeadline && b.Pod == "" }) {
-			broken = append(broken, "F: the rollout is halted, and its revision is not at fault")
-		}
-		if after.Status.Rollback != nil {
-			broken = append(broken, "F: the rollout is rolled back, and its revision is not at fault")
-		}
+	works := func(revision string) bool { return !after.Blame && !slices.Contains(after.Broken, revision) }
+	if works(after.wanted()) && slices.ContainsFunc(d.Blocked, func(b plan.Blocked) bool { return b.By == appsv1.BlockedByDeadline && b.Pod == "" }) {
+		broken = append(broken, "F: the rollout is halted, and its revision is not at fault")
+	}
+	if back := after.Status.Rollback; back != nil && works(back.From) {
+		broken = append(broken, "F: the rollout is rolled back, and its revision is not at fault")
 	}
 	return append(broken, w.judgeStatus(after)...)
 }

@@ -59,20 +59,22 @@ func (w *world) steps(s *state) []step {
 		next.Slow = ""
 		list = append(list, step{text: "the kubelet of " + s.Slow + " goes on", next: next})
 	}
+	working := false // time passes when no kubelet has anything to do but one that is slow
 	for i := range s.Pods {
 		if what := w.work(s, &s.Pods[i]); what != "" {
+			working = true
 			list = append(list, step{text: s.Pods[i].Name + " " + what, next: w.act(s, s.Pods[i].Name)})
 		}
 	}
-	working := len(list) > 0
 	var decision plan.Decision
 	if s.Woken {
 		next, d, broken := w.look(s, trouble{})
 		decision = d
 		list = append(list, step{text: lookText(&d), next: next, broken: broken, wrote: next.Woken})
-	} else if s.Next > 0 && (!working || s.Slow != "") {
+	} else if s.Next > 0 && !working {
 		next := s.copy()
 		next.pass(s.Next)
+		next.Blame = next.Blame || next.slowed()
 		next.Woken, next.Next = true, 0
 		list = append(list, step{text: s.Next.String() + " pass", next: next})
 	}
@@ -84,6 +86,13 @@ func (w *world) steps(s *state) []step {
 		}
 	}
 	return list
+}
+
+// slowed: a pod of the wanted revision is not what it should be, because its
+// kubelet is slow. The operator cannot tell that from a pod that does not work.
+func (s *state) slowed() bool {
+	p := s.pod(s.Slow)
+	return p != nil && !p.Terminating && p.Revision == s.wanted()
 }
 
 func lookText(d *plan.Decision) string {
@@ -112,7 +121,7 @@ func (w *world) accidents(s *state) []step {
 		if what := w.work(s, p); what != "" && s.Slow == "" {
 			list = append(list, s.spoil("the kubelet of "+name+" is slow", func(n *state) {
 				n.Slow = name
-				n.Blame = n.Blame || what != "ends" && p.Revision == n.wanted()
+				n.Blame = n.Blame || n.slowed()
 			}))
 		}
 		if !live(p) {
