@@ -101,7 +101,7 @@ func TestMutantsAreTried(t *testing.T) {
 	}
 	t.Setenv("GOFLAGS", "-mod=mod")
 	var out strings.Builder
-	s, err := target{"a", 100}.mutate(t.Context(), options{match: regexp.MustCompile(""), workers: 2}, nil, &out)
+	s, err := target{folder: "a", least: 100}.mutate(t.Context(), options{match: regexp.MustCompile(""), workers: 2}, nil, &out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestJudgeCountsSurvivors(t *testing.T) {
 		"an excuse for another is none": {reasons: map[string]string{"internal/plan/a.go | CONDITIONALS_BOUNDARY | if a {": "the same"}, lived: 2, score: 100.0 / 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := judge(target{"internal/plan", 100}, mutants, outcomes, tc.reasons)
+			s := judge(target{folder: "internal/plan", least: 100}, mutants, outcomes, tc.reasons)
 			if s.killed != 1 || s.excused != tc.excused || len(s.survivors) != tc.lived || s.score() != tc.score {
 				t.Errorf("killed %d, excused %d, survived %d, score %f; want %+v", s.killed, s.excused, len(s.survivors), s.score(), tc)
 			}

@@ -46,6 +46,7 @@ const (
 // trial tries the mutants of one package.
 type trial struct {
 	folder  string
+	tests   []string // the folders whose tests run
 	mutants []mutant
 	dir     string // for what is compiled
 	// alone are the mutants that cannot be switched, such as those of constants: they
@@ -54,18 +55,20 @@ type trial struct {
 	// slow is a pattern of the tests that take long. They run when all others passed.
 	slow    string
 	timeout time.Duration
-	// flags keep what a mutant breaks from being stored, to be tried again by others.
-	flags []string
+	// flags, of each folder's tests, keep what a mutant breaks from being stored, to be
+	// tried again by others.
+	flags [][]string
 }
 
 // begin compiles the tests with all mutants and runs them without one: they have to
 // pass, and their time says when a test that hangs is given up.
-func begin(ctx context.Context, folder string, mutants []mutant) (*trial, error) {
+func begin(ctx context.Context, target target, mutants []mutant) (*trial, error) {
 	dir, err := os.MkdirTemp("", "mutants-")
 	if err != nil {
 		return nil, err
 	}
-	t := &trial{folder: folder, mutants: mutants, dir: dir, alone: map[int]bool{}, timeout: 10 * time.Minute}
+	t := &trial{folder: target.folder, mutants: mutants, dir: dir, alone: map[int]bool{}, timeout: 10 * time.Minute}
+	t.tests = append([]string{target.folder}, target.tests...)
 	for i, m := range mutants {
 		t.alone[i] = m.Constant
 	}
@@ -80,11 +83,14 @@ func (t *trial) prepare(ctx context.Context) error {
 	if err := t.compileAll(ctx); err != nil {
 		return fmt.Errorf("compile the tests of %s: %w", t.folder, err)
 	}
-	if _, err := t.run(ctx, t.path("all.test"), -1, "-test.run=^$", "-rapid.nofailfile"); err == nil {
-		t.flags = []string{"-rapid.nofailfile"} // the tests use rapid
+	t.flags = make([][]string, len(t.tests))
+	for i := range t.tests {
+		if _, err := t.runOne(ctx, "all", i, -1, "-test.run=^$", "-rapid.nofailfile"); err == nil {
+			t.flags[i] = []string{"-rapid.nofailfile"} // the tests use rapid
+		}
 	}
 	began := time.Now()
-	out, err := t.run(ctx, t.path("all.test"), -1, "-test.v")
+	out, err := t.run(ctx, "all", -1, "-test.v")
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -197,17 +203,40 @@ func (t *trial) compile(ctx context.Context, name string, contents map[string]st
 	if err := os.WriteFile(t.path(name+".json"), overlay, 0o600); err != nil {
 		return nil, err
 	}
-	return exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-gcflags=-e",
-		"-overlay", t.path(name+".json"), "-o", t.path(name+".test"), "./"+t.folder).CombinedOutput()
+	for i, folder := range t.tests {
+		out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-gcflags=-e",
+			"-overlay", t.path(name+".json"), "-o", t.binary(name, i), "./"+folder).CombinedOutput()
+		if err != nil {
+			return out, err
+		}
+	}
+	return nil, nil
 }
 
-// run runs compiled tests with a mutant. -short leaves out those that measure cost,
-// and most of the random ones.
-func (t *trial) run(ctx context.Context, binary string, number int, flags ...string) ([]byte, error) {
+func (t *trial) binary(name string, tests int) string {
+	return t.path(fmt.Sprintf("%s-%d.test", name, tests))
+}
+
+// run runs the tests of every folder with a mutant, until some fail.
+func (t *trial) run(ctx context.Context, name string, number int, flags ...string) ([]byte, error) {
+	var all []byte
+	for i := range t.tests {
+		out, err := t.runOne(ctx, name, i, number, flags...)
+		if all = append(all, out...); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// runOne runs compiled tests with a mutant. -short leaves out those that measure
+// cost, and most of the random ones.
+func (t *trial) runOne(ctx context.Context, name string, tests, number int, flags ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, slices.Concat(flags, t.flags, []string{"-test.short", "-test.failfast"})...)
-	cmd.Dir = t.folder
+	flags = slices.Concat(flags, t.flags[tests], []string{"-test.short", "-test.failfast"})
+	cmd := exec.CommandContext(ctx, t.binary(name, tests), flags...)
+	cmd.Dir = t.tests[tests]
 	cmd.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(number))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -218,21 +247,20 @@ func (t *trial) run(ctx context.Context, binary string, number int, flags ...str
 
 // try runs the tests with a mutant.
 func (t *trial) try(ctx context.Context, worker, number int) (outcome, error) {
-	binary := t.path("all.test")
+	name := "all"
 	if t.alone[number] {
 		m := &t.mutants[number]
 		content, err := os.ReadFile(m.File)
 		if err != nil {
 			return 0, err
 		}
-		name := fmt.Sprint("worker-", worker)
+		name = fmt.Sprint("worker-", worker)
 		if _, err := t.compile(ctx, name, map[string]string{m.File: string(m.apply(content))}); err != nil {
 			return notViable, ctx.Err()
 		}
-		binary = t.path(name + ".test")
 	}
 	for _, part := range []string{"-test.skip=", "-test.run="} {
-		if _, err := t.run(ctx, binary, number, part+t.slow); err != nil {
+		if _, err := t.run(ctx, name, number, part+t.slow); err != nil {
 			return killed, ctx.Err()
 		}
 	}

@@ -33,6 +33,7 @@ import (
 	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
 	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/podrender"
+	"github.com/mycompany/pod-operator/internal/report"
 )
 
 func make3() *batchv1alpha1.ImoocPod {
@@ -93,10 +94,10 @@ func TestAFleetAtItsGoalIsLeftAlone(t *testing.T) {
 	if len(decision.Actions) > 0 || decision.NextLook != 0 {
 		t.Errorf("at its goal it does %+v and looks again in %s", decision.Actions, decision.NextLook)
 	}
-	reported := plan.Report(fleet.Desired, observed, decision, nil, now)
+	reported := report.Report(fleet.Desired, observed, decision, nil, now)
 	ImoocPodKind{}.SetStatus(ip, reported.Status)
 	observed.Status = ImoocPodKind{}.Status(ip)
-	again := plan.Report(fleet.Desired, observed, plan.Plan(fleet.Desired, observed, now.Add(time.Hour)), nil, now.Add(time.Hour))
+	again := report.Report(fleet.Desired, observed, plan.Plan(fleet.Desired, observed, now.Add(time.Hour)), nil, now.Add(time.Hour))
 	other := make3()
 	ImoocPodKind{}.SetStatus(other, again.Status)
 	if diff := cmp.Diff(ip.Status, other.Status); diff != "" {

@@ -66,7 +66,7 @@ func (s *scene) deleteAll() {
 	}
 	s.block(Blocked{
 		Verb: RemoveFinalizer, Slot: NoSlot, By: appsv1.BlockedByTermination,
-		Message: fmt.Sprintf("waiting for %s to be gone", count(waiting, "pod")),
+		Message: fmt.Sprintf("waiting for %s to be gone", NumberOf(waiting, "pod")),
 	})
 }
 
@@ -111,7 +111,7 @@ func (s *scene) orphanAll() {
 	}
 	s.block(Blocked{
 		Verb: RemoveFinalizer, Slot: NoSlot, By: appsv1.BlockedByTermination,
-		Message: fmt.Sprintf("letting go of %s", count(waiting, "pod")),
+		Message: fmt.Sprintf("letting go of %s", NumberOf(waiting, "pod")),
 	})
 }
 

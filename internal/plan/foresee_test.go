@@ -179,22 +179,3 @@ func TestForeseeTouchesOnlyWhatIsNamed(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
-
-// Created pods have UIDs of their own.
-func TestForeseePodsAreToldApart(t *testing.T) {
-	m := rehearsal{}
-	m.do(Action{Verb: CreatePod, Pod: "a"})
-	m.do(Action{Verb: CreatePod, Pod: "b"})
-	if a, b := m.observed.Pods[0].UID, m.observed.Pods[1].UID; a != "forecast-1" || b != "forecast-2" {
-		t.Errorf("the UIDs are %s and %s", a, b)
-	}
-}
-
-// Only the revision that is named gets another number.
-func TestForeseeRenumbers(t *testing.T) {
-	m := rehearsal{observed: Observed{Revisions: []Revision{{Name: "a", Number: 1}, {Name: "b", Number: 2}}}}
-	m.do(Action{Verb: RenumberRevision, Revision: "a", Number: 3})
-	if diff := cmp.Diff([]Revision{{Name: "a", Number: 3}, {Name: "b", Number: 2}}, m.observed.Revisions); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}

@@ -149,3 +149,36 @@ func (s *scene) waitsOnPurpose() bool {
 	}
 	return keep > 0 && moved >= s.desired.Replicas-keep
 }
+
+// AfterOutcomes is the memory of the rollout with what the outcomes of a pass add:
+// a resize that the API server refuses for one pod it refuses for all, and a
+// rollout whose pods are all available waits for the holder or the budget that
+// blocks it.
+func AfterOutcomes(desired Desired, decision Decision, outcomes []Outcome, available int) *appsv1.RolloutRecord {
+	if decision.Rollout == nil {
+		return nil
+	}
+	record := *decision.Rollout
+	for i := range outcomes {
+		if o := &outcomes[i]; o.Action.Verb == ResizePod && o.Result == Refused && o.Cause == appsv1.WhyResizeInfeasible {
+			record.ResizeRefused = o.Message
+		}
+	}
+	record.Waits = record.Waits || available >= desired.Replicas && waitsForOthers(decision, outcomes)
+	return &record
+}
+
+// waitsForOthers: nothing was moved, and what should have been was refused by a
+// PodDisruptionBudget or is held.
+func waitsForOthers(decision Decision, outcomes []Outcome) bool {
+	waits := slices.ContainsFunc(decision.Blocked, func(b Blocked) bool { return b.By == appsv1.BlockedByHold })
+	for i := range outcomes {
+		switch o := &outcomes[i]; {
+		case o.Action.Verb == EvictPod && o.Result == Refused:
+			waits = true
+		case o.Action.Verb.Facts().movesPods && o.Result == Done:
+			return false
+		}
+	}
+	return waits
+}

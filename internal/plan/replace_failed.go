@@ -284,7 +284,7 @@ func (s *scene) blockOnBackoff(p *Pod, record *appsv1.FailureRecord) {
 	s.block(Blocked{
 		Verb: CreatePod, Pod: p.Name, Slot: p.Slot, By: appsv1.BlockedByBackoff, Until: record.RetryTime.Time, Failures: int(record.Count),
 		Message: fmt.Sprintf("pods of revision %s failed %s in a row, the last: %s",
-			p.Revision, count(int(record.Count), "time"), lastWords(p)),
+			p.Revision, NumberOf(int(record.Count), "time"), lastWords(p)),
 	})
 }
 

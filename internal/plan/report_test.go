@@ -17,7 +17,6 @@ limitations under the License.
 package plan
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -248,47 +247,6 @@ func TestHistoryAndEvents(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.events, got.Events); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// A rollout is one line, however many passes it takes; what takes it back, with
-// the same spec, is another; and no line counts a pod twice.
-func TestHistoryMergesWhatOneDecisionDid(t *testing.T) {
-	deed := func(second int, revision string, pods ...string) appsv1.Decision {
-		return appsv1.Decision{
-			Time: metav1.NewTime(noon().Add(time.Duration(second) * time.Second)), Generation: 1, Revision: revision,
-			Action: appsv1.ReasonUpdated, Reason: appsv1.WhyRolloutInPlace, Count: int32(len(pods)), Pods: pods,
-		}
-	}
-	for name, test := range map[string]struct {
-		deeds []appsv1.Decision // oldest first
-		want  []string          // newest first
-	}{
-		"the passes of one rollout":       {[]appsv1.Decision{deed(0, newRev, "a"), deed(1, newRev, "b", "c")}, []string{"web-new 3 [a b c]"}},
-		"an undo is the opposite":         {[]appsv1.Decision{deed(0, newRev, "a", "b"), deed(1, oldRev, "a"), deed(2, oldRev, "b")}, []string{"web-old 2 [a b]", "web-new 2 [a b]"}},
-		"of other pods, too":              {[]appsv1.Decision{deed(0, newRev, "a"), deed(1, oldRev, "b")}, []string{"web-old 1 [b]", "web-new 1 [a]"}},
-		"and so is the way forth again":   {[]appsv1.Decision{deed(0, newRev, "a"), deed(1, oldRev, "a"), deed(2, newRev, "a")}, []string{"web-new 1 [a]", "web-old 1 [a]", "web-new 1 [a]"}},
-		"a pod that is touched twice":     {[]appsv1.Decision{deed(0, newRev, "a", "b"), deed(1, newRev, "a"), deed(2, newRev, "b")}, []string{"web-new 2 [a b]", "web-new 2 [a b]"}},
-		"what comes at the end of it":     {[]appsv1.Decision{deed(0, newRev, "a"), deed(10, newRev, "b")}, []string{"web-new 2 [a b]"}},
-		"what comes long after is not it": {[]appsv1.Decision{deed(0, newRev, "a"), deed(11, newRev, "b")}, []string{"web-new 1 [b]", "web-new 1 [a]"}},
-		"ten pods are named and the rest is counted": {
-			[]appsv1.Decision{deed(0, newRev, "a", "b", "c", "d", "e", "f", "g", "h", "i"), deed(1, newRev, "j", "k", "l")},
-			[]string{"web-new 12 [a b c d e f g h i j]"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := &reporter{}
-			for _, d := range test.deeds {
-				r.remember(d)
-			}
-			var got []string
-			for _, e := range r.status.History {
-				got = append(got, fmt.Sprint(e.Revision, " ", e.Count, " ", e.Pods))
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("history (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -45,7 +45,7 @@ func scaleDown(s *scene) bool {
 			continue
 		}
 		s.deletePod(v.pod, false, appsv1.WhyScaleDown,
-			fmt.Sprintf("%s, %d asked for; chosen because %s", count(len(members), "live pod"), s.desired.Replicas, v.because),
+			fmt.Sprintf("%s, %d asked for; chosen because %s", NumberOf(len(members), "live pod"), s.desired.Replicas, v.because),
 			numbers)
 	}
 	return false
@@ -98,7 +98,7 @@ func (s *scene) condemnWhy(p *Pod) (reason, message string) {
 	case s.surge > 0 && s.mayStandIn(p.Slot) && !s.updated(p) && !s.serves(p):
 		return appsv1.WhyRolloutRecreate, "recreated: the extra pod is on an old revision and does not serve"
 	case p.Surge && s.mayStandIn(p.Slot):
-		return appsv1.WhySurgeOver, fmt.Sprintf("the rollout no longer needs more than %s", count(s.desired.Replicas, "pod"))
+		return appsv1.WhySurgeOver, fmt.Sprintf("the rollout no longer needs more than %s", NumberOf(s.desired.Replicas, "pod"))
 	}
 	return appsv1.WhyScaleDown, s.beyondReplicas(p.Slot)
 }

@@ -185,7 +185,7 @@ func (f *filling) explain() {
 	f.why = Why{
 		Rule: f.rule, Reason: f.createWhy(),
 		Numbers: map[string]int64{"live": int64(f.live), "replicas": int64(f.desired.Replicas)},
-		Message: count(f.live-f.extras, "live pod") + ", " + strconv.Itoa(f.desired.Replicas) + " asked for",
+		Message: NumberOf(f.live-f.extras, "live pod") + ", " + strconv.Itoa(f.desired.Replicas) + " asked for",
 	}
 }
 

@@ -294,7 +294,7 @@ func (s *scene) conclude() Decision {
 		}
 	}
 	d.Waiting = s.waiting()
-	d.Counts = countLive(d.Live)
+	d.Counts = CountLive(d.Live)
 	d.Counts.Terminating = len(s.terminating)
 	d.Counts.Failed = len(s.failed)
 	d.Counts.Lost = len(s.lost)
@@ -380,7 +380,7 @@ func (s *scene) available(p *Pod) bool {
 	return s.serves(p) && (s.desired.MinReady == 0 || !p.ReadySince.Add(s.desired.MinReady).After(s.now))
 }
 
-func countLive(pods []LivePod) Counts {
+func CountLive(pods []LivePod) Counts {
 	c := Counts{Live: len(pods)}
 	for _, p := range pods {
 		if p.Ready {

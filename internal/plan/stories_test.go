@@ -237,7 +237,7 @@ func (n *narrator) step(d Decision, says string) {
 func counted(b Blocked) string {
 	switch {
 	case b.Pod == "":
-		return count(b.Count, "pod")
+		return NumberOf(b.Count, "pod")
 	case b.Count > 1:
 		return fmt.Sprintf("%s and %d more", b.Pod, b.Count-1)
 	}

@@ -26,21 +26,15 @@ func are(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun + " is"
 	}
-	return count(n, noun) + " are"
+	return NumberOf(n, noun) + " are"
 }
 
-func count(n int, noun string) string {
+// NumberOf is a number and a noun: 1 pod, 2 pods.
+func NumberOf(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
 	return strconv.Itoa(n) + " " + noun + "s"
-}
-
-func have(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " has"
-	}
-	return count(n, noun) + " have"
 }
 
 func describeChange(c *Change) string {

@@ -20,13 +20,11 @@ import "testing"
 
 func TestOnePodIsAndTwoPodsAre(t *testing.T) {
 	for want, got := range map[string]string{
-		"1 pod":       count(1, "pod"),
-		"2 pods":      count(2, "pod"),
-		"0 pods are":  are(0, "pod"),
-		"1 pod is":    are(1, "pod"),
-		"2 pods are":  are(2, "pod"),
-		"1 pod has":   have(1, "pod"),
-		"2 pods have": have(2, "pod"),
+		"1 pod":      NumberOf(1, "pod"),
+		"2 pods":     NumberOf(2, "pod"),
+		"0 pods are": are(0, "pod"),
+		"1 pod is":   are(1, "pod"),
+		"2 pods are": are(2, "pod"),
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

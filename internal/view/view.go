@@ -27,7 +27,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/forecast"
 	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/report"
 )
 
 // What would happen to a pod.
@@ -65,7 +67,7 @@ type Preview struct {
 }
 
 // NewPreview puts a forecast in words, pod by pod.
-func NewPreview(f plan.Forecast) Preview {
+func NewPreview(f forecast.Forecast) Preview {
 	p := Preview{Counts: map[string]int{}, Complete: f.Complete, Steps: []Step{}}
 	recreated := map[string]bool{}
 	for _, a := range f.Actions {
@@ -203,5 +205,5 @@ func Sentence(e appsv1.Decision) string {
 	if len(e.Pods) == 0 {
 		return fmt.Sprintf("%s: %s", e.Action, e.Message)
 	}
-	return fmt.Sprintf("%s [%s]", plan.DeedNote(e), e.Reason)
+	return fmt.Sprintf("%s [%s]", report.Note(e), e.Reason)
 }

@@ -25,6 +25,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/forecast"
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
@@ -34,18 +35,18 @@ func action(verb plan.Verb, pod, reason string) plan.Action {
 
 func TestAPreviewTellsWhatHappensToEachPod(t *testing.T) {
 	for name, c := range map[string]struct {
-		forecast   plan.Forecast
+		forecast   forecast.Forecast
 		summary    string
 		disruptive bool
 	}{
-		"nothing":                  {plan.Forecast{}, "Nothing would happen to any pod.", false},
-		"one changed in place":     {plan.Forecast{Actions: []plan.Action{action(plan.UpdatePod, "web-0", appsv1.WhyRolloutInPlace)}}, "1 pod changed in place.", false},
-		"a scale-up":               {plan.Forecast{Actions: []plan.Action{action(plan.CreatePod, "web-0", appsv1.WhyScaleUp), action(plan.CreatePod, "web-1", appsv1.WhyScaleUp)}}, "2 pods created.", false},
-		"a scale-down":             {plan.Forecast{Actions: []plan.Action{action(plan.DeletePod, "web-1", appsv1.WhyScaleDown)}}, "1 pod deleted.", true},
-		"a pod and its successor":  {plan.Forecast{Actions: []plan.Action{action(plan.DeletePod, "web-1", appsv1.WhyRequested), action(plan.CreatePod, "web-1", appsv1.WhyMissing)}}, "1 pod recreated.", true},
-		"what no pod notices":      {plan.Forecast{Actions: []plan.Action{{Verb: plan.CreateRevision}, {Verb: plan.AddFinalizer}}}, "Nothing would happen to any pod.", false},
-		"pods that are held back":  {plan.Forecast{Blocked: []plan.Blocked{{Pod: "web-0", Count: 3, By: appsv1.BlockedByPause}}}, "3 pods held back.", false},
-		"an orphan and a lost one": {plan.Forecast{Actions: []plan.Action{action(plan.AdoptPod, "web-0", appsv1.WhyMatchingOrphan), action(plan.ReleasePod, "web-1", appsv1.WhyLabelsEdited)}}, "1 pod adopted, 1 pod let go.", false},
+		"nothing":                  {forecast.Forecast{}, "Nothing would happen to any pod.", false},
+		"one changed in place":     {forecast.Forecast{Actions: []plan.Action{action(plan.UpdatePod, "web-0", appsv1.WhyRolloutInPlace)}}, "1 pod changed in place.", false},
+		"a scale-up":               {forecast.Forecast{Actions: []plan.Action{action(plan.CreatePod, "web-0", appsv1.WhyScaleUp), action(plan.CreatePod, "web-1", appsv1.WhyScaleUp)}}, "2 pods created.", false},
+		"a scale-down":             {forecast.Forecast{Actions: []plan.Action{action(plan.DeletePod, "web-1", appsv1.WhyScaleDown)}}, "1 pod deleted.", true},
+		"a pod and its successor":  {forecast.Forecast{Actions: []plan.Action{action(plan.DeletePod, "web-1", appsv1.WhyRequested), action(plan.CreatePod, "web-1", appsv1.WhyMissing)}}, "1 pod recreated.", true},
+		"what no pod notices":      {forecast.Forecast{Actions: []plan.Action{{Verb: plan.CreateRevision}, {Verb: plan.AddFinalizer}}}, "Nothing would happen to any pod.", false},
+		"pods that are held back":  {forecast.Forecast{Blocked: []plan.Blocked{{Pod: "web-0", Count: 3, By: appsv1.BlockedByPause}}}, "3 pods held back.", false},
+		"an orphan and a lost one": {forecast.Forecast{Actions: []plan.Action{action(plan.AdoptPod, "web-0", appsv1.WhyMatchingOrphan), action(plan.ReleasePod, "web-1", appsv1.WhyLabelsEdited)}}, "1 pod adopted, 1 pod let go.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := NewPreview(c.forecast)

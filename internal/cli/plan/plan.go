@@ -41,7 +41,7 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
-	planner "github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/forecast"
 	"github.com/mycompany/pod-operator/internal/view"
 )
 
@@ -110,7 +110,7 @@ func Preview(ctx context.Context, c client.Client, pm *appsv1.PodManager) (view.
 	if err != nil {
 		return view.Preview{}, err
 	}
-	return view.NewPreview(planner.Foresee(fleet.Desired, seen.Observed, time.Now())), nil
+	return view.NewPreview(forecast.Of(fleet.Desired, seen.Observed, time.Now())), nil
 }
 
 // change is the PodManager as it would be.

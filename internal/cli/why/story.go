@@ -27,6 +27,7 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/flight"
 	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/report"
 	"github.com/mycompany/pod-operator/internal/view"
 )
 
@@ -128,7 +129,7 @@ func repeats(e *eventsv1.Event, known records, history []appsv1.Decision) bool {
 	if e.Regarding.Kind != "PodManager" {
 		return false
 	}
-	if slices.ContainsFunc(history, func(entry appsv1.Decision) bool { return strings.HasPrefix(e.Note, plan.DeedNote(entry)) }) {
+	if slices.ContainsFunc(history, func(entry appsv1.Decision) bool { return strings.HasPrefix(e.Note, report.Note(entry)) }) {
 		return true
 	}
 	return e.Related != nil && slices.ContainsFunc(known, func(r flight.Entry) bool {

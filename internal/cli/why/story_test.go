@@ -31,6 +31,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/cli/kube"
 	"github.com/mycompany/pod-operator/internal/flight"
 	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/report"
 	"github.com/mycompany/pod-operator/pkg/flightrecorder"
 )
 
@@ -64,7 +65,7 @@ func note(at time.Time, kind, name, pod, text string) eventsv1.Event {
 }
 
 func TestAStoryIsToldByWhoeverKnowsMost(t *testing.T) {
-	said := plan.DeedNote(entry(noon, "web-2"))
+	said := report.Note(entry(noon, "web-2"))
 	web, pod := subject{namespace: "shop", name: "web"}, subject{namespace: "shop", pod: "web-2"}
 	for name, c := range map[string]struct {
 		about subject

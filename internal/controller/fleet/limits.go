@@ -30,7 +30,7 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/desired"
-	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/report"
 )
 
 // How long one object may hold a worker. The workers are few, and other tenants'
@@ -74,7 +74,7 @@ func (r *Reconciler) cutOff(ctx context.Context, owner client.Object, now time.T
 		Type: appsv1.ConditionStalled, Status: metav1.ConditionTrue, Reason: appsv1.ReasonTakesTooLong,
 		Message: message, ObservedGeneration: owner.GetGeneration(), LastTransitionTime: metav1.NewTime(now),
 	})
-	_, err := r.status.write(ctx, owner, plan.Reported{Status: status}, now)
+	_, err := r.status.write(ctx, owner, report.Reported{Status: status}, now)
 	return ctrl.Result{RequeueAfter: cutOffWait}, err
 }
 

@@ -48,6 +48,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/podrender"
+	"github.com/mycompany/pod-operator/internal/report"
 	"github.com/mycompany/pod-operator/pkg/flightrecorder"
 )
 
@@ -130,7 +131,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	decision := plan.Plan(p.fleet.Desired, seen.Observed, p.now)
 	outcomes, applyErr := r.applier.Apply(ctx, r.target(p, seen), decision.Actions)
 	flightrecorder.SetPayload(ctx, flight.New(p.fleet.Desired, seen.Observed, decision, outcomes, p.now))
-	reported := plan.Report(p.fleet.Desired, seen.Observed, decision, outcomes, p.now)
+	reported := report.Report(p.fleet.Desired, seen.Observed, decision, outcomes, p.now)
 	later, statusErr := r.report(ctx, p, reported, outcomes)
 	r.measure(p, len(seen.Observed.Pods), &reported.Status)
 
@@ -224,7 +225,7 @@ func known(fleet desired.Fleet, seen observe.Seen) map[types.UID]bool {
 
 // report writes the status and sends the events. An owner whose finalizer was
 // just taken off is gone, so there is nothing left to write to.
-func (r *Reconciler) report(ctx context.Context, p *pass, reported plan.Reported, outcomes []plan.Outcome) (later time.Duration, err error) {
+func (r *Reconciler) report(ctx context.Context, p *pass, reported report.Reported, outcomes []plan.Outcome) (later time.Duration, err error) {
 	r.log(ctx, outcomes)
 	if ownerGone(p.fleet.Desired, outcomes) {
 		r.status.last(p.owner, reported, p.now)
@@ -271,7 +272,7 @@ const maxNote = 1024
 // send hands an event to the recorder. The event's pod is the related object:
 // its UID also keeps the recorder from folding two decisions of the same reason
 // into one event with the first one's text.
-func (r *Reconciler) send(owner client.Object, e plan.Event) {
+func (r *Reconciler) send(owner client.Object, e report.Event) {
 	note := e.Note
 	if len(note) > maxNote {
 		note = strings.ToValidUTF8(note[:maxNote-3], "") + "..." // not through the middle of a character

@@ -35,7 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/report"
 )
 
 func (w *world) status(t *testing.T) appsv1.PodManagerStatus {
@@ -240,7 +240,7 @@ func TestSecondThoughts(t *testing.T) {
 // TestALongNoteIsCut to what the events API takes, between characters.
 func TestALongNoteIsCut(t *testing.T) {
 	r, w := newReconciler(t, fleetOwner("web"))
-	r.send(fleetOwner("web"), plan.Event{Type: corev1.EventTypeNormal, Reason: "Created", Note: "x" + strings.Repeat("ü", maxNote)})
+	r.send(fleetOwner("web"), report.Event{Type: corev1.EventTypeNormal, Reason: "Created", Note: "x" + strings.Repeat("ü", maxNote)})
 	said := w.said()
 	if len(said) != 1 {
 		t.Fatalf("events %q", said)

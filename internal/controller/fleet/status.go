@@ -32,7 +32,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/apply"
 	"github.com/mycompany/pod-operator/internal/controller/statuspatch"
 	"github.com/mycompany/pod-operator/internal/desired"
-	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/report"
 )
 
 // While a fleet moves, its counters and its history change with every pod.
@@ -68,7 +68,7 @@ type statusWriter struct {
 	ledger   apply.Ledger
 	kind     desired.Kind
 	memories *memories
-	send     func(owner client.Object, e plan.Event)
+	send     func(owner client.Object, e report.Event)
 }
 
 // draft is what an owner's status will say, and how often it says it.
@@ -81,9 +81,9 @@ type draft struct {
 	left time.Time
 
 	// events wait to be sent, with the history entries behind them.
-	events []plan.Event
-	deeds  []appsv1.Decision
-	since  time.Time
+	events    []report.Event
+	decisions []appsv1.Decision
+	since     time.Time
 	// patience is how long they wait; zero means the first window.
 	patience time.Duration
 }
@@ -104,7 +104,7 @@ func (w *statusWriter) foreign(before, after client.Object) bool {
 
 // write writes the reported status and events, or returns for how long they
 // wait.
-func (w *statusWriter) write(ctx context.Context, owner client.Object, reported plan.Reported, now time.Time) (time.Duration, error) {
+func (w *statusWriter) write(ctx context.Context, owner client.Object, reported report.Reported, now time.Time) (time.Duration, error) {
 	memory := w.memories.of(owner)
 	wait, err := w.writeStatus(ctx, owner, memory, reported.Status, now)
 	memory.draft.take(reported, now)
@@ -200,30 +200,30 @@ func (d *draft) pace(now time.Time, progress bool) {
 }
 
 // take adds what was reported to what waits, merging entries that are alike.
-func (d *draft) take(reported plan.Reported, now time.Time) {
+func (d *draft) take(reported report.Reported, now time.Time) {
 	if len(d.events) == 0 {
 		d.since = now
 	}
 	for i, e := range reported.Events {
-		deed := appsv1.Decision{}
-		if i < len(reported.Deeds) {
-			deed = reported.Deeds[i]
-			if d.merge(deed) {
+		decision := appsv1.Decision{}
+		if i < len(reported.Decisions) {
+			decision = reported.Decisions[i]
+			if d.merge(decision) {
 				continue
 			}
 		}
-		d.events, d.deeds = append(d.events, e), append(d.deeds, deed)
+		d.events, d.decisions = append(d.events, e), append(d.decisions, decision)
 	}
 }
 
-func (d *draft) merge(deed appsv1.Decision) bool {
-	for i, older := range slices.Backward(d.deeds) {
-		if !plan.Alike(older, deed) {
+func (d *draft) merge(decision appsv1.Decision) bool {
+	for i, older := range slices.Backward(d.decisions) {
+		if !report.Alike(older, decision) {
 			continue
 		}
-		merged, ok := plan.MergeDeeds(older, deed)
+		merged, ok := report.Merge(older, decision)
 		if ok {
-			d.deeds[i], d.events[i].Note = merged, plan.DeedNote(merged)
+			d.decisions[i], d.events[i].Note = merged, report.Note(merged)
 		}
 		return ok
 	}
@@ -236,7 +236,7 @@ func (w *statusWriter) sendEvents(owner client.Object, d *draft, atGoal bool, no
 	if len(d.events) == 0 {
 		return 0
 	}
-	warning := slices.ContainsFunc(d.events, func(e plan.Event) bool { return e.Type == corev1.EventTypeWarning })
+	warning := slices.ContainsFunc(d.events, func(e report.Event) bool { return e.Type == corev1.EventTypeWarning })
 	patience := max(d.patience, firstEventWindow)
 	if wait := d.since.Add(patience).Sub(now); wait > 0 && !atGoal && !warning {
 		return wait
@@ -247,12 +247,12 @@ func (w *statusWriter) sendEvents(owner client.Object, d *draft, atGoal bool, no
 	for _, e := range d.events {
 		w.send(owner, e)
 	}
-	d.events, d.deeds = nil, nil
+	d.events, d.decisions = nil, nil
 	return 0
 }
 
 // last sends the last events of an owner that is gone.
-func (w *statusWriter) last(owner client.Object, reported plan.Reported, now time.Time) {
+func (w *statusWriter) last(owner client.Object, reported report.Reported, now time.Time) {
 	d := &w.memories.of(owner).draft
 	d.take(reported, now)
 	w.sendEvents(owner, d, true, now)

@@ -32,7 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/report"
 )
 
 // scribe is a status writer whose writes and events are written down.
@@ -68,20 +68,20 @@ func newScribeOf(t *testing.T, owner *appsv1.PodManager) *scribe {
 	s.client = w.Client
 	s.statusWriter = &statusWriter{
 		client: w.Client, ledger: w.Ledger, kind: testKind{}, memories: newMemories(),
-		send: func(_ client.Object, e plan.Event) { s.events = append(s.events, e.Note) },
+		send: func(_ client.Object, e report.Event) { s.events = append(s.events, e.Note) },
 	}
 	return s
 }
 
 // tell reports a status at a time, as a reconcile does that reads the owner
 // anew.
-func (s *scribe) tell(t *testing.T, at time.Duration, status appsv1.PodManagerStatus, events ...plan.Event) (time.Duration, error) {
+func (s *scribe) tell(t *testing.T, at time.Duration, status appsv1.PodManagerStatus, events ...report.Event) (time.Duration, error) {
 	t.Helper()
 	owner := &appsv1.PodManager{}
 	if err := s.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "web"}, owner); err != nil {
 		t.Fatal(err)
 	}
-	return s.write(t.Context(), owner, plan.Reported{Status: status, Events: events}, time.Unix(1000, 0).Add(at))
+	return s.write(t.Context(), owner, report.Reported{Status: status, Events: events}, time.Unix(1000, 0).Add(at))
 }
 
 // moving is the status of a fleet of 100 under way, with n pods ready.
@@ -345,7 +345,7 @@ func TestAMixedStatusIsForeign(t *testing.T) {
 	}
 	next := reached()
 	next.Nodes = []string{"web-0"}
-	if _, err := s.write(t.Context(), before, plan.Reported{Status: next}, time.Unix(5000, 0)); err != nil {
+	if _, err := s.write(t.Context(), before, report.Reported{Status: next}, time.Unix(5000, 0)); err != nil {
 		t.Fatal(err)
 	}
 	after := read()
@@ -384,15 +384,15 @@ func TestWhatWaitsIsRemembered(t *testing.T) {
 	}
 }
 
-// TestEventsOfOneDeedAreToldOnce: pods that one decision touches in many
+// TestEventsOfOneDecisionAreSentOnce: pods that one decision touches in many
 // passes are one event; a warning and the goal do not wait for more.
-func TestEventsOfOneDeedAreToldOnce(t *testing.T) {
+func TestEventsOfOneDecisionAreSentOnce(t *testing.T) {
 	s := newScribe(t)
-	created := plan.Event{Type: corev1.EventTypeNormal, Reason: "Created", Note: "Created"}
+	created := report.Event{Type: corev1.EventTypeNormal, Reason: "Created", Note: "Created"}
 	if _, err := s.tell(t, 0, moving(1), created); err != nil || len(s.events) != 0 {
 		t.Fatalf("told at once: %v, %v", s.events, err)
 	}
-	warning := plan.Event{Type: corev1.EventTypeWarning, Reason: "Failed", Note: "Stalled"}
+	warning := report.Event{Type: corev1.EventTypeWarning, Reason: "Failed", Note: "Stalled"}
 	if _, err := s.tell(t, time.Millisecond, moving(2), warning); err != nil {
 		t.Fatal(err)
 	}
@@ -415,7 +415,7 @@ func TestEventsOfOneDeedAreToldOnce(t *testing.T) {
 // wait longer each time; the goal ends it.
 func TestTheEventsOfALongWayAreFew(t *testing.T) {
 	s := newScribe(t)
-	created := plan.Event{Type: corev1.EventTypeNormal, Reason: "Created", Note: "Created"}
+	created := report.Event{Type: corev1.EventTypeNormal, Reason: "Created", Note: "Created"}
 	var told []time.Duration
 	for at := time.Duration(0); at < 20*time.Second; at += 100 * time.Millisecond {
 		before := len(s.events)

@@ -28,6 +28,7 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/report"
 )
 
 // retry is how soon a write that failed is tried again, at the latest.
@@ -101,7 +102,7 @@ func (w *world) look(s *state, t trouble) (next *state, decision plan.Decision, 
 		}
 		outcomes = append(outcomes, o)
 	}
-	next.Status = stored(plan.Report(s.Desired, seen, decision, outcomes, now).Status)
+	next.Status = stored(report.Report(s.Desired, seen, decision, outcomes, now).Status)
 	for i := range next.Failed {
 		next.Failed[i].Seen = true
 	}

@@ -14,7 +14,10 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package plan
+// Package report turns a decision and the outcomes of its actions into the status,
+// its conditions and history, and the events. It is pure, and decides nothing
+// about pods.
+package report
 
 import (
 	"fmt"
@@ -27,39 +30,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
 )
-
-// Result says what became of an action.
-type Result string
-
-const (
-	// Done: the API server has it.
-	Done Result = "Done"
-	// Refused: the API server said no and will say so again until something
-	// outside changes; Cause says what.
-	Refused Result = "Refused"
-	// Failed: it did not work this time.
-	Failed Result = "Failed"
-	// Outdated: the pod has changed since it was read, so the action may no
-	// longer be right; the next look decides anew.
-	Outdated Result = "Outdated"
-	// Skipped: an earlier action failed, or the owner asks for something else
-	// by now, so this one was not tried.
-	Skipped Result = "Skipped"
-)
-
-// Outcome is what became of one action.
-type Outcome struct {
-	Action Action `json:"action"`
-	Result Result `json:"result"`
-	// Cause is the documented reason of a refusal.
-	Cause   string `json:"cause,omitempty"`
-	Message string `json:"message,omitempty"`
-	// Recalled: it was refused in an earlier pass, and not asked for again.
-	Recalled bool `json:"recalled,omitempty"`
-	// UID is the UID of a pod that was created.
-	UID types.UID `json:"uid,omitempty"`
-}
 
 // Event is something to tell the user's event stream.
 type Event struct {
@@ -75,14 +47,14 @@ type Event struct {
 type Reported struct {
 	Status appsv1.PodManagerStatus `json:"status"`
 	Events []Event                 `json:"events,omitempty"`
-	// Deeds are the history entries behind the first events, one each.
-	Deeds []appsv1.Decision `json:"deeds,omitempty"`
+	// Decisions are the history entries behind the first events, one each.
+	Decisions []appsv1.Decision `json:"decisions,omitempty"`
 }
 
 // Report turns a decision and its outcomes into status and events. The counts
 // are those of the observation moved by what was done, so one write tells the
 // outcome of a pass and the pods' own events need not.
-func Report(desired Desired, observed Observed, decision Decision, outcomes []Outcome, now time.Time) Reported {
+func Report(desired plan.Desired, observed plan.Observed, decision plan.Decision, outcomes []plan.Outcome, now time.Time) Reported {
 	r := &reporter{desired: desired, decision: decision, outcomes: outcomes, now: now.Truncate(time.Second)}
 	r.status = *observed.Status.DeepCopy()
 	r.previous = &observed.Status
@@ -102,7 +74,7 @@ func Report(desired Desired, observed Observed, decision Decision, outcomes []Ou
 	r.status.Nodes = names
 	r.status.Failures = decision.Failures
 	r.status.CurrentFailures = decision.CurrentFailures
-	r.status.Rollout = r.rollout()
+	r.status.Rollout = plan.AfterOutcomes(desired, decision, outcomes, counts.Available)
 	r.status.Rollback = decision.Rollback
 	r.status.Held = decision.Held
 
@@ -111,27 +83,27 @@ func Report(desired Desired, observed Observed, decision Decision, outcomes []Ou
 	r.tellFailures(decision.Failures)
 	r.tellFailures(decision.CurrentFailures)
 	r.setConditions()
-	return Reported{Status: r.status, Events: r.events, Deeds: r.deeds}
+	return Reported{Status: r.status, Events: r.events, Decisions: r.decisions}
 }
 
 type reporter struct {
-	desired  Desired
-	decision Decision
-	outcomes []Outcome
+	desired  plan.Desired
+	decision plan.Decision
+	outcomes []plan.Outcome
 	now      time.Time
-	counts   Counts
+	counts   plan.Counts
 	// excess counts pods that were adopted and are beyond those asked for.
 	excess   int
 	previous *appsv1.PodManagerStatus
 
-	status appsv1.PodManagerStatus
-	events []Event
-	deeds  []appsv1.Decision
+	status    appsv1.PodManagerStatus
+	events    []Event
+	decisions []appsv1.Decision
 }
 
 // ends is by how many pods a deletion changes the number of those that
 // terminate.
-func ends(a *Action, ending map[types.UID]bool) int {
+func ends(a *plan.Action, ending map[types.UID]bool) int {
 	switch {
 	case !a.Force:
 		return 1
@@ -143,7 +115,7 @@ func ends(a *Action, ending map[types.UID]bool) int {
 
 // settle moves the observed fleet by what was done. An orphan that was not
 // adopted is not ours after all.
-func (r *reporter) settle(pods []Pod) (Counts, []string) {
+func (r *reporter) settle(pods []plan.Pod) (plan.Counts, []string) {
 	left, ending := map[string]bool{}, map[types.UID]bool{}
 	for i := range pods {
 		if pods[i].Terminating {
@@ -158,41 +130,41 @@ func (r *reporter) settle(pods []Pod) (Counts, []string) {
 	terminating := r.decision.Counts.Terminating
 	for i := range r.outcomes {
 		o := &r.outcomes[i]
-		if o.Result != Done {
-			if o.Action.Verb == AdoptPod {
+		if o.Result != plan.Done {
+			if o.Action.Verb == plan.AdoptPod {
 				left[o.Action.Pod] = true
 			}
 			continue
 		}
 		switch o.Action.Verb {
-		case CreatePod:
-			live = append(live, LivePod{
+		case plan.CreatePod:
+			live = append(live, plan.LivePod{
 				Name: o.Action.Pod, Updated: o.Action.Revision == r.decision.UpdateRevision, Extra: o.Action.Surge,
 			})
-		case UpdatePod:
+		case plan.UpdatePod:
 			if i, ok := places[o.Action.Pod]; ok {
 				live[i].Updated = o.Action.Revision == r.decision.UpdateRevision
 				live[i].Available = live[i].Available && len(o.Action.Replaced) == 0
 			}
-		case AdoptPod:
-			if _, ok := places[o.Action.Pod]; !ok && r.desired.Deletion == DeletionNone {
+		case plan.AdoptPod:
+			if _, ok := places[o.Action.Pod]; !ok && r.desired.Deletion == plan.DeletionNone {
 				r.excess++ // adopted only to be deleted
 			}
-		case ShutGate:
+		case plan.ShutGate:
 			if i, ok := places[o.Action.Pod]; ok {
 				live[i].Available = false
 			}
-		case DeletePod, EvictPod:
+		case plan.DeletePod, plan.EvictPod:
 			left[o.Action.Pod] = true
 			terminating += ends(&o.Action, ending)
-		case OrphanPod, ReleasePod:
+		case plan.OrphanPod, plan.ReleasePod:
 			left[o.Action.Pod] = true
 		}
 	}
-	live = slices.DeleteFunc(live, func(p LivePod) bool { return left[p.Name] })
-	slices.SortFunc(live, func(a, b LivePod) int { return strings.Compare(a.Name, b.Name) })
+	live = slices.DeleteFunc(live, func(p plan.LivePod) bool { return left[p.Name] })
+	slices.SortFunc(live, func(a, b plan.LivePod) int { return strings.Compare(a.Name, b.Name) })
 
-	counts := countLive(live)
+	counts := plan.CountLive(live)
 	counts.Terminating, counts.Failed, counts.Lost = terminating, r.decision.Counts.Failed, r.decision.Counts.Lost
 	counts.Following = r.decision.Counts.Following
 	var names []string
@@ -205,16 +177,16 @@ func (r *reporter) settle(pods []Pod) (Counts, []string) {
 // tellDone writes one history entry and one event for each verb and reason,
 // not one for each pod.
 func (r *reporter) tellDone() {
-	for v := range Verbs {
-		verb := &Verbs[v]
+	for v := range plan.Verbs {
+		verb := &plan.Verbs[v]
 		if verb.Word == "" {
 			continue
 		}
 		var reasons []string
-		groups := map[string][]*Outcome{}
+		groups := map[string][]*plan.Outcome{}
 		for i := range r.outcomes {
 			o := &r.outcomes[i]
-			if o.Result != Done || o.Action.Verb != verb.Verb {
+			if o.Result != plan.Done || o.Action.Verb != verb.Verb {
 				continue
 			}
 			reason := o.Action.Why.Reason
@@ -229,7 +201,7 @@ func (r *reporter) tellDone() {
 	}
 }
 
-func (r *reporter) tellGroup(word, reason string, group []*Outcome) {
+func (r *reporter) tellGroup(word, reason string, group []*plan.Outcome) {
 	names := make([]string, 0, appsv1.MaxHistoryPods)
 	for _, o := range group[:min(len(group), appsv1.MaxHistoryPods)] {
 		names = append(names, o.Action.Pod)
@@ -239,7 +211,7 @@ func (r *reporter) tellGroup(word, reason string, group []*Outcome) {
 		Action: word, Count: int32(len(group)), Pods: names, Reason: reason, Message: groupMessage(group),
 	}
 	r.remember(entry)
-	r.deeds = append(r.deeds, entry)
+	r.decisions = append(r.decisions, entry)
 	first := group[0]
 	uid := first.Action.UID
 	if uid == "" {
@@ -247,17 +219,17 @@ func (r *reporter) tellGroup(word, reason string, group []*Outcome) {
 	}
 	r.events = append(r.events, Event{
 		Type: corev1.EventTypeNormal, Reason: word, Action: string(first.Action.Verb), Pod: first.Action.Pod, UID: uid,
-		Note: DeedNote(entry),
+		Note: Note(entry),
 	})
 }
 
-// DeedNote is a history entry in a sentence.
-func DeedNote(d appsv1.Decision) string {
+// Note is a history entry in a sentence.
+func Note(d appsv1.Decision) string {
 	listed := strings.Join(d.Pods, ", ")
 	if more := int(d.Count) - len(d.Pods); more > 0 {
 		listed += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("%s %s: %s (%s)", d.Action, count(int(d.Count), "pod"), listed, d.Message)
+	return fmt.Sprintf("%s %s: %s (%s)", d.Action, plan.NumberOf(int(d.Count), "pod"), listed, d.Message)
 }
 
 // Alike reports whether two entries are of one decision: the same was done for the same
@@ -268,10 +240,10 @@ func Alike(older, newer appsv1.Decision) bool {
 		older.Revision == newer.Revision && newer.Time.Sub(older.Time.Time) <= mergeWindow
 }
 
-// MergeDeeds makes one entry of two that are alike: a rollout of a hundred pods
+// Merge makes one entry of two that are alike: a rollout of a hundred pods
 // is two lines of history, not two hundred. What is done to a pod for a second
 // time is a second decision, so that no pod counts twice.
-func MergeDeeds(older, newer appsv1.Decision) (merged appsv1.Decision, ok bool) {
+func Merge(older, newer appsv1.Decision) (merged appsv1.Decision, ok bool) {
 	again := slices.ContainsFunc(newer.Pods, func(pod string) bool { return slices.Contains(older.Pods, pod) })
 	if !Alike(older, newer) || again {
 		return older, false
@@ -290,7 +262,7 @@ func MergeDeeds(older, newer appsv1.Decision) (merged appsv1.Decision, ok bool) 
 const mergeWindow = 10 * time.Second
 
 // groupMessage is the message that all of a group share, or the first few.
-func groupMessage(group []*Outcome) string {
+func groupMessage(group []*plan.Outcome) string {
 	var messages []string
 	for _, o := range group {
 		if !slices.Contains(messages, o.Action.Why.Message) {
@@ -301,39 +273,6 @@ func groupMessage(group []*Outcome) string {
 		}
 	}
 	return strings.Join(messages, "; ")
-}
-
-// rollout is the memory of the rollout, with what its outcomes add: a resize
-// that the API server refuses for one pod it refuses for all, and a rollout whose
-// pods are all well waits for the holder or the budget that blocks it.
-func (r *reporter) rollout() *appsv1.RolloutRecord {
-	record := r.decision.Rollout
-	if record == nil {
-		return nil
-	}
-	told := *record
-	for i := range r.outcomes {
-		if o := &r.outcomes[i]; o.Action.Verb == ResizePod && o.Result == Refused && o.Cause == appsv1.WhyResizeInfeasible {
-			told.ResizeRefused = o.Message
-		}
-	}
-	told.Waits = told.Waits || r.waitsForOthers()
-	return &told
-}
-
-// waitsForOthers: every pod is available, nothing was moved, and what should
-// have been was refused by a PodDisruptionBudget or is held.
-func (r *reporter) waitsForOthers() bool {
-	waits := r.blockedBy(appsv1.BlockedByHold)
-	for i := range r.outcomes {
-		switch o := &r.outcomes[i]; {
-		case o.Action.Verb == EvictPod && o.Result == Refused:
-			waits = true
-		case o.Action.Verb.Facts().movesPods && o.Result == Done:
-			return false
-		}
-	}
-	return waits && r.counts.Available >= r.desired.Replicas
 }
 
 // tellRollback reports, once, that a revision was rolled back.
@@ -357,7 +296,7 @@ func (r *reporter) tellRollback() {
 func (r *reporter) remember(entry appsv1.Decision) {
 	at := slices.IndexFunc(r.status.History, func(e appsv1.Decision) bool { return Alike(e, entry) })
 	if at >= 0 {
-		if merged, ok := MergeDeeds(r.status.History[at], entry); ok {
+		if merged, ok := Merge(r.status.History[at], entry); ok {
 			r.status.History[at] = merged
 			return
 		}
@@ -380,7 +319,7 @@ func (r *reporter) tellFailures(now *appsv1.FailureRecord) {
 	default:
 		return
 	}
-	note := fmt.Sprintf("Pods of revision %s failed, %s in a row; ", now.Revision, count(int(now.Count), "time"))
+	note := fmt.Sprintf("Pods of revision %s failed, %s in a row; ", now.Revision, plan.NumberOf(int(now.Count), "time"))
 	if wait := now.RetryTime.Sub(now.LastTime.Time); wait > 0 {
 		note += fmt.Sprintf("the next replacement waits %s", wait)
 	} else {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package plan
+package report
 
 import (
 	"fmt"
@@ -25,6 +25,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
 )
 
 // failingCount is how many failures in a row count as stalled: the backoff
@@ -117,7 +118,7 @@ func (r *reporter) put(c metav1.Condition) {
 // cause appears or changes, however often the refused write is tried again.
 func (r *reporter) stalled() *state {
 	s := r.refused()
-	if s == nil && r.desired.Deletion == DeletionNone {
+	if s == nil && r.desired.Deletion == plan.DeletionNone {
 		s = r.stalledCause()
 	}
 	if s == nil {
@@ -139,7 +140,7 @@ func (r *reporter) stalled() *state {
 func (r *reporter) refused() *state {
 	for i := range r.outcomes {
 		o := &r.outcomes[i]
-		if o.Result == Refused && o.Cause != appsv1.WhyResizeInfeasible && o.Cause != appsv1.BlockedByDisruptionBudget {
+		if o.Result == plan.Refused && o.Cause != appsv1.WhyResizeInfeasible && o.Cause != appsv1.BlockedByDisruptionBudget {
 			return &state{o.Cause, o.Message}
 		}
 	}
@@ -158,7 +159,7 @@ func (r *reporter) stillRefused() *state {
 	default:
 		return nil
 	}
-	if slices.ContainsFunc(r.outcomes, func(o Outcome) bool { return o.Result == Skipped }) {
+	if slices.ContainsFunc(r.outcomes, func(o plan.Outcome) bool { return o.Result == plan.Skipped }) {
 		return &state{before.Reason, before.Message}
 	}
 	return nil
@@ -259,7 +260,7 @@ func (r *reporter) reconciling() *state {
 		return s
 	}
 	if n := r.counts.Terminating; n > 0 {
-		return &state{appsv1.ReasonScalingDown, count(n, "pod") + " still terminating"}
+		return &state{appsv1.ReasonScalingDown, plan.NumberOf(n, "pod") + " still terminating"}
 	}
 	return nil
 }
@@ -269,17 +270,17 @@ func (r *reporter) underWay() *state {
 	c, want := r.counts, r.desired.Replicas
 	base := c.Live - c.Extra
 	switch {
-	case r.desired.Deletion != DeletionNone:
+	case r.desired.Deletion != plan.DeletionNone:
 		return &state{appsv1.ReasonTerminating, r.terminatingMessage()}
 	case c.Live > want && r.noRollout():
-		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", count(c.Live, "live pod"), want)}
+		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", plan.NumberOf(c.Live, "live pod"), want)}
 	case r.moving():
 		return &state{appsv1.ReasonRollingOut, fmt.Sprintf("%d of %d pods are on revision %s, %d available%s",
 			c.Updated, want, r.decision.UpdateRevision, c.Available, r.heldBack()) + r.waiting()}
 	case c.Live+r.excess > want && base >= want:
-		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", count(c.Live+r.excess, "live pod"), want)}
+		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", plan.NumberOf(c.Live+r.excess, "live pod"), want)}
 	case c.Live > want:
-		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", count(c.Live, "live pod"), want)}
+		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", plan.NumberOf(c.Live, "live pod"), want)}
 	case base < want && r.blockedBy(appsv1.BlockedByTermination):
 		return &state{
 			appsv1.ReasonWaitingForTermination,
@@ -306,7 +307,7 @@ func (r *reporter) predecessors() string {
 	if r.counts.Terminating == 0 {
 		return "their predecessors"
 	}
-	return count(r.counts.Terminating, "terminating pod")
+	return plan.NumberOf(r.counts.Terminating, "terminating pod")
 }
 
 // leftBehind says that pods are on an old revision because the user keeps them
@@ -314,7 +315,7 @@ func (r *reporter) predecessors() string {
 // should be.
 func (r *reporter) leftBehind() *state {
 	for _, b := range r.decision.Blocked {
-		if b.Verb != UpdatePod || b.Count == 0 {
+		if b.Verb != plan.UpdatePod || b.Count == 0 {
 			continue
 		}
 		switch b.By {
@@ -348,7 +349,7 @@ func (r *reporter) heldBack() string {
 // waitReason keeps a scale-up a scale-up until its pods are available.
 func (r *reporter) waitReason() string {
 	for i := range r.outcomes {
-		if a := r.outcomes[i].Action; a.Verb == CreatePod && a.Why.Reason == appsv1.WhyScaleUp {
+		if a := r.outcomes[i].Action; a.Verb == plan.CreatePod && a.Why.Reason == appsv1.WhyScaleUp {
 			return appsv1.ReasonScalingUp
 		}
 	}
@@ -381,7 +382,7 @@ func (r *reporter) blockedBy(by string) bool {
 
 func (r *reporter) terminatingMessage() string {
 	for _, b := range r.decision.Blocked {
-		if b.Verb == RemoveFinalizer {
+		if b.Verb == plan.RemoveFinalizer {
 			return b.Message
 		}
 	}

@@ -14,7 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package plan
+// Package forecast plays a fleet forward with the planner itself: what a change
+// would do, before it is applied.
+package forecast
 
 import (
 	"slices"
@@ -23,28 +25,31 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/report"
 )
 
 // Forecast is what a fleet would go through if every write worked and every
 // kubelet did at once what it was told.
 type Forecast struct {
 	// First is the decision of the first pass: what happens at once.
-	First Decision `json:"first"`
+	First plan.Decision `json:"first"`
 	// Actions are all actions, in the order in which they would be taken.
-	Actions []Action `json:"actions,omitempty"`
+	Actions []plan.Action `json:"actions,omitempty"`
 	// Blocked is what is still held back when nothing moves any more.
-	Blocked []Blocked `json:"blocked,omitempty"`
+	Blocked []plan.Blocked `json:"blocked,omitempty"`
 	// Passes is how many passes it took; Complete is false when it was cut
 	// off before the fleet came to rest.
 	Passes   int  `json:"passes"`
 	Complete bool `json:"complete"`
 }
 
-// Foresee plays the fleet forward until it rests: it plans, does what was
+// Of plays the fleet forward until it rests: it plans, does what was
 // planned to a model of the fleet, and plans again. It is pure like Plan, and
 // it is Plan: the forecast and the controller cannot differ in what they would
 // do, only in what the world does meanwhile.
-func Foresee(desired Desired, observed Observed, now time.Time) Forecast {
+func Of(desired plan.Desired, observed plan.Observed, now time.Time) Forecast {
 	m := rehearsal{desired: desired, observed: observed, now: now}
 	m.observed.Pods = slices.Clone(observed.Pods)
 	m.observed.Revisions = slices.Clone(observed.Revisions)
@@ -54,7 +59,7 @@ func Foresee(desired Desired, observed Observed, now time.Time) Forecast {
 	// a handful of steps.
 	limit := 8*(len(observed.Pods)+desired.Replicas) + 16
 	for range limit {
-		decision := Plan(m.desired, m.observed, m.now)
+		decision := plan.Plan(m.desired, m.observed, m.now)
 		if f.Passes == 0 {
 			f.First = decision
 		}
@@ -70,26 +75,26 @@ func Foresee(desired Desired, observed Observed, now time.Time) Forecast {
 	return f
 }
 
-// rehearsal is the fleet that Foresee plays with.
+// rehearsal is the fleet that Of plays with.
 type rehearsal struct {
-	desired  Desired
-	observed Observed
+	desired  plan.Desired
+	observed plan.Observed
 	now      time.Time
 	births   int
 }
 
 // carryOut does what was decided and lets the kubelets follow.
-func (m *rehearsal) carryOut(decision Decision) {
+func (m *rehearsal) carryOut(decision plan.Decision) {
 	m.now = m.now.Add(time.Second)
-	outcomes := make([]Outcome, len(decision.Actions))
+	outcomes := make([]plan.Outcome, len(decision.Actions))
 	places := make(map[string]int, len(m.observed.Pods))
 	for i := range m.observed.Pods {
 		places[m.observed.Pods[i].Name] = i
 	}
 	gone := map[string]bool{}
 	for i, action := range decision.Actions {
-		outcomes[i] = Outcome{Action: action, Result: Done}
-		if at, ok := places[action.Pod]; ok && action.Verb != CreatePod {
+		outcomes[i] = plan.Outcome{Action: action, Result: plan.Done}
+		if at, ok := places[action.Pod]; ok && action.Verb != plan.CreatePod {
 			if m.touch(&m.observed.Pods[at], action) {
 				gone[action.Pod] = true
 			}
@@ -97,70 +102,70 @@ func (m *rehearsal) carryOut(decision Decision) {
 		}
 		m.do(action)
 	}
-	m.observed.Pods = slices.DeleteFunc(m.observed.Pods, func(p Pod) bool { return gone[p.Name] || p.Terminating })
-	m.observed.Status = Report(m.desired, m.observed, decision, outcomes, m.now).Status
+	m.observed.Pods = slices.DeleteFunc(m.observed.Pods, func(p plan.Pod) bool { return gone[p.Name] || p.Terminating })
+	m.observed.Status = report.Report(m.desired, m.observed, decision, outcomes, m.now).Status
 }
 
 // touch applies an action to a pod and reports whether the pod is gone then.
-func (m *rehearsal) touch(p *Pod, action Action) (gone bool) {
+func (m *rehearsal) touch(p *plan.Pod, action plan.Action) (gone bool) {
 	switch action.Verb {
-	case DeletePod, EvictPod, ReleasePod, OrphanPod:
+	case plan.DeletePod, plan.EvictPod, plan.ReleasePod, plan.OrphanPod:
 		return true
-	case AdoptPod:
-		p.Membership = Member
-	case UpdatePod:
+	case plan.AdoptPod:
+		p.Membership = plan.Member
+	case plan.UpdatePod:
 		p.Revision, p.Changing, p.SettlesAt = action.Revision, false, time.Time{}
 		m.serve(p)
-	case ResizePod:
-		p.Resize = ResizeNone
-	case ShutGate:
-		p.Gate, p.Ready = GateShut, false
-	case OpenGate:
-		p.Gate = GateOpen
+	case plan.ResizePod:
+		p.Resize = plan.ResizeNone
+	case plan.ShutGate:
+		p.Gate, p.Ready = plan.GateShut, false
+	case plan.OpenGate:
+		p.Gate = plan.GateOpen
 		m.serve(p)
-	case TellHolder:
+	case plan.TellHolder:
 		p.Wanted = action.Wanted
 	}
 	return false
 }
 
 // serve makes a pod ready, for long enough to be available.
-func (m *rehearsal) serve(p *Pod) {
-	p.Ready = p.Gate == GateNone || p.Gate == GateOpen
+func (m *rehearsal) serve(p *plan.Pod) {
+	p.Ready = p.Gate == plan.GateNone || p.Gate == plan.GateOpen
 	p.ReadySince = m.now.Add(-m.desired.MinReady)
 }
 
 // do carries out an action that concerns no existing pod.
-func (m *rehearsal) do(action Action) {
+func (m *rehearsal) do(action plan.Action) {
 	switch action.Verb {
-	case AddFinalizer:
-		m.desired.Finalizer = FinalizerPresent
-	case RemoveFinalizer:
-		m.desired.Finalizer = FinalizerUnused
-	case CreateRevision:
-		m.observed.Revisions = append(m.observed.Revisions, Revision{Name: action.Revision, Number: action.Number, Equal: true})
-	case RenumberRevision:
+	case plan.AddFinalizer:
+		m.desired.Finalizer = plan.FinalizerPresent
+	case plan.RemoveFinalizer:
+		m.desired.Finalizer = plan.FinalizerUnused
+	case plan.CreateRevision:
+		m.observed.Revisions = append(m.observed.Revisions, plan.Revision{Name: action.Revision, Number: action.Number, Equal: true})
+	case plan.RenumberRevision:
 		for i := range m.observed.Revisions {
 			if m.observed.Revisions[i].Name == action.Revision {
 				m.observed.Revisions[i].Number = action.Number
 			}
 		}
-	case DeleteRevision:
-		m.observed.Revisions = slices.DeleteFunc(m.observed.Revisions, func(r Revision) bool { return r.Name == action.Revision })
-	case CreateClaim:
-		m.observed.Claims = append(m.observed.Claims, Claim{
+	case plan.DeleteRevision:
+		m.observed.Revisions = slices.DeleteFunc(m.observed.Revisions, func(r plan.Revision) bool { return r.Name == action.Revision })
+	case plan.CreateClaim:
+		m.observed.Claims = append(m.observed.Claims, plan.Claim{
 			Name: action.Claim, Slot: action.Slot, Owner: m.desired.UID, Surge: action.Surge,
 		})
-	case CondemnClaim:
-		m.changeClaim(action, func(c *Claim) { c.CondemnedBy = m.desired.UID })
-	case AdoptClaim:
-		m.changeClaim(action, func(c *Claim) { c.Owner, c.CondemnedBy, c.Surge = m.desired.UID, "", false })
-	case DeleteClaim:
-		m.observed.Claims = slices.DeleteFunc(m.observed.Claims, func(c Claim) bool { return c.Name == action.Claim })
-	case CreatePod:
+	case plan.CondemnClaim:
+		m.changeClaim(action, func(c *plan.Claim) { c.CondemnedBy = m.desired.UID })
+	case plan.AdoptClaim:
+		m.changeClaim(action, func(c *plan.Claim) { c.Owner, c.CondemnedBy, c.Surge = m.desired.UID, "", false })
+	case plan.DeleteClaim:
+		m.observed.Claims = slices.DeleteFunc(m.observed.Claims, func(c plan.Claim) bool { return c.Name == action.Claim })
+	case plan.CreatePod:
 		m.births++
-		p := Pod{
-			Name: action.Pod, UID: types.UID("forecast-" + strconv.Itoa(m.births)), Membership: Member, Slot: action.Slot,
+		p := plan.Pod{
+			Name: action.Pod, UID: types.UID("forecast-" + strconv.Itoa(m.births)), Membership: plan.Member, Slot: action.Slot,
 			Revision: action.Revision, Created: m.now, Phase: corev1.PodRunning, Node: "forecast", Surge: action.Surge,
 		}
 		m.serve(&p)
@@ -168,7 +173,7 @@ func (m *rehearsal) do(action Action) {
 	}
 }
 
-func (m *rehearsal) changeClaim(action Action, change func(*Claim)) {
+func (m *rehearsal) changeClaim(action plan.Action, change func(*plan.Claim)) {
 	for i := range m.observed.Claims {
 		if m.observed.Claims[i].Name == action.Claim {
 			change(&m.observed.Claims[i])
