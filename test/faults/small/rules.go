@@ -168,6 +168,8 @@ func (s *state) judgeSlot(slot, room int) string {
 		return "" // what could not be deleted or made has its place
 	case p == nil || !live(p):
 		return fmt.Sprintf("P: rests without a pod in slot %d, which nothing keeps from it", slot)
+	case s.Desired.Paused && slices.Contains(s.Broken, p.Revision):
+		return "" // nothing moves it to a revision that works
 	case !s.available(p):
 		return "L1: rests, and " + p.Name + " is not available"
 	}
