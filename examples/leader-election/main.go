@@ -125,7 +125,7 @@ func run(ctx context.Context, _ *rest.Config, namespace string) error {
 			fmt.Printf("the leader was %s, another leads after %.1f s\n", end.how, time.Since(begin).Seconds())
 			first = next
 		case <-ctx.Done():
-			return fmt.Errorf("nobody took over from a leader that was %s: %w", end.how, ctx.Err())
+			return fmt.Errorf("no candidate took over from a leader that was %s: %w", end.how, ctx.Err())
 		}
 	}
 	return nil

@@ -50,7 +50,7 @@ func main() { demo.Main(run) }
 
 func run(ctx context.Context, cfg *rest.Config, namespace string) error {
 	greeted := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "demo_greetings_total", Help: "How often somebody was greeted, by language.",
+		Name: "demo_greetings_total", Help: "Greetings, by language.",
 	}, []string{"language"})
 	words := prometheus.NewGauge(prometheus.GaugeOpts{Name: "demo_longest_greeting_words", Help: "How many words the longest greeting had."})
 	longest := 0 // one worker, so there is no other writer

@@ -65,7 +65,7 @@ type Detail struct {
 	Pods      []Pod           `json:"pods"`
 	Revisions []plan.Revision `json:"revisions"`
 	Blocked   []plan.Blocked  `json:"blocked"`
-	History   []Deed          `json:"history"`
+	History   []Entry         `json:"history"`
 	// MayReconcile: the visitor may ask for a reconcile.
 	MayReconcile bool `json:"mayReconcile"`
 }
@@ -97,9 +97,9 @@ const (
 	PodStarting    PodState = "starting"
 )
 
-// Deed is an entry of the PodManager's own history, which outlives the
+// Entry is an entry of the PodManager's own history, which outlives the
 // recorder.
-type Deed struct {
+type Entry struct {
 	Time time.Time `json:"time"`
 	Text string    `json:"text"`
 }
@@ -278,13 +278,13 @@ func (s *Server) showFleet(w http.ResponseWriter, r *http.Request) {
 	decision := plan.Plan(fleet.Desired, seen.Observed, now)
 	d := Detail{
 		Fleet: fleetOf(pm), Pods: make([]Pod, len(seen.Observed.Pods)), Revisions: append([]plan.Revision{}, seen.Observed.Revisions...),
-		Blocked: append([]plan.Blocked{}, decision.Blocked...), History: []Deed{}, MayReconcile: mayReconcile,
+		Blocked: append([]plan.Blocked{}, decision.Blocked...), History: []Entry{}, MayReconcile: mayReconcile,
 	}
 	for i, p := range seen.Observed.Pods {
 		d.Pods[i] = podOf(p, now)
 	}
 	for _, entry := range pm.Status.History {
-		d.History = append(d.History, Deed{Time: entry.Time.Time, Text: view.Sentence(entry)})
+		d.History = append(d.History, Entry{Time: entry.Time.Time, Text: view.Sentence(entry)})
 	}
 	answer(w, http.StatusOK, d)
 }

@@ -33,7 +33,7 @@ const maxNames = 3
 func Summary(record *flightrecorder.Record, f *Flight) string {
 	var parts []string
 	if f != nil {
-		parts = f.deeds()
+		parts = f.actionsText()
 		if len(parts) == 0 && len(f.Decision.Blocked) > 0 {
 			b := f.Decision.Blocked[0]
 			parts = append(parts, fmt.Sprintf("held back by %s: %s", b.By, strings.TrimSuffix(b.Message, ".")))
@@ -67,8 +67,8 @@ func why(u Undone) string {
 	return string(u.Result)
 }
 
-// deeds describes the actions, those of the same verb and reason together.
-func (f *Flight) deeds() []string {
+// actionsText describes the actions, those of the same verb and reason together.
+func (f *Flight) actionsText() []string {
 	type key struct {
 		verb   plan.Verb
 		reason string
@@ -139,7 +139,7 @@ func cause(t *flightrecorder.Trigger) string {
 	case flightrecorder.TriggerUpdate:
 		text = about(t) + " changed" + by(t)
 	default:
-		text = "somebody woke it and did not say why"
+		text = "it was woken without a recorded cause"
 	}
 	if t.Count > 1 {
 		text += fmt.Sprintf(" (%d events)", t.Count)

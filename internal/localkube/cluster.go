@@ -73,7 +73,7 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 		if !errors.Is(err, errPortTaken) || try == startTries {
 			return nil, err
 		}
-		fmt.Fprintln(opts.Log, "somebody took one of our ports; trying again with others")
+		fmt.Fprintln(opts.Log, "another process took one of our ports; trying again with others")
 	}
 }
 

@@ -91,7 +91,7 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	fs.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081",
 		"The address of /healthz and /readyz. 0 turns them off.")
 	fs.StringVar(&o.ProfileAddress, "pprof-bind-address", "0",
-		"The address of /debug/pprof, for example 127.0.0.1:6060. It asks nobody who they are. 0 turns it off.")
+		"The address of /debug/pprof, for example 127.0.0.1:6060. It has no authentication. 0 turns it off.")
 	fs.BoolVar(&o.EnableHTTP2, "enable-http2", false, "Allow HTTP/2 on the metrics endpoint and the webhook server.")
 	fs.BoolVar(&o.LeaderElection, "leader-elect", false,
 		"Let one of several replicas lead. Without it only one may run.")

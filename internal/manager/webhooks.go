@@ -81,7 +81,7 @@ func (w *Webhooks) bindFlags(fs *flag.FlagSet) {
 		"The address under which the API server reaches an operator that runs outside the cluster, for example "+
 			"https://127.0.0.1:9443. It is written into the webhook configurations and the CRD in place of the Service.")
 	fs.StringVar(&w.CertDir, "webhook-cert-path", "",
-		"A folder with tls.crt and tls.key that somebody else keeps, cert-manager for one. "+
+		"A folder with tls.crt and tls.key that another program maintains, such as cert-manager. "+
 			"Empty makes the operator keep its own certificate and tell the API server to trust it.")
 	fs.DurationVar(&w.CertLifetime, "webhook-cert-lifetime", certs.DefaultLifetime,
 		"How long a certificate that the operator makes lives. It is replaced at half of that.")

@@ -51,10 +51,10 @@ type overdue struct {
 	obj        client.Object
 }
 
-// moot reports whether an overdue write will never show in the cache, given
+// obsolete reports whether an overdue write will never show in the cache, given
 // what the API server says of its target: what was created is gone again or is
 // no longer the owner's, or what was taken away is back.
-func (o overdue) moot(found bool) bool {
+func (o overdue) obsolete(found bool) bool {
 	there := found && o.obj.GetUID() == o.uid
 	if o.gone {
 		return there && o.obj.GetDeletionTimestamp() == nil

@@ -140,7 +140,7 @@ func (o *Observer) checkFresh(ctx context.Context, f desired.Fleet, pods []*core
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("look up %s live: %w", client.ObjectKeyFromObject(late.obj), err)
 		}
-		if late.moot(err == nil) {
+		if late.obsolete(err == nil) {
 			o.ledger.Saw(f.Ref.UID, late.uid)
 		}
 	}

@@ -200,7 +200,7 @@ func startError(err error, hadData bool) error {
 	case errors.Is(err, localkube.ErrNoBinaries):
 		return err
 	case errors.Is(err, localkube.ErrPortBusy):
-		return fmt.Errorf("%w: leave --port out to get a free one, or stop whoever has it", err)
+		return fmt.Errorf("%w: leave --port out to get a free one, or stop the process that has it", err)
 	case errors.Is(err, localkube.ErrDirInUse):
 		return fmt.Errorf(`%w: another playground is just starting or stopping; try again in a moment`, err)
 	case hadData:

@@ -174,9 +174,9 @@ type look struct {
 	live map[string]bool
 	// members are the live members of this group, sorted.
 	members []string
-	// elders are live members with another number of shards that were there
+	// earlier are live members with another number of shards that were there
 	// first.
-	elders []string
+	earlier []string
 }
 
 // see reads the Leases and notes which have changed.
@@ -205,11 +205,11 @@ func (h *Holder) see() look {
 		case strings.HasPrefix(name, group):
 			l.members = append(l.members, strings.TrimPrefix(name, group))
 		case own == nil || older(l.leases[name], own):
-			l.elders = append(l.elders, name)
+			l.earlier = append(l.earlier, name)
 		}
 	}
 	slices.Sort(l.members)
-	slices.Sort(l.elders)
+	slices.Sort(l.earlier)
 	return l
 }
 
@@ -241,9 +241,9 @@ func (h *Holder) balance(ctx context.Context) {
 		return
 	}
 	l := h.see()
-	if !slices.Contains(l.members, h.Identity) || len(l.elders) > 0 {
-		if len(l.elders) > 0 {
-			h.Log.V(1).Info("Waiting for operators with another number of shards to go", "leases", l.elders)
+	if !slices.Contains(l.members, h.Identity) || len(l.earlier) > 0 {
+		if len(l.earlier) > 0 {
+			h.Log.V(1).Info("Waiting for operators with another number of shards to go", "leases", l.earlier)
 		}
 		h.stopAllBut(h.memberLease(h.Identity))
 		return

@@ -78,7 +78,7 @@ func Advice(by, name string) string {
 	case appsv1.BlockedByName:
 		return "delete the pod that has the name, or label it podmanager=" + name + " to have it adopted"
 	case appsv1.BlockedByHold:
-		return "whoever put the hold label on the pod has to take it off"
+		return "the owner of the hold label has to remove it from the pod"
 	case appsv1.BlockedByDisruptionBudget:
 		return "kubectl get pdb: a budget allows no disruption now"
 	case appsv1.BlockedByPin:

@@ -186,7 +186,7 @@ func State(pm *appsv1.PodManager) (state, reason, message string) {
 			}
 		}
 	}
-	return "new", "", "nobody has looked at it yet"
+	return "new", "", "not reconciled yet"
 }
 
 // History lists the last decisions, newest first, as sentences.

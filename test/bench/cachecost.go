@@ -68,7 +68,7 @@ func (p podIndexes) indexers() cache.Indexers {
 const typicalPod = `{"metadata":{"name":"PODNAME","namespace":"default","uid":"2f5f8a1c-6f0b-4c39-9a55-PODNAME","resourceVersion":"123456",
 "generation":1,"creationTimestamp":"2026-03-01T12:00:00Z","labels":{"app":"web","podmanager":"web","podmanager-uid":"0c9e9bd8-5ab1-4c1b-8d6a-3d9f1c0f9a11",
 "apps.mycompany.com/revision":"web-6d5f8c7b9d","apps.mycompany.com/slot":"PODNAME","topology.kubernetes.io/zone":"zone-a","topology.kubernetes.io/region":"local"},
-"annotations":{"example.com/note":"something that nobody plans with"},
+"annotations":{"example.com/note":"something that no plan needs"},
 "ownerReferences":[{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","name":"web","uid":"0c9e9bd8-5ab1-4c1b-8d6a-3d9f1c0f9a11","controller":true,"blockOwnerDeletion":true}],
 "managedFields":[{"manager":"pod-operator","operation":"Update","apiVersion":"v1","time":"2026-03-01T12:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":{}}}}]},
 "spec":{"volumes":[{"name":"kube-api-access-x2x4z","projected":{"sources":[{"serviceAccountToken":{"expirationSeconds":3607,"path":"token"}}]}}],

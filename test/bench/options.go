@@ -128,7 +128,7 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	fs.StringVar(&o.Images, "images", "docs/images", "The folder for the plots.")
 	fs.BoolVar(&o.Merge, "merge", false, "Keep the steps of an earlier output that are not measured now.")
 	fs.BoolVar(&o.ReportOnly, "report-only", false, "Measure nothing, write the document from the output.")
-	fs.BoolVar(&o.WarmUp, "warm-up", true, "Make pods that do not count before anybody is measured.")
+	fs.BoolVar(&o.WarmUp, "warm-up", true, "Create pods that do not count before the first measurement.")
 	fs.StringVar(&o.Profiles, "profiles", "", "A folder for CPU profiles of the API server and CPU and heap profiles of PodManager, for each step; taking them costs time.")
 	fs.DurationVar(&o.ProfileTime, "profile-time", 15*time.Second, "How long the CPU profiles are, from the beginning of a step.")
 	if err := fs.Parse(args); err != nil {
@@ -176,7 +176,7 @@ func (o *Options) validate() error {
 	}
 	for _, name := range o.Contenders {
 		if !slices.Contains(contenderNames(true), name) {
-			errs = append(errs, fmt.Errorf("--contenders: nobody is called %q, choose from %s", name, strings.Join(contenderNames(true), ", ")))
+			errs = append(errs, fmt.Errorf("--contenders: no contender is called %q, choose from %s", name, strings.Join(contenderNames(true), ", ")))
 		}
 		if strings.HasPrefix(name, "cloneset") && (o.CloneSetManager == "" || o.CloneSetConfig == "") {
 			errs = append(errs, fmt.Errorf("--contenders: %s needs --cloneset-manager and --cloneset-config", name))

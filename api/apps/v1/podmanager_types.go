@@ -342,7 +342,7 @@ type Deletion struct {
 
 // PodManagerStatus is what the operator saw and did.
 type PodManagerStatus struct {
-	// ObservedGeneration is the generation of the spec that this status speaks of; -1 means nobody has looked yet.
+	// ObservedGeneration is the generation of the spec of this status; -1 means that it was never reconciled.
 	// +kubebuilder:default=-1
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`

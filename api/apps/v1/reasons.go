@@ -42,7 +42,7 @@ const (
 	// keeps the operator from changing it in place until it is taken off.
 	LabelHoldUpdate = "hold.apps.mycompany.com/update"
 	// LabelWanted is put on a held pod: delete or update, what the operator
-	// would do to it. It tells whoever holds the pod that it is time.
+	// would do to it. It notifies the controller that holds the pod.
 	LabelWanted = "apps.mycompany.com/wanted"
 
 	// LabelShard is on PodManagers, and on their pods, revisions and volume

@@ -69,7 +69,7 @@ func ToHub(spoke map[string]any) (map[string]any, error) {
 func FromHub(hub map[string]any) (spoke map[string]any, fits bool) {
 	spoke = runtime.DeepCopyJSON(hub)
 	spoke["apiVersion"] = GroupVersion.String()
-	// A v1 object has no business with these: somebody copied them.
+	// A v1 object has these only if they were copied.
 	takeKept(spoke)
 	if metadata := child(spoke, "metadata"); child(metadata, "labels")[LabelTooLarge] != nil {
 		drop(metadata, "labels", LabelTooLarge)

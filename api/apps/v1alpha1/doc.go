@@ -16,7 +16,7 @@ limitations under the License.
 
 // Package v1alpha1 is PodManager as an older, smaller API: a size, an image
 // and the names of the pods. It is a spoke: every object is stored as v1, the
-// hub, and converted when somebody asks for v1alpha1.
+// hub, and converted when a client asks for v1alpha1.
 //
 // The conversion works on the objects' JSON and not on Go types, so it keeps
 // what this program's types do not know, too: a field that a newer CRD added

@@ -30,7 +30,7 @@ import (
 
 // AnnotationKept carries, on a v1alpha1 object, what v1 says and v1alpha1 has
 // no field for. It is made when an object is read as v1alpha1 and taken off
-// when it is written back, and nobody but the conversion writes it.
+// when it is written back, and only the conversion writes it.
 const AnnotationKept = "apps.mycompany.com/v1"
 
 // LabelTooLarge marks, in place of the annotation, a v1alpha1 object that v1

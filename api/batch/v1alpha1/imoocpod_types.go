@@ -24,7 +24,7 @@ import (
 
 const (
 	// LabelName is on every pod of an ImoocPod and carries its name. The
-	// label app, which the tutorials look pods up by, is anybody's; this one
+	// label app, which the tutorials look pods up by, may be on any pod; this one
 	// is ours, so it decides which orphans are taken in.
 	LabelName = GroupName + "/imoocpod"
 	// LabelUID carries the UID of the ImoocPod that keeps the pod.
@@ -48,7 +48,7 @@ type ImoocPodSpec struct {
 
 // ImoocPodStatus is what the operator saw and did.
 type ImoocPodStatus struct {
-	// ObservedGeneration is the generation of the spec that this status speaks of; -1 means nobody has looked yet.
+	// ObservedGeneration is the generation of the spec of this status; -1 means that it was never reconciled.
 	// +kubebuilder:default=-1
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`

@@ -122,12 +122,12 @@ type Change struct {
 
 // CollectorStatus is what was counted.
 type CollectorStatus struct {
-	// ObservedGeneration is the generation of the spec that this status speaks of; -1 means nobody has looked yet.
+	// ObservedGeneration is the generation of the spec of this status; -1 means that it was never reconciled.
 	// +kubebuilder:default=-1
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Since is when the counting began. A changed spec and a new operator process begin again at 0: what nobody watched cannot be counted.
+	// Since is when the counting began. A changed spec and a new operator process begin again at 0: what was not watched cannot be counted.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 

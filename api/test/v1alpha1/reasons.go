@@ -53,7 +53,7 @@ const (
 	ReasonNameTaken = "NameTaken"
 	// ReasonRefused: the API server refuses the Deployment.
 	ReasonRefused = "DeploymentRefused"
-	// ReasonPaused: somebody paused the Deployment, so its pods do not
+	// ReasonPaused: a user paused the Deployment, so its pods do not
 	// follow.
 	ReasonPaused = "DeploymentPaused"
 	// ReasonDeadlineExceeded: the Deployment made no progress within its

@@ -58,7 +58,7 @@ func (c *checkup) definitions(ctx context.Context) []Finding {
 	err := c.client.Get(ctx, client.ObjectKey{Name: podManagers}, crd)
 	switch {
 	case apierrors.IsForbidden(err):
-		return []Finding{note("CRDs", "you may not read them, so nobody looked at their versions")}
+		return []Finding{note("CRDs", "you may not read them, so their versions were not checked")}
 	case apierrors.IsNotFound(err):
 		return []Finding{todo("CRDs", podManagers+" is not installed", installAdvice)}
 	case err != nil:

@@ -100,7 +100,7 @@ func deploymentFinding(d *kappsv1.Deployment) Finding {
 func leaseFinding(l *coordinationv1.Lease, now time.Time) Finding {
 	holder := ptr.Deref(l.Spec.HolderIdentity, "")
 	if holder == "" || l.Spec.RenewTime == nil {
-		return todo("leader", "no operator holds the lease: nobody leads", "start the operator, or wait: a replica takes the lease within seconds")
+		return todo("leader", "no operator holds the lease", "start the operator, or wait: a replica takes the lease within seconds")
 	}
 	holder, _, _ = strings.Cut(holder, "_")
 	allowed := 2 * time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 15)) * time.Second
@@ -131,7 +131,7 @@ func workFindings(managers []appsv1.PodManager, now time.Time) []Finding {
 	}
 	findings := []Finding{}
 	if len(waiting) > 0 {
-		findings = append(findings, todo("work", "nobody has looked at the latest spec of "+strings.Join(waiting, ", "), "start the operator; if it runs, read its log"))
+		findings = append(findings, todo("work", "no operator has reconciled the latest spec of "+strings.Join(waiting, ", "), "start the operator; if it runs, read its log"))
 	} else {
 		findings = append(findings, ok("work", "the operator has seen the latest spec of %s", view.Count(len(managers), "PodManager")))
 	}

@@ -64,7 +64,7 @@ func New(s *kube.Session, e *explain.Options) *cobra.Command {
 		RunE:              func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
 	}
 	cmd.Flags().BoolVarP(&o.everywhere, "all-namespaces", "A", false, "The PodManagers of all namespaces.")
-	cmd.Flags().BoolVar(&o.once, "once", false, "Print the screen once and end. So it is where nobody looks at a terminal.")
+	cmd.Flags().BoolVar(&o.once, "once", false, "Print the screen once and exit. This is the default when the output is not a terminal.")
 	return cmd
 }
 

@@ -140,7 +140,7 @@ func TestAStoryOnPaper(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	out.Reset()
-	if err := Print(&out, kube.NewPaint(false), "web", nil, noon); err != nil || !strings.HasPrefix(out.String(), "Nobody knows") {
+	if err := Print(&out, kube.NewPaint(false), "web", nil, noon); err != nil || !strings.HasPrefix(out.String(), "No history found for web") {
 		t.Errorf("%v %s", err, &out)
 	}
 }

@@ -163,7 +163,7 @@ func collect(ctx context.Context, c client.Client, about subject) (sources, erro
 // Print prints the story.
 func Print(out io.Writer, paint kube.Paint, what string, story []moment, now time.Time) error {
 	if len(story) == 0 {
-		_, err := fmt.Fprintf(out, "Nobody knows of anything that happened to %s.\n", what)
+		_, err := fmt.Fprintf(out, "No history found for %s.\n", what)
 		return err
 	}
 	for _, m := range story {

@@ -71,9 +71,9 @@ func (i *Inspector) try(ctx context.Context, obj client.Object, what string, pat
 		return warn("the %s was not tried: the API server has been trying %d others for %s", what, maxTrials, Budget), false
 	}
 	defer i.trials.end()
-	heard := &warnings{}
-	err := i.trial.Create(context.WithValue(ctx, warningsKey{}, heard), obj, client.DryRunAll)
-	found = Findings{Warnings: heard.list()}
+	given := &warnings{}
+	err := i.trial.Create(context.WithValue(ctx, warningsKey{}, given), obj, client.DryRunAll)
+	found = Findings{Warnings: given.list()}
 	if err == nil || apierrors.IsAlreadyExists(err) {
 		return found, true
 	}

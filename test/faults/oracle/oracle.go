@@ -253,7 +253,7 @@ func (c *checker) checkOwnership(r *Revision, before, after *corev1.Pod) {
 	case ref != nil && ref.Kind != c.rules.Kind:
 		c.report(r, "S3", "the operator wrote pod %s, which %s %s controls", after.Name, ref.Kind, ref.Name)
 	case ref == nil && before.Labels[appsv1.LabelName] == "":
-		c.report(r, "S3", "the operator wrote pod %s, which is nobody's and matches nothing", after.Name)
+		c.report(r, "S3", "the operator wrote pod %s, which has no owner and matches nothing", after.Name)
 	case ref == nil && c.carriesAnother(before):
 		c.report(r, "S3", "the operator wrote pod %s, which carries the UID of PodManager %s", after.Name,
 			c.names[types.UID(before.Labels[appsv1.LabelUID])])

@@ -80,7 +80,7 @@ type normaliser struct {
 func (n *normaliser) controller(obj client.Object) string {
 	ref := metav1.GetControllerOf(obj)
 	if ref == nil {
-		return "nobody"
+		return "no owner"
 	}
 	if name, ok := n.owners[ref.UID]; ok {
 		return name

@@ -368,7 +368,7 @@ func (w *World) rest() []Option {
 		return w.network()
 	}
 	if !quiet {
-		return []Option{w.passTime("time passes until somebody is due", next.Sub(w.clock.Now()))}
+		return []Option{w.passTime("time passes until something is due", next.Sub(w.clock.Now()))}
 	}
 	if len(w.processes) > 1 {
 		return []Option{{w.processes[0].name + " finds that it no longer leads and ends", Fair, func() { w.end(w.processes[0]) }}}
