@@ -17,8 +17,8 @@ limitations under the License.
 package observe
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -68,20 +68,26 @@ func revisionsInUse(pods []plan.Pod) []string {
 	return names
 }
 
-// goals are the revisions that the planner may choose: the template's, the
-// pinned one, the one a rollback leads to.
+// goals are the revisions that the planner may choose: the template's, which has a
+// new name only while none is stored, the pinned one, the one a rollback leads to.
+// A name that is not stored has no template, and nothing is compared with it.
 func goals(seen *Seen, f desired.Fleet) []string {
-	names := []string{seen.Observed.NewRevision, f.Status.CurrentRevision, f.Status.UpdateRevision}
+	names := []string{f.Status.CurrentRevision, f.Status.UpdateRevision}
+	stored := false
 	for _, r := range seen.Observed.Revisions {
-		if r.Equal || f.Desired.Pin != "" && (r.Name == f.Desired.Pin || fmt.Sprint(r.Number) == f.Desired.Pin) {
+		stored = stored || r.Equal
+		if r.Equal || r.Name == f.Desired.Pin || strconv.FormatInt(r.Number, 10) == f.Desired.Pin {
 			names = append(names, r.Name)
 		}
+	}
+	if !stored {
+		names = append(names, seen.Observed.NewRevision)
 	}
 	if f.Status.Rollback != nil {
 		names = append(names, f.Status.Rollback.To)
 	}
 	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
+	return slices.Compact(names)
 }
 
 // revisionTemplates decodes each revision once.
