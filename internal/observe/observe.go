@@ -38,7 +38,6 @@ import (
 
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -232,96 +231,6 @@ func foreign(f *desired.Fleet, pod *corev1.Pod) bool {
 		return by != "" && by != value && podrender.RevisionOwner(pod.Labels[appsv1.LabelRevision]) != f.Ref.Name
 	}
 	return false
-}
-
-// heldNames finds the pods outside the fleet that have names which the planner
-// would give: those of the slots it has to fill, during a rollout also beyond
-// replicas. It looks no further than one pass creates pods.
-func (o *Observer) heldNames(ctx context.Context, f desired.Fleet, pods []plan.Pod) ([]string, error) {
-	if f.Desired.Deletion != plan.DeletionNone {
-		return nil, nil
-	}
-	taken := make(map[string]bool, len(pods))
-	missing, end := f.Desired.Replicas, f.Desired.Replicas+len(f.Desired.Reserved)
-	if f.Status.CurrentRevision != f.Status.UpdateRevision {
-		missing += f.Desired.Update.MaxSurge
-		end += f.Desired.Update.MaxSurge
-	}
-	for i := range pods {
-		taken[pods[i].Name] = true
-		if outside(&f.Desired, pods[i].Slot, end) {
-			continue
-		}
-		if !pods[i].Terminating && pods[i].NodeState == plan.NodePresent && !ended(pods[i].Phase) {
-			missing--
-		}
-	}
-	missing = min(missing, plan.MaxPodsPerPass)
-	var held []string
-	for slot := 0; missing > 0; slot++ {
-		if f.Desired.Identity == appsv1.IdentityOrdinal && slot >= end {
-			break
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if _, reserved := slices.BinarySearch(f.Desired.Reserved, slot); reserved {
-			continue
-		}
-		name := plan.SlotName(&f.Desired, slot)
-		if taken[name] {
-			continue
-		}
-		found, err := o.podExists(ctx, f, name)
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			held = append(held, name)
-			continue
-		}
-		missing--
-	}
-	return held, nil
-}
-
-// outside: a pod there takes none of the fleet's ordinals.
-func outside(d *plan.Desired, slot, end int) bool {
-	if d.Identity != appsv1.IdentityOrdinal {
-		return false
-	}
-	_, reserved := slices.BinarySearch(d.Reserved, slot)
-	return reserved || slot < 0 || slot >= end
-}
-
-func ended(phase corev1.PodPhase) bool {
-	return phase == corev1.PodFailed || phase == corev1.PodSucceeded
-}
-
-// podExists looks for a pod of another owner. One of the owner's own has come
-// since its pods were listed, and a plan made without it would make another. A
-// pod that the cache does not hold is known from the create that met it.
-func (o *Observer) podExists(ctx context.Context, f desired.Fleet, name string) (bool, error) {
-	var pod corev1.Pod
-	key := client.ObjectKey{Namespace: f.Ref.Namespace, Name: name}
-	err := o.cache.Get(ctx, key, &pod)
-	if taken, ask := o.ledger.takes(f.Ref.UID, name); apierrors.IsNotFound(err) && taken {
-		if !ask {
-			return true, nil
-		}
-		if err = o.live.Get(ctx, key, &pod); err == nil {
-			o.ledger.Taken(f.Ref.UID, name)
-		} else if apierrors.IsNotFound(err) {
-			o.ledger.free(f.Ref.UID, name)
-		}
-	}
-	if client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("look for pod %s: %w", key, err)
-	}
-	if ref := metav1.GetControllerOfNoCopy(&pod); err == nil && ref != nil && ref.UID == f.Ref.UID {
-		return false, &StaleError{What: key.String()}
-	}
-	return err == nil, nil
 }
 
 // compareRevisions says which revisions mean the template, and finds the name

@@ -43,7 +43,7 @@ import (
 )
 
 // cache is a fake of the manager's cache, with our indexes.
-func cache(t *testing.T, objects ...client.Object) client.Client {
+func cache(t *testing.T, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	builder := fake.NewClientBuilder().WithObjects(objects...)
 	for _, i := range indexes([]string{appsv1.LabelName}) {
@@ -144,37 +144,6 @@ func TestForeignPodsAreNoOrphans(t *testing.T) {
 	}
 }
 
-// TestNamesThatTheCacheDoesNotShow: with shards a pod that is in no shard is not
-// in the cache. Its name is known from the create that it refused, and looked up
-// live from then on.
-func TestNamesThatTheCacheDoesNotShow(t *testing.T) {
-	clock := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
-	ledger := NewLedger(clock)
-	live := cache(t, fleetPod("web-1", "you", "other"))
-	observer := New(cache(t), live, ledger)
-	expect := func(want ...string) {
-		t.Helper()
-		seen, err := observer.Observe(t.Context(), fleetOf(3, template("app:1")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, seen.Observed.HeldNames); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	}
-	expect()
-	ledger.Taken(me, "web-1")
-	expect("web-1")
-	clock.SetTime(time.Unix(10, 0))
-	expect("web-1")
-	if err := live.Delete(t.Context(), fleetPod("web-1", "", "")); err != nil {
-		t.Fatal(err)
-	}
-	expect("web-1") // it was looked up a moment ago
-	clock.SetTime(time.Unix(20, 0))
-	expect()
-}
-
 // TestClaims: what the planner reads of a volume claim.
 func TestClaims(t *testing.T) {
 	f := fleetOf(1, template("app:1"))
@@ -188,40 +157,6 @@ func TestClaims(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, observed(t, f, theirs, ours).Claims); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// TestHeldNames: pods of others that have the names of slots to be filled.
-func TestHeldNames(t *testing.T) {
-	random := fleetOf(1, template("app:1"))
-	random.Desired.Identity = appsv1.IdentityRandom
-	deleting := fleetOf(2, template("app:1"))
-	deleting.Desired.Deletion = plan.DeletionDelete
-	rolling := fleetOf(1, template("app:1"))
-	rolling.Desired.Update.MaxSurge = 1
-	rolling.Status.CurrentRevision, rolling.Status.UpdateRevision = "old", "new"
-	first, second := plan.SlotName(&random.Desired, 0), plan.SlotName(&random.Desired, 1)
-
-	for name, test := range map[string]struct {
-		fleet desired.Fleet
-		pods  []client.Object
-		want  []string
-	}{
-		"nobody has them":             {fleetOf(2, template("app:1")), nil, nil},
-		"another owner's pod":         {fleetOf(2, template("app:1")), []client.Object{fleetPod("web-1", "you", "web")}, []string{"web-1"}},
-		"a pod without owner":         {fleetOf(2, template("app:1")), []client.Object{fleetPod("web-1", "", "other")}, []string{"web-1"}},
-		"our own pod":                 {fleetOf(2, template("app:1")), []client.Object{fleetPod("web-1", me, "web")}, nil},
-		"a name beyond replicas":      {fleetOf(2, template("app:1")), []client.Object{fleetPod("web-2", "you", "web")}, nil},
-		"a name for a surge":          {rolling, []client.Object{fleetPod("web-0", me, "web"), fleetPod("web-1", "you", "web")}, []string{"web-1"}},
-		"a random name":               {random, []client.Object{fleetPod(first, "you", "web")}, []string{first}},
-		"two random names":            {random, []client.Object{fleetPod(first, "you", "web"), fleetPod(second, "you", "web")}, []string{first, second}},
-		"nobody asks when it is over": {deleting, []client.Object{fleetPod("web-1", "you", "web")}, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, observed(t, test.fleet, test.pods...).HeldNames); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
 	}
 }
 
