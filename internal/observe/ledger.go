@@ -242,17 +242,24 @@ func (l *Ledger) check(owner client.Object, pods []*corev1.Pod, revisions []*kap
 	if len(p.writes) == 0 {
 		return nil
 	}
-	cached := make(map[types.UID]client.Object, len(pods)+len(revisions)+len(claims))
+	cached := make(map[types.UID]client.Object, len(p.writes))
 	for _, pod := range pods {
-		cached[pod.UID] = pod
+		p.find(cached, pod)
 	}
 	for _, revision := range revisions {
-		cached[revision.UID] = revision
+		p.find(cached, revision)
 	}
 	for _, claim := range claims {
-		cached[claim.UID] = claim
+		p.find(cached, claim)
 	}
 	return p.crossOut(owner.GetUID(), cached, l.clock.Now())
+}
+
+// find keeps an object that was written: most of a fleet's were not.
+func (p *page) find(cached map[types.UID]client.Object, obj client.Object) {
+	if _, written := p.writes[obj.GetUID()]; written {
+		cached[obj.GetUID()] = obj
+	}
 }
 
 // crossOut drops the writes that the cache shows. It stops at the first that

@@ -275,6 +275,24 @@ func TestOverdueWritesAreLookedUpLive(t *testing.T) {
 			live:   unlabelled(claim("a", "11")),
 			fresh:  true,
 		},
+		"a new revision is there, and the cache is behind": {
+			wrote: func(l *Ledger) { l.Wrote(me, revision("r", "10")) },
+			live:  ownedRevision(podrender.ManagedBy),
+		},
+		"a new revision was deleted": {
+			wrote: func(l *Ledger) { l.Wrote(me, revision("r", "10")) },
+			fresh: true,
+		},
+		"a new revision lost the label by which it is found": {
+			wrote: func(l *Ledger) { l.Wrote(me, revision("r", "10")) },
+			live:  ownedRevision("another"),
+			fresh: true,
+		},
+		"a new revision was released": {
+			wrote: func(l *Ledger) { l.Wrote(me, revision("r", "10")) },
+			live:  released(ownedRevision(podrender.ManagedBy)),
+			fresh: true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
@@ -332,4 +350,69 @@ func TestALiveLookThatFailsIsAnError(t *testing.T) {
 func owned(pod *corev1.Pod) *corev1.Pod {
 	pod.OwnerReferences = []metav1.OwnerReference{{Kind: "PodManager", Name: "web", UID: me, Controller: ptr.To(true)}}
 	return pod
+}
+
+// ownedRevision is a revision of the owner with a manager's label.
+func ownedRevision(manager string) *kappsv1.ControllerRevision {
+	r := revision("r", "10")
+	r.Labels = map[string]string{podrender.LabelManagedBy: manager}
+	r.OwnerReferences = owned(pod("", "")).OwnerReferences
+	return r
+}
+
+func released(r *kappsv1.ControllerRevision) *kappsv1.ControllerRevision {
+	r.OwnerReferences = nil
+	return r
+}
+
+// TestTakenNamesAreLookedUpAgain after a while, and where the clock was set back.
+func TestTakenNamesAreLookedUpAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		pod        string
+		later      time.Duration
+		taken, ask bool
+	}{
+		"at once":                          {pod: "web-0", taken: true},
+		"just before the patience ends":    {pod: "web-0", later: ledgerPatience - 1, taken: true},
+		"when the patience ends":           {pod: "web-0", later: ledgerPatience, taken: true, ask: true},
+		"after the clock was set back":     {pod: "web-0", later: -1, taken: true, ask: true},
+		"another name":                     {pod: "web-1"},
+		"another name, after the patience": {pod: "web-1", later: ledgerPatience},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := clocktesting.NewFakePassiveClock(time.Unix(100, 0))
+			ledger := NewLedger(clock)
+			ledger.Taken(me, "web-0")
+			clock.SetTime(time.Unix(100, 0).Add(test.later))
+			if taken, ask := ledger.takes(me, test.pod); taken != test.taken || ask != test.ask {
+				t.Errorf("taken: %t, ask: %t; want %t, %t", taken, ask, test.taken, test.ask)
+			}
+			if taken, ask := ledger.takes("you", test.pod); taken || ask {
+				t.Errorf("for another owner: taken: %t, ask: %t", taken, ask)
+			}
+		})
+	}
+}
+
+// TestTrust: an owner is trusted once the API server confirmed it, until it is gone.
+func TestTrust(t *testing.T) {
+	for name, test := range map[string]struct {
+		given func(*Ledger)
+		want  bool
+	}{
+		"nothing is known of it":      {given: func(*Ledger) {}},
+		"its pods were written":       {given: func(l *Ledger) { l.Wrote(me, pod("a", "10")) }},
+		"it was confirmed":            {given: func(l *Ledger) { l.Trust(me) }, want: true},
+		"it was confirmed, and wrote": {given: func(l *Ledger) { l.Trust(me); l.Wrote(me, pod("a", "10")) }, want: true},
+		"another was confirmed":       {given: func(l *Ledger) { l.Trust("you") }},
+		"it was confirmed and went":   {given: func(l *Ledger) { l.Trust(me); l.Forget(me) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ledger := NewLedger(clocktesting.NewFakePassiveClock(time.Unix(0, 0)))
+			test.given(ledger)
+			if got := ledger.Trusts(me); got != test.want {
+				t.Errorf("the owner is trusted: %t, want %t", got, test.want)
+			}
+		})
+	}
 }

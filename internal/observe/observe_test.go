@@ -150,12 +150,16 @@ func TestClaims(t *testing.T) {
 	f.Desired.Claims.Templates = []string{"data"}
 	ours, theirs := claim("a", "7"), claim("b", "8")
 	theirs.Name, theirs.Labels[appsv1.LabelUID] = "data-web-3", "before"
+	last, other := claim("c", "9"), claim("d", "9")
+	last.Name, other.Name = "data-web-10", "data-web-x"
 	theirs.Annotations = map[string]string{appsv1.AnnotationCondemnedBy: "before", appsv1.AnnotationSurge: "true"}
-	want := []plan.Claim{
+	want := []plan.Claim{ // by slot; the cache has them by name
+		{Name: "data-web-x", UID: "d", ResourceVersion: "9", Slot: plan.NoSlot, Owner: me},
 		{Name: "data-web-0", UID: "a", ResourceVersion: "7", Slot: 0, Owner: me},
 		{Name: "data-web-3", UID: "b", ResourceVersion: "8", Slot: 3, Owner: "before", CondemnedBy: "before", Surge: true},
+		{Name: "data-web-10", UID: "c", ResourceVersion: "9", Slot: 10, Owner: me},
 	}
-	if diff := cmp.Diff(want, observed(t, f, theirs, ours).Claims); diff != "" {
+	if diff := cmp.Diff(want, observed(t, f, theirs, ours, last, other).Claims); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
