@@ -119,10 +119,6 @@ func filled(pods []plan.Pod) int {
 	return n
 }
 
-func ended(phase corev1.PodPhase) bool {
-	return phase == corev1.PodFailed || phase == corev1.PodSucceeded
-}
-
 // podExists looks for a pod of another owner. One of the owner's own has come
 // since its pods were listed, and a plan made without it would make another. A
 // pod that the cache does not hold is known from the create that met it.

@@ -41,7 +41,7 @@ type indexed struct {
 // List implements client.Reader.
 func (r *indexed) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	options := (&client.ListOptions{}).ApplyOptions(opts)
-	if options.FieldSelector == nil || options.FieldSelector.Empty() {
+	if options.FieldSelector == nil {
 		return r.Reader.List(ctx, list, opts...)
 	}
 	requirements := options.FieldSelector.Requirements()

@@ -19,6 +19,7 @@ package observe
 import (
 	"context"
 	"encoding/json"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,10 +143,14 @@ func describePod(desired *plan.Desired, pod *corev1.Pod, membership plan.Members
 			p.DeletionCost = cost
 		}
 	}
-	if p.Phase == corev1.PodFailed || p.Phase == corev1.PodSucceeded {
+	if ended(p.Phase) {
 		p.FailedAt = endedAt(pod)
 	}
 	return p
+}
+
+func ended(phase corev1.PodPhase) bool {
+	return phase == corev1.PodFailed || phase == corev1.PodSucceeded
 }
 
 // holder names the holder of a pod: the value of a label, or a finalizer of the
@@ -426,8 +431,7 @@ func fullImage(name string) string {
 	if !hasPath || !strings.ContainsAny(registry, ".:") && registry != "localhost" {
 		name = defaultRegistry + "/" + name
 	}
-	last := name[strings.LastIndex(name, "/")+1:]
-	if !strings.ContainsAny(last, ":@") {
+	if !strings.ContainsAny(path.Base(name), ":@") {
 		name += ":latest"
 	}
 	return name

@@ -17,6 +17,9 @@ limitations under the License.
 package observe
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -25,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
@@ -459,6 +463,150 @@ func TestAResizeIsDoneWhenTheNodeHasRoomForIt(t *testing.T) {
 	}
 }
 
+// TestGates: a condition of the gate's type counts only on a pod that has the gate.
+func TestGates(t *testing.T) {
+	gate := []corev1.PodReadinessGate{{ConditionType: appsv1.GateInService}}
+	other := []corev1.PodReadinessGate{{ConditionType: "example.com/ready"}}
+	for name, test := range map[string]struct {
+		gates  []corev1.PodReadinessGate
+		status corev1.ConditionStatus
+		want   plan.Gate
+	}{
+		"no gate":                               {want: plan.GateNone},
+		"no gate, but a condition":              {status: corev1.ConditionTrue, want: plan.GateNone},
+		"no gate, but a condition that says no": {status: corev1.ConditionFalse, want: plan.GateNone},
+		"another gate":                          {gates: other, status: corev1.ConditionTrue, want: plan.GateNone},
+		"a gate that was never opened":          {gates: gate, want: plan.GateUnset},
+		"a gate that is open":                   {gates: gate, status: corev1.ConditionTrue, want: plan.GateOpen},
+		"a gate that is shut":                   {gates: gate, status: corev1.ConditionFalse, want: plan.GateShut},
+		"a gate of which nothing is known":      {gates: gate, status: corev1.ConditionUnknown, want: plan.GateShut},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{Spec: corev1.PodSpec{ReadinessGates: test.gates}}
+			if test.status != "" {
+				pod.Status.Conditions = []corev1.PodCondition{{Type: appsv1.GateInService, Status: test.status}}
+			}
+			if got := describePod(ordinals(), pod, plan.Member).Gate; got != test.want {
+				t.Errorf("the gate is %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestWhatANodeSaysOfAResize: what is pending says more than what is in progress, in
+// whichever order they are listed. Until the node has seen the newest size, what it
+// says is about the size before.
+func TestWhatANodeSaysOfAResize(t *testing.T) {
+	condition := func(kind corev1.PodConditionType, status corev1.ConditionStatus, reason string, second int64) corev1.PodCondition {
+		return corev1.PodCondition{Type: kind, Status: status, Reason: reason, LastTransitionTime: at(second)}
+	}
+	deferred := condition(corev1.PodResizePending, corev1.ConditionTrue, corev1.PodReasonDeferred, 10)
+	infeasible := condition(corev1.PodResizePending, corev1.ConditionTrue, corev1.PodReasonInfeasible, 20)
+	progress := condition(corev1.PodResizeInProgress, corev1.ConditionTrue, "", 30)
+	ready := condition(corev1.PodReady, corev1.ConditionTrue, "", 40)
+	for name, test := range map[string]struct {
+		conditions []corev1.PodCondition
+		behind     bool // the node has not seen the newest size
+		want       plan.ResizeState
+		since      int64
+	}{
+		"nothing":                      {conditions: []corev1.PodCondition{ready}},
+		"it is in progress":            {conditions: []corev1.PodCondition{ready, progress}, want: plan.ResizeInProgress, since: 30},
+		"it is put off":                {conditions: []corev1.PodCondition{deferred, ready}, want: plan.ResizeDeferred, since: 10},
+		"it can never be":              {conditions: []corev1.PodCondition{infeasible}, want: plan.ResizeInfeasible, since: 20},
+		"put off, and in progress":     {conditions: []corev1.PodCondition{deferred, progress}, want: plan.ResizeDeferred, since: 10},
+		"in progress, and put off":     {conditions: []corev1.PodCondition{progress, deferred}, want: plan.ResizeDeferred, since: 10},
+		"it was in progress":           {conditions: []corev1.PodCondition{condition(corev1.PodResizeInProgress, corev1.ConditionFalse, "", 30)}},
+		"it was put off":               {conditions: []corev1.PodCondition{condition(corev1.PodResizePending, corev1.ConditionFalse, corev1.PodReasonDeferred, 10)}},
+		"the size before was put off":  {conditions: []corev1.PodCondition{deferred}, behind: true, want: plan.ResizeInProgress, since: 10},
+		"the size before could not be": {conditions: []corev1.PodCondition{infeasible}, behind: true, want: plan.ResizeInProgress, since: 20},
+		"of the newest size nothing":   {behind: true, want: plan.ResizeInProgress},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Generation: 2},
+				Status:     corev1.PodStatus{Phase: corev1.PodRunning, ObservedGeneration: 2, Conditions: test.conditions},
+			}
+			if test.behind {
+				pod.Status.ObservedGeneration = 1
+			}
+			var since time.Time
+			if test.since > 0 {
+				since = time.Unix(test.since, 0)
+			}
+			slim, err := Slim(pod.DeepCopy())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for from, pod := range map[string]*corev1.Pod{"the API": pod, "the cache": slim.(*corev1.Pod)} {
+				if got := describePod(ordinals(), pod, plan.Member); got.Resize != test.want || !got.ResizeSince.Equal(since) {
+					t.Errorf("from %s the resize is %q since %v, want %q since %v", from, got.Resize, got.ResizeSince, test.want, since)
+				}
+			}
+		})
+	}
+}
+
+// TestANewSizeThatNeedsNoRestart: the old container is the right one as soon as the
+// node is done with the resize.
+func TestANewSizeThatNeedsNoRestart(t *testing.T) {
+	before := plan.ContainerMark{Name: "app", ContainerID: "old", ImageID: "sha-1", Image: "app:1"}
+	now := corev1.ContainerStatus{Name: "app", ContainerID: "old", ImageID: "sha-1", Image: "app:1"}
+	for name, test := range map[string]struct {
+		conditions []corev1.PodCondition
+		want       bool
+	}{
+		"nothing is resized":    {nil, true},
+		"the pod is ready":      {[]corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}, true},
+		"the resize is pending": {[]corev1.PodCondition{{Type: corev1.PodResizePending, Status: corev1.ConditionTrue}}, false},
+		"it is in progress":     {[]corev1.PodCondition{{Type: corev1.PodResizeInProgress, Status: corev1.ConditionTrue}}, false},
+		"it was pending":        {[]corev1.PodCondition{{Type: corev1.PodResizePending, Status: corev1.ConditionFalse}}, true},
+		"it was in progress":    {[]corev1.PodCondition{{Type: corev1.PodResizeInProgress, Status: corev1.ConditionFalse}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Generation: 2},
+				Status:     corev1.PodStatus{Phase: corev1.PodRunning, ObservedGeneration: 2, Conditions: test.conditions},
+			}
+			if got := settled(before, &now, "app:1", pod); got != test.want {
+				t.Errorf("settled = %t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
+// fields are indexes that were registered, by kind and field. It refuses one.
+type fields struct {
+	names  []string
+	refuse string
+}
+
+func (f *fields) IndexField(_ context.Context, obj client.Object, field string, _ client.IndexerFunc) error {
+	name := fmt.Sprintf("%T %s", obj, field)
+	if name == f.refuse {
+		return errors.New("no")
+	}
+	f.names = append(f.names, name)
+	return nil
+}
+
+// TestAddIndexes registers every index that Observe reads, or fails.
+func TestAddIndexes(t *testing.T) {
+	all := []string{"*v1.Pod fleet", "*v1.Pod node", "*v1.PersistentVolumeClaim fleet", "*v1.ControllerRevision controller"}
+	got := &fields{}
+	if err := AddIndexes(t.Context(), got, appsv1.LabelName); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(all, got.names); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, name := range all {
+		if err := AddIndexes(t.Context(), &fields{refuse: name}); err == nil {
+			t.Errorf("%s was refused, and nothing said so", name)
+		}
+	}
+}
+
 // TestAnEditedNoteIsNoNote: the annotation is on the pod, where any client can
 // write.
 func TestAnEditedNoteIsNoNote(t *testing.T) {
@@ -480,6 +628,10 @@ func TestWhoHoldsAPod(t *testing.T) {
 	finalizers.DeletionTimestamp = ptr.To(metav1.Now())
 	if got := describePod(ordinals(), &corev1.Pod{ObjectMeta: finalizers}, plan.Member); got.KeptBy != "example.com/other" {
 		t.Errorf("a terminating pod is kept by %q", got.KeptBy)
+	}
+	finalizers.Finalizers = nil
+	if got := describePod(ordinals(), &corev1.Pod{ObjectMeta: finalizers}, plan.Member); got.KeptBy != "" {
+		t.Errorf("a terminating pod without finalizers is kept by %q", got.KeptBy)
 	}
 	both := metav1.ObjectMeta{Finalizers: []string{appsv1.LabelHoldDelete}, Labels: map[string]string{appsv1.LabelHoldDelete: "backup"}}
 	if got := describePod(ordinals(), &corev1.Pod{ObjectMeta: both}, plan.Member); got.HoldDelete == nil || *got.HoldDelete != "backup" {

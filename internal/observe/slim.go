@@ -98,11 +98,11 @@ func slimLabels(pod *corev1.Pod) map[string]string {
 // slimConditions keeps what describeConditions reads. Of a pod that has ended
 // all are kept, because only the last of them may say when.
 func slimConditions(pod *corev1.Pod) []corev1.PodCondition {
-	ended := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+	all := ended(pod.Status.Phase)
 	var slim []corev1.PodCondition
 	for i := range pod.Status.Conditions {
 		c := &pod.Status.Conditions[i]
-		if !ended && !planned(c) {
+		if !all && !planned(c) {
 			continue
 		}
 		message := ""

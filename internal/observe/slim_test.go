@@ -59,19 +59,42 @@ func TestSlimLeavesOtherObjectsAlone(t *testing.T) {
 }
 
 // TestAnEndedPodKeepsEveryCondition: one that was evicted or rejected has no
-// container that tells when.
+// container that says when. Of the others the cache keeps what the planner reads.
 func TestAnEndedPodKeepsEveryCondition(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Conditions: []corev1.PodCondition{
-		{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at)},
-		{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at.Add(time.Minute))},
-	}}}
-	slim, err := Slim(pod.DeepCopy())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := endedAt(slim.(*corev1.Pod)), endedAt(pod); !got.Equal(want) || !want.Equal(at.Add(time.Minute)) {
-		t.Errorf("from the cache it ended at %v, want %v", got, want)
+	all := []corev1.PodConditionType{corev1.PodScheduled, corev1.PodReady, corev1.DisruptionTarget}
+	for phase, want := range map[corev1.PodPhase][]corev1.PodConditionType{
+		corev1.PodPending: {corev1.PodReady}, corev1.PodRunning: {corev1.PodReady}, corev1.PodFailed: all, corev1.PodSucceeded: all,
+	} {
+		t.Run(string(phase), func(t *testing.T) {
+			pod := &corev1.Pod{Status: corev1.PodStatus{Phase: phase}}
+			for i, kind := range all {
+				pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
+					Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at.Add(time.Duration(i) * time.Minute)),
+				})
+			}
+			slimmed, err := Slim(pod.DeepCopy())
+			if err != nil {
+				t.Fatal(err)
+			}
+			slim := slimmed.(*corev1.Pod)
+			var got []corev1.PodConditionType
+			for _, c := range slim.Status.Conditions {
+				got = append(got, c.Type)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("conditions (-want +got):\n%s", diff)
+			}
+			var end time.Time // of a pod that runs there is none
+			if len(want) == len(all) {
+				end = at.Add(2 * time.Minute)
+			}
+			for from, pod := range map[string]*corev1.Pod{"the API": pod, "the cache": slim} {
+				if got := describePod(ordinals(), pod, plan.Member).FailedAt; !got.Equal(end) {
+					t.Errorf("from %s it ended at %v, want %v", from, got, end)
+				}
+			}
+		})
 	}
 }
 
