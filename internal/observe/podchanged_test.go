@@ -61,6 +61,37 @@ func TestThePlannerReadsTheSamePodFromTheCache(t *testing.T) {
 	})
 }
 
+// TestChangesThatPass: whose a pod is, and what the planner reads of it, and not
+// what changes all the time.
+func TestChangesThatPass(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*corev1.Pod)
+		want   bool
+	}{
+		"none":                      {func(*corev1.Pod) {}, false},
+		"its version":               {func(p *corev1.Pod) { p.ResourceVersion = "9" }, false},
+		"its restarts":              {func(p *corev1.Pod) { p.Status.ContainerStatuses[0].RestartCount++ }, false},
+		"its deletion cost":         {func(p *corev1.Pod) { p.Annotations[corev1.PodDeletionCost] = "9" }, false},
+		"its phase":                 {func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }, true},
+		"a label that is not ours":  {func(p *corev1.Pod) { p.Labels["app"] = "web" }, true},
+		"it was released":           {func(p *corev1.Pod) { p.OwnerReferences = nil }, true},
+		"it has a new owner":        {func(p *corev1.Pod) { p.OwnerReferences[0].UID = "you" }, true},
+		"its owner's name":          {func(p *corev1.Pod) { p.OwnerReferences[0].Name = "api" }, true},
+		"its owner's kind":          {func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "ReplicaSet" }, true},
+		"its owner's group":         {func(p *corev1.Pod) { p.OwnerReferences[0].APIVersion = "apps/v1" }, true},
+		"its owner controls it not": {func(p *corev1.Pod) { p.OwnerReferences[0].Controller = nil }, true},
+		"its owner waits for it":    {func(p *corev1.Pod) { p.OwnerReferences[0].BlockOwnerDeletion = ptr.To(true) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			after := richPod()
+			test.change(after)
+			if got := PodChanged(richPod(), after); got != test.want {
+				t.Errorf("the change passes: %t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
 // drawChange changes one part of a pod.
 func drawChange(t *rapid.T, before *corev1.Pod) *corev1.Pod {
 	after, other := before.DeepCopy(), drawPod(t, "after")
