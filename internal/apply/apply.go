@@ -194,17 +194,12 @@ func (r *run) phase(ctx context.Context, actions []plan.Action, first bool) []pl
 		return outcomes
 	}
 	fresh, again := r.sortOut(actions, outcomes)
-	if len(fresh)+len(again) > 0 && actions[0].Verb == plan.AdoptPod {
-		if err := r.checkOwner(ctx); err != nil {
-			r.fail(err)
-			return outcomes
-		}
+	if len(fresh) == 0 && len(again) == 0 {
+		return outcomes
 	}
-	if len(fresh)+len(again) > 0 && actions[0].Verb == plan.DeleteClaim {
-		if err := r.confirmOwner(ctx); err != nil {
-			r.fail(err)
-			return outcomes
-		}
+	if err := r.permit(ctx, actions[0].Verb); err != nil {
+		r.fail(err)
+		return outcomes
 	}
 	stopped := false
 	if actions[0].Verb.Facts().SlowStart {
@@ -216,6 +211,18 @@ func (r *run) phase(ctx context.Context, actions []plan.Action, first bool) []pl
 		r.slowly(ctx, again, 1)
 	}
 	return outcomes
+}
+
+// permit asks the API server first where the cache's word is not enough.
+func (r *run) permit(ctx context.Context, verb plan.Verb) error {
+	switch verb {
+	case plan.AdoptPod:
+		return r.checkOwner(ctx)
+	case plan.DeleteClaim:
+		return r.confirmOwner(ctx)
+	default:
+		return nil
+	}
 }
 
 // sortOut separates what is tried for the first time from what did not work in

@@ -17,14 +17,17 @@ limitations under the License.
 package apply
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
@@ -126,6 +129,47 @@ func TestAdoptionAsksTheAPIServer(t *testing.T) {
 	}
 }
 
+// TestAdoptionAsksBeforeWhatIsTriedAgain: whether the last pass was refused some of
+// the pods changes nothing. Without anything to adopt the API server is not asked.
+func TestAdoptionAsksBeforeWhatIsTriedAgain(t *testing.T) {
+	adopt := func(name string) plan.Action {
+		return plan.Action{Verb: plan.AdoptPod, Pod: name, UID: types.UID("uid-" + name), ResourceVersion: "999", Slot: plan.NoSlot}
+	}
+	finalizer := plan.Action{Verb: plan.AddFinalizer, Slot: plan.NoSlot}
+	for name, test := range map[string]struct {
+		// before is what the last pass failed at.
+		before, actions []plan.Action
+		asks            bool
+	}{
+		"a new one":                      {nil, []plan.Action{adopt("web-0")}, true},
+		"one that failed":                {[]plan.Action{adopt("web-0")}, []plan.Action{adopt("web-0")}, true},
+		"one that failed and a new one":  {[]plan.Action{adopt("web-0")}, []plan.Action{adopt("web-0"), adopt("web-1")}, true},
+		"one that waits for another":     {nil, []plan.Action{finalizer, adopt("web-0")}, false},
+		"nothing that has to be adopted": {nil, []plan.Action{{Verb: plan.DeletePod, Pod: "web-0", UID: "uid-web-0"}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, pod("web-0"), pod("web-1")) // and no owner
+			w.memory = &Memory{owner: me}
+			for _, action := range test.before {
+				w.memory.note([]plan.Outcome{{Action: action, Result: plan.Failed}}, w.clock.Now())
+			}
+			reads := 0
+			w.live = interceptor.NewClient(w.client, interceptor.Funcs{
+				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, o ...client.GetOption) error {
+					if _, isOwner := obj.(*appsv1.PodManager); isOwner {
+						reads++
+					}
+					return c.Get(ctx, key, obj, o...)
+				},
+			})
+			_, _ = w.apply(t, test.actions...)
+			if asked := reads > 0; asked != test.asks || w.asked("patch web-") > 0 {
+				t.Errorf("the owner was read %d times, want it read: %t; requests %v", reads, test.asks, w.requests)
+			}
+		})
+	}
+}
+
 // TestANewProcessAsksTheAPIServer before it acts on the cached owner: the first
 // list may come from an API server that is behind.
 func TestANewProcessAsksTheAPIServer(t *testing.T) {
@@ -176,8 +220,23 @@ func TestFinalizer(t *testing.T) {
 	}
 }
 
-// TestAFarewellToAnOwnerThatIsGone needs no second try.
-func TestAFarewellToAnOwnerThatIsGone(t *testing.T) {
+// TestTheFinalizerIsRemoved, and no other.
+func TestTheFinalizerIsRemoved(t *testing.T) {
+	leaving := owner()
+	leaving.Finalizers = []string{"example.com/first", appsv1.Finalizer, "example.com/last"}
+	w := newWorld(t, leaving)
+	w.finalizers = leaving.Finalizers
+	if _, err := w.apply(t, plan.Action{Verb: plan.RemoveFinalizer}); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"metadata":{"finalizers":["example.com/first","example.com/last"],"resourceVersion":"999"}}`
+	if diff := cmp.Diff(want, w.patches["web"]); diff != "" {
+		t.Errorf("the patch (-want +got):\n%s", diff)
+	}
+}
+
+// TestAnOwnerThatIsGoneNeedsNoFinalizerRemoved a second time.
+func TestAnOwnerThatIsGoneNeedsNoFinalizerRemoved(t *testing.T) {
 	w := newWorld(t)
 	outcomes, err := w.apply(t, plan.Action{Verb: plan.RemoveFinalizer})
 	if err != nil || outcomes[0].Result != plan.Done {

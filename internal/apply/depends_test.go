@@ -242,11 +242,11 @@ func TestMemory(t *testing.T) {
 		"nothing":    {nil, 0},
 		"done":       {[]plan.Outcome{{Result: plan.Done}}, 0},
 		"failed":     {[]plan.Outcome{{Result: plan.Failed}}, 0}, // the queue's own backoff
-		"refused":    {[]plan.Outcome{refused(appsv1.ReasonPodsRefused)}, retryRefusal},
-		"a name":     {[]plan.Outcome{refused(appsv1.ReasonNameTaken)}, retryRefusal},
-		"a quota":    {[]plan.Outcome{refused(appsv1.ReasonPodsRefused), refused(appsv1.ReasonQuotaExceeded)}, retryQuota},
-		"a budget":   {[]plan.Outcome{refused(appsv1.BlockedByDisruptionBudget)}, retryQuota},
-		"it changed": {[]plan.Outcome{refused(appsv1.ReasonPodsRefused), {Result: plan.Outdated}}, retryStale},
+		"refused":    {[]plan.Outcome{refused(appsv1.ReasonPodsRefused)}, 15 * time.Second},
+		"a name":     {[]plan.Outcome{refused(appsv1.ReasonNameTaken)}, 15 * time.Second},
+		"a quota":    {[]plan.Outcome{refused(appsv1.ReasonPodsRefused), refused(appsv1.ReasonQuotaExceeded)}, 5 * time.Second},
+		"a budget":   {[]plan.Outcome{refused(appsv1.BlockedByDisruptionBudget)}, 5 * time.Second},
+		"it changed": {[]plan.Outcome{refused(appsv1.ReasonPodsRefused), {Result: plan.Outdated}}, 20 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &Memory{}
@@ -262,6 +262,33 @@ func TestMemory(t *testing.T) {
 	}
 	if got := m.Wait(now); got != retryRefusal {
 		t.Errorf("what comes too late for ever is tried again after %s, want %s", got, retryRefusal)
+	}
+}
+
+// TestMemoryIsOfOneOwnerAndSpec: one that was made again under the name of another
+// has not been refused anything.
+func TestMemoryIsOfOneOwnerAndSpec(t *testing.T) {
+	create := plan.Action{Verb: plan.CreatePod, Pod: "web-0"}
+	for name, test := range map[string]struct {
+		change func(*appsv1.PodManager)
+		want   bool
+	}{
+		"the same":          {func(*appsv1.PodManager) {}, true},
+		"the same, written": {func(o *appsv1.PodManager) { o.ResourceVersion = "1000" }, true},
+		"another owner":     {func(o *appsv1.PodManager) { o.UID = "you" }, false},
+		"another spec":      {func(o *appsv1.PodManager) { o.Generation++ }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, after := owner(), owner()
+			test.change(after)
+			m := &Memory{}
+			m.begin(before)
+			m.note([]plan.Outcome{{Action: create, Result: plan.Refused}}, time.Unix(1000, 0))
+			m.begin(after)
+			if got := m.recall(&create) != nil; got != test.want {
+				t.Errorf("the refusal is remembered: %t, want %t", got, test.want)
+			}
+		})
 	}
 }
 

@@ -17,6 +17,9 @@ limitations under the License.
 package apply
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +29,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
@@ -85,6 +89,45 @@ func TestAnOwnerLeavesNothingBehind(t *testing.T) {
 			}
 			if patched := w.asked("patch web") > 0; patched != (test.want == "") || w.asked("delete") != test.deletes {
 				t.Errorf("requests %v", w.requests)
+			}
+		})
+	}
+}
+
+// TestANewProcessMissesPods that the API server has and the cache has not shown: it
+// would make them a second time, under other names.
+func TestANewProcessMissesPods(t *testing.T) {
+	broken := errors.New("broken")
+	unlisted := interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return broken },
+	}
+	ours, theirs := labelled(pod("web-0", controlledBy(me))), labelled(pod("web-0", controlledBy("you")))
+	for name, test := range map[string]struct {
+		live  client.Object
+		known map[types.UID]bool
+		funcs interceptor.Funcs
+		want  string
+	}{
+		"a pod that was seen":             {live: ours, known: map[types.UID]bool{"uid-web-0": true}},
+		"a pod that was not":              {live: ours, known: map[types.UID]bool{}, want: "it does not show pod ns/web-0"},
+		"a pod of another owner":          {live: theirs, known: map[types.UID]bool{}},
+		"a pod whose name says its place": {live: ours},
+		"pods that cannot be listed":      {live: ours, known: map[types.UID]bool{"uid-web-0": true}, funcs: unlisted, want: "broken"},
+		"pods that need not be listed":    {live: ours, funcs: unlisted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, owner(), test.live)
+			w.live = interceptor.NewClient(w.client, test.funcs)
+			w.ledger.doubts, w.known = true, test.known
+			outcomes, err := w.apply(t, plan.Action{Verb: plan.CreatePod, Pod: "web-1", Slot: 1})
+			if test.want == "" {
+				if err != nil || outcomes[0].Result != plan.Done || !slices.Contains(w.ledger.list, "trusts the owner") {
+					t.Errorf("%v, %v, %v", results(outcomes), err, w.ledger.list)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), test.want) || outcomes[0].Result != plan.Skipped || len(w.requests)+len(w.ledger.list) > 0 {
+				t.Errorf("%v, %v, %v, %v", results(outcomes), err, w.requests, w.ledger.list)
 			}
 		})
 	}

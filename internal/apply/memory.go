@@ -127,9 +127,10 @@ func (m *Memory) note(outcomes []plan.Outcome, now time.Time) {
 func (m *Memory) Wait(now time.Time) time.Duration {
 	var wait time.Duration
 	soonest := func(d time.Duration) {
-		if wait == 0 || d < wait {
+		if wait == 0 {
 			wait = d
 		}
+		wait = min(wait, d)
 	}
 	if m.late > 0 {
 		soonest(min(retryStale<<min(m.late-1, 16), retryRefusal))

@@ -178,6 +178,34 @@ func TestAdoption(t *testing.T) {
 	}
 }
 
+// TestTheSlotOfAnAdoptedPod is on its label, where it has one: a pod whose name says
+// no slot gets none.
+func TestTheSlotOfAnAdoptedPod(t *testing.T) {
+	for name, test := range map[string]struct {
+		slot int
+		want string
+	}{
+		"the first": {0, "0"}, "another": {7, "7"}, "none": {plan.NoSlot, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			adopted := pod("web-x")
+			delete(adopted.Labels, appsv1.LabelSlot)
+			w := newWorld(t, owner(), adopted)
+			action := plan.Action{Verb: plan.AdoptPod, Pod: "web-x", UID: "uid-web-x", Slot: test.slot, ResourceVersion: "999"}
+			if _, err := w.apply(t, action); err != nil {
+				t.Fatal(err)
+			}
+			got := &corev1.Pod{}
+			if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "web-x"}, got); err != nil {
+				t.Fatal(err)
+			}
+			if slot, labelled := got.Labels[appsv1.LabelSlot]; slot != test.want || labelled != (test.want != "") {
+				t.Errorf("the labels are %v, want slot %q", got.Labels, test.want)
+			}
+		})
+	}
+}
+
 // TestLettingGo: a released pod loses its owner, an orphaned one the reserved
 // labels as well; both keep what is theirs.
 func TestLettingGo(t *testing.T) {

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -45,7 +46,7 @@ const me = types.UID("me")
 // world is an API server that writes down what it is asked for and answers as
 // a test wants.
 type world struct {
-	client client.Client
+	client client.WithWatch
 	// answer, where set, is asked before every write: an error is the answer.
 	answer func(request string) error
 	// outdated is the target's.
@@ -55,12 +56,21 @@ type world struct {
 	// generation is the owner's.
 	generation int64
 	deletion   plan.Deletion
+	// finalizers are the owner's, and known the target's.
+	finalizers []string
+	known      map[types.UID]bool
+	// template, where set, finds the template of a revision.
+	template func(revision string) (*corev1.PodTemplateSpec, error)
+	// live, where set, answers instead of client what is read past the cache.
+	live client.Reader
 
 	mu       sync.Mutex
 	requests []string
 	patches  map[string]string
 	deletes  map[string]*client.DeleteOptions
-	ledger   notes
+	// evictions are by the name of their pod.
+	evictions map[string]*policyv1.Eviction
+	ledger    notes
 }
 
 // notes is a ledger that only writes down.
@@ -95,7 +105,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 		}
 	}
 	w := &world{
-		patches: map[string]string{}, deletes: map[string]*client.DeleteOptions{},
+		patches: map[string]string{}, deletes: map[string]*client.DeleteOptions{}, evictions: map[string]*policyv1.Eviction{},
 		clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)),
 	}
 	w.client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
@@ -124,6 +134,25 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 			w.deletes[obj.GetName()] = (&client.DeleteOptions{}).ApplyOptions(o)
 			w.mu.Unlock()
 			if err := w.ask("delete " + obj.GetName()); err != nil {
+				return err
+			}
+			return c.Delete(ctx, obj)
+		},
+		SubResourcePatch: func(_ context.Context, _ client.Client, name string, obj client.Object, patch client.Patch, _ ...client.SubResourcePatchOption) error {
+			raw, err := patch.Data(obj)
+			if err != nil {
+				return err
+			}
+			w.mu.Lock()
+			w.patches[obj.GetName()+"/"+name] = string(raw)
+			w.mu.Unlock()
+			return w.ask(name + " " + obj.GetName())
+		},
+		SubResourceCreate: func(ctx context.Context, c client.Client, name string, obj, sub client.Object, _ ...client.SubResourceCreateOption) error {
+			w.mu.Lock()
+			w.evictions[obj.GetName()], _ = sub.(*policyv1.Eviction)
+			w.mu.Unlock()
+			if err := w.ask(name + " " + obj.GetName()); err != nil {
 				return err
 			}
 			return c.Delete(ctx, obj)
@@ -161,10 +190,18 @@ func (w *world) apply(t *testing.T, actions ...plan.Action) ([]plan.Outcome, err
 		Claim: func(_, name string) (*corev1.PersistentVolumeClaim, error) {
 			return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}, nil
 		},
-		Outdated: w.outdated, Memory: w.memory, Deletion: w.deletion,
+		Outdated: w.outdated, Memory: w.memory, Deletion: w.deletion, Known: w.known,
 	}
 	target.Owner.SetGeneration(w.generation)
-	return New(w.client, w.client, &w.ledger, w.clock).Apply(t.Context(), target, actions)
+	target.Owner.SetFinalizers(w.finalizers)
+	if w.template != nil {
+		target.Template = w.template
+	}
+	live := w.live
+	if live == nil {
+		live = w.client
+	}
+	return New(w.client, live, &w.ledger, w.clock).Apply(t.Context(), target, actions)
 }
 
 func owner() *appsv1.PodManager {
