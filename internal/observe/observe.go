@@ -30,6 +30,7 @@ limitations under the License.
 package observe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -175,7 +176,9 @@ func (o *Observer) listRevisions(ctx context.Context, owner podrender.Owner) ([]
 	for i := range list.Items {
 		revisions[i] = &list.Items[i]
 	}
-	slices.SortFunc(revisions, func(a, b *kappsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
+	slices.SortFunc(revisions, func(a, b *kappsv1.ControllerRevision) int {
+		return cmp.Or(cmp.Compare(a.Revision, b.Revision), strings.Compare(a.Name, b.Name))
+	})
 	return revisions, nil
 }
 
