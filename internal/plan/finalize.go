@@ -106,12 +106,12 @@ func (s *scene) orphanAll() {
 		}
 	}
 	if waiting == 0 {
-		s.removeFinalizer("all pods are let go")
+		s.removeFinalizer("all pods are released")
 		return
 	}
 	s.block(Blocked{
 		Verb: RemoveFinalizer, Slot: NoSlot, By: appsv1.BlockedByTermination,
-		Message: fmt.Sprintf("letting go of %s", NumberOf(waiting, "pod")),
+		Message: fmt.Sprintf("releasing %s", NumberOf(waiting, "pod")),
 	})
 }
 

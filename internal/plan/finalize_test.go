@@ -183,7 +183,7 @@ func TestClaimsOfAnOwnerThatGoes(t *testing.T) {
 func TestWhatTheOwnersEndWaitsFor(t *testing.T) {
 	for deletion, want := range map[Deletion]string{
 		DeletionDelete: "waiting for 3 pods to be gone",
-		DeletionOrphan: "letting go of 2 pods",
+		DeletionOrphan: "releasing 2 pods",
 	} {
 		f := aFleet(3, ordinal(0), ordinal(1), ordinal(2).terminating()).deleting(deletion)
 		d := f.plan()

@@ -141,7 +141,7 @@ func TestTheStatusSaysWhatItSpeaksOf(t *testing.T) {
 	}
 	for _, c := range got.Conditions {
 		if c.ObservedGeneration != 7 {
-			t.Errorf("condition %s speaks of generation %d, want 7", c.Type, c.ObservedGeneration)
+			t.Errorf("condition %s is of generation %d, want 7", c.Type, c.ObservedGeneration)
 		}
 	}
 }

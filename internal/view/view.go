@@ -133,7 +133,7 @@ func summarize(counts map[string]int) string {
 		{Create, "%s created"},
 		{Delete, "%s deleted"},
 		{Adopt, "%s adopted"},
-		{Release, "%s let go"},
+		{Release, "%s released"},
 		{Held, "%s held back"},
 	}
 	var parts []string

@@ -46,7 +46,7 @@ func TestAPreviewTellsWhatHappensToEachPod(t *testing.T) {
 		"a pod and its successor":  {forecast.Forecast{Actions: []plan.Action{action(plan.DeletePod, "web-1", appsv1.WhyRequested), action(plan.CreatePod, "web-1", appsv1.WhyMissing)}}, "1 pod recreated.", true},
 		"what no pod notices":      {forecast.Forecast{Actions: []plan.Action{{Verb: plan.CreateRevision}, {Verb: plan.AddFinalizer}}}, "Nothing would happen to any pod.", false},
 		"pods that are held back":  {forecast.Forecast{Blocked: []plan.Blocked{{Pod: "web-0", Count: 3, By: appsv1.BlockedByPause}}}, "3 pods held back.", false},
-		"an orphan and a lost one": {forecast.Forecast{Actions: []plan.Action{action(plan.AdoptPod, "web-0", appsv1.WhyMatchingOrphan), action(plan.ReleasePod, "web-1", appsv1.WhyLabelsEdited)}}, "1 pod adopted, 1 pod let go.", false},
+		"an orphan and a lost one": {forecast.Forecast{Actions: []plan.Action{action(plan.AdoptPod, "web-0", appsv1.WhyMatchingOrphan), action(plan.ReleasePod, "web-1", appsv1.WhyLabelsEdited)}}, "1 pod adopted, 1 pod released.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := NewPreview(c.forecast)

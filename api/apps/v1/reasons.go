@@ -19,7 +19,7 @@ package v1
 // Names that tie pods and revisions to their PodManager. A template must not
 // set the reserved labels: the operator owns them.
 const (
-	// Finalizer keeps a PodManager until its pods are gone or let go.
+	// Finalizer keeps a PodManager until its pods are gone or released.
 	Finalizer = "apps.mycompany.com/podmanager"
 
 	// LabelName carries the name of the PodManager. It is what the selector
@@ -80,7 +80,7 @@ const (
 	// label of that key.
 	LabelApp = "app"
 
-	// AppContainer is the container that spec.image speaks of.
+	// AppContainer is the container whose image spec.image sets.
 	AppContainer = "app"
 
 	// MaxStatusPods is how many pod names status.nodes lists at most.
@@ -185,7 +185,7 @@ const (
 	ReasonDeleted = "Deleted"
 	// ReasonAdopted: orphans that match were taken in.
 	ReasonAdopted = "Adopted"
-	// ReasonReleased: pods whose labels were edited away were let go.
+	// ReasonReleased: pods whose labels were edited away were released.
 	ReasonReleased = "Released"
 	// ReasonOrphaned: pods were left behind because deletion.policy is
 	// Orphan.

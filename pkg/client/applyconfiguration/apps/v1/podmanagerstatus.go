@@ -27,7 +27,7 @@ import (
 //
 // PodManagerStatus is what the operator saw and did.
 type PodManagerStatusApplyConfiguration struct {
-	// ObservedGeneration is the generation of the spec that this status speaks of; -1 means nobody has looked yet.
+	// ObservedGeneration is the generation of the spec of this status; -1 means that it was never reconciled.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// Replicas is the number of pods of this PodManager that are not terminating and have not ended.
 	Replicas *int32 `json:"replicas,omitempty"`

@@ -28,7 +28,7 @@ import (
 //
 // ImoocPodStatus is what the operator saw and did.
 type ImoocPodStatusApplyConfiguration struct {
-	// ObservedGeneration is the generation of the spec that this status speaks of; -1 means nobody has looked yet.
+	// ObservedGeneration is the generation of the spec of this status; -1 means that it was never reconciled.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// Replicas is the number of pods that run or will run: Running and Pending ones count, terminating and ended ones do not.
 	Replicas *int32 `json:"replicas,omitempty"`

@@ -28,9 +28,9 @@ import (
 //
 // CollectorStatus is what was counted.
 type CollectorStatusApplyConfiguration struct {
-	// ObservedGeneration is the generation of the spec that this status speaks of; -1 means nobody has looked yet.
+	// ObservedGeneration is the generation of the spec of this status; -1 means that it was never reconciled.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// Since is when the counting began. A changed spec and a new operator process begin again at 0: what nobody watched cannot be counted.
+	// Since is when the counting began. A changed spec and a new operator process begin again at 0: what was not watched cannot be counted.
 	Since *metav1.Time `json:"since,omitempty"`
 	// Gaps is how often since then a watch had to start anew from a list, so that events may have been missed.
 	Gaps *int64 `json:"gaps,omitempty"`

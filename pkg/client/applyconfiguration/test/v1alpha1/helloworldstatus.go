@@ -27,7 +27,7 @@ import (
 //
 // HelloWorldStatus is what the operator saw and did.
 type HelloWorldStatusApplyConfiguration struct {
-	// ObservedGeneration is the generation of the spec that this status speaks of; -1 means nobody has looked yet.
+	// ObservedGeneration is the generation of the spec of this status; -1 means that it was never reconciled.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// Replicas is the number of pods of the Deployment.
 	Replicas *int32 `json:"replicas,omitempty"`
