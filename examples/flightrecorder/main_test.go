@@ -331,7 +331,7 @@ func (o *operator) told(name string) {
 	for _, r := range o.rec.Query(flightrecorder.Query{Limit: -1}) {
 		for _, t := range r.Triggers {
 			if t.Kind == flightrecorder.TriggerUnattributed {
-				o.t.Errorf("nobody knows why: %s", asJSON(o.t, r))
+				o.t.Errorf("no cause is known: %s", asJSON(o.t, r))
 			}
 		}
 	}

@@ -97,7 +97,7 @@ func TestNoTwoWorkersHaveTheSameItem(t *testing.T) {
 	queue.ShutDownWithDrain()
 	running.Wait()
 	if diff := cmp.Diff(wanted, done); diff != "" {
-		t.Errorf("changes that nobody worked on (want -, got +):\n%s", diff)
+		t.Errorf("changes that no worker processed (want -, got +):\n%s", diff)
 	}
 	if parallel < 2 {
 		t.Errorf("at most %d of %s were worked on at once", parallel, strings.Join(keys, ", "))

@@ -214,7 +214,7 @@ func TestOutcomes(t *testing.T) {
 		"it worked":                              {plan.CreatePod, nil, plan.Done, ""},
 		"a name is taken":                        {plan.CreatePod, podNameTaken("web-0"), plan.Refused, appsv1.ReasonNameTaken},
 		"a quota is full":                        {plan.CreatePod, quota, plan.Refused, appsv1.ReasonQuotaExceeded},
-		"a quota that nobody has counted yet":    {plan.CreatePod, uncounted, plan.Failed, ""},
+		"a quota that is not counted yet":        {plan.CreatePod, uncounted, plan.Failed, ""},
 		"the namespace goes":                     {plan.CreatePod, terminating, plan.Refused, appsv1.ReasonNamespaceTerminating},
 		"the namespace goes before the revision": {plan.CreateRevision, terminating, plan.Refused, appsv1.ReasonNamespaceTerminating},
 		"admission refuses":                      {plan.CreatePod, denied, plan.Refused, appsv1.ReasonPodsRefused},

@@ -59,7 +59,7 @@ func TestACreateThatExistsAlready(t *testing.T) {
 		"it is ours":                {pod("web-0", controlledBy(me)), plan.Done, []string{"wrote web-0"}},
 		"it is ours and terminates": {going, plan.Outdated, nil},
 		"it is another owner's":     {pod("web-0", controlledBy("you")), plan.Refused, []string{"taken web-0"}},
-		"it is nobody's":            {pod("web-0"), plan.Refused, []string{"taken web-0"}},
+		"it has no owner":           {pod("web-0"), plan.Refused, []string{"taken web-0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, test.existing)
@@ -68,7 +68,7 @@ func TestACreateThatExistsAlready(t *testing.T) {
 				t.Errorf("the outcome is %+v, want %s", outcomes[0], test.want)
 			}
 			if test.want == plan.Done && outcomes[0].UID != test.existing.UID {
-				t.Errorf("the outcome speaks of pod %s", outcomes[0].UID)
+				t.Errorf("the outcome names pod %s", outcomes[0].UID)
 			}
 			if diff := cmp.Diff(test.ledger, w.ledger.list); diff != "" {
 				t.Errorf("the ledger (-want +got):\n%s", diff)

@@ -43,10 +43,10 @@ func TestARevisionThatExistsAlready(t *testing.T) {
 		want     plan.Result
 		number   int64
 	}{
-		"it is ours":                             {revision(ours, controlledBy(me)), plan.Done, 7},
-		"a predecessor left it":                  {revision(ours), plan.Done, 2},
-		"it is another owner's":                  {revision(ours, controlledBy("you")), plan.Refused, 7},
-		"it is nobody's and means another thing": {revision(`{"spec":{"template":{}}}`), plan.Refused, 7},
+		"it is ours":                              {revision(ours, controlledBy(me)), plan.Done, 7},
+		"a predecessor left it":                   {revision(ours), plan.Done, 2},
+		"it is another owner's":                   {revision(ours, controlledBy("you")), plan.Refused, 7},
+		"it has no owner and means another thing": {revision(`{"spec":{"template":{}}}`), plan.Refused, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, test.existing)

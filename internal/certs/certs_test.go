@@ -98,15 +98,15 @@ func TestMerge(t *testing.T) {
 		mine   []*x509.Certificate
 		want   []byte
 	}{
-		"an empty bundle":                           {nil, []*x509.Certificate{mine}, bundle(mine)},
-		"one that has it already":                   {bundle(mine), []*x509.Certificate{mine}, bundle(mine)},
-		"another replica's stays":                   {bundle(other), []*x509.Certificate{mine}, bundle(other, mine)},
-		"whoever comes first, the order is one":     {bundle(mine, other), []*x509.Certificate{mine}, bundle(other, mine)},
-		"what expired goes":                         {bundle(expired, other), []*x509.Certificate{mine}, bundle(other, mine)},
-		"my own that I no longer serve with goes":   {bundle(before), []*x509.Certificate{mine}, bundle(mine)},
-		"my own that I still serve with stays":      {bundle(before), []*x509.Certificate{before, mine}, bundle(before, mine)},
-		"a CA that is not ours stays, even expired": {bundle(foreign, expired), []*x509.Certificate{mine}, bundle(foreign, mine)},
-		"something that is no PEM goes":             {[]byte("\n"), []*x509.Certificate{mine}, bundle(mine)},
+		"an empty bundle":                              {nil, []*x509.Certificate{mine}, bundle(mine)},
+		"one that has it already":                      {bundle(mine), []*x509.Certificate{mine}, bundle(mine)},
+		"another replica's stays":                      {bundle(other), []*x509.Certificate{mine}, bundle(other, mine)},
+		"the order does not depend on who comes first": {bundle(mine, other), []*x509.Certificate{mine}, bundle(other, mine)},
+		"what expired goes":                            {bundle(expired, other), []*x509.Certificate{mine}, bundle(other, mine)},
+		"my own that I no longer serve with goes":      {bundle(before), []*x509.Certificate{mine}, bundle(mine)},
+		"my own that I still serve with stays":         {bundle(before), []*x509.Certificate{before, mine}, bundle(before, mine)},
+		"a CA that is not ours stays, even expired":    {bundle(foreign, expired), []*x509.Certificate{mine}, bundle(foreign, mine)},
+		"something that is no PEM goes":                {[]byte("\n"), []*x509.Certificate{mine}, bundle(mine)},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -310,7 +310,7 @@ func foreignCA(t *testing.T) *x509.Certificate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made.Subject.Organization = []string{"somebody else"}
+	made.Subject.Organization = []string{"another"}
 	ca, err := sign(made, made, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)

@@ -106,7 +106,7 @@ func TestANewObjectIsAChangeWithoutFields(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if got := Changes([]Entry{run(1, 0, 3, 3, event(flightrecorder.TriggerStartup, "PodManager", "web"))}); len(got) != 0 {
-		t.Errorf("after a restart nobody knows what was before: %+v", got)
+		t.Errorf("after a restart the past is unknown: %+v", got)
 	}
 }
 

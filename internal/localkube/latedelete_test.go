@@ -65,7 +65,7 @@ func testLateDelete(t *testing.T, k *kube) {
 	}
 	for uid, name := range record.gone {
 		if !record.asked[uid] {
-			t.Errorf("%s (%s) was deleted by nobody who was asked to", name, uid)
+			t.Errorf("%s (%s) was deleted without a request", name, uid)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func TestProcess(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("one that is paused hears SIGTERM all the same", func(t *testing.T) {
+	t.Run("one that is paused gets SIGTERM all the same", func(t *testing.T) {
 		p := start(t, `trap 'exit 0' TERM; echo ready; while :; do sleep 0.05; done`)
 		waitForWord(t, p) // that its trap is set
 		if err := p.Pause(); err != nil {

@@ -79,7 +79,7 @@ func TestTheCacheKeepsToItsNamespaces(t *testing.T) {
 func TestMetricsAreGuarded(t *testing.T) {
 	secure := metricsOptions(Options{MetricsAddress: ":8443", SecureMetrics: true}, nil)
 	if !secure.SecureServing || secure.FilterProvider == nil {
-		t.Errorf("anybody reads them: %+v", secure)
+		t.Errorf("they are readable without rights: %+v", secure)
 	}
 	config := &tls.Config{NextProtos: []string{"h2", "http/1.1"}}
 	for _, change := range secure.TLSOpts {

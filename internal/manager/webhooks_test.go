@@ -63,7 +63,7 @@ func TestWebhookFlags(t *testing.T) {
 			args: []string{"--webhook-url=https://127.0.0.1:9443/convert"},
 			bad:  `--webhook-url is "https://127.0.0.1:9443/convert": give https://HOST:PORT`,
 		},
-		"somebody else's certificate for our own address": {
+		"another's certificate for our own address": {
 			args: []string{"--webhook-url=https://127.0.0.1:9443", "--webhook-cert-path=/certs"},
 			bad:  "--webhook-url needs a certificate of the operator's own: leave --webhook-cert-path out",
 		},

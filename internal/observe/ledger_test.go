@@ -238,7 +238,7 @@ func TestOverdueWritesAreLookedUpLive(t *testing.T) {
 			wrote: func(l *Ledger) { l.Wrote(me, pod("a", "10")) },
 			live:  owned(pod("a", "10")),
 		},
-		"a created pod was let go by somebody else": {
+		"a created pod was released by another client": {
 			wrote: func(l *Ledger) { l.Wrote(me, pod("a", "10")) },
 			live:  pod("a", "11"),
 			fresh: true,

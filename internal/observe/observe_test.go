@@ -100,7 +100,7 @@ func TestMembership(t *testing.T) {
 		fleetPod("web-1", me, "relabelled"),
 		fleetPod("web-2", "", "web"),
 		fleetPod("theirs", "you", "web"),
-		fleetPod("unlabelled", "", "nobody"),
+		fleetPod("unlabelled", "", "none"),
 		elsewhere,
 	).Pods {
 		got[p.Name] = p.Membership
@@ -250,7 +250,7 @@ func TestNodes(t *testing.T) {
 		"a pod without node":                    {},
 		"a node that is there":                  {bound: "n", cached: []client.Object{node("n", nil)}, zone: "a"},
 		"a new node that the cache lacks":       {bound: "n", live: []client.Object{node("n", nil)}, zone: "a"},
-		"a node that nobody has":                {bound: "n", want: plan.NodeGone},
+		"a node that does not exist":            {bound: "n", want: plan.NodeGone},
 		"a node out of service":                 {bound: "n", cached: []client.Object{node("n", tainted)}, want: plan.NodeOutOfService, zone: "a"},
 		"a node that does not answer any more":  {bound: "n", cached: []client.Object{node("n", unreachable)}, zone: "a", down: true},
 		"a node that the cache has still by it": {bound: "n", cached: []client.Object{node("n", nil)}, zone: "a"},

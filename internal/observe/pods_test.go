@@ -52,7 +52,7 @@ func richPod() *corev1.Pod {
 				appsv1.AnnotationInPlace: `[{"name":"app","containerID":"old","imageID":"sha-old","image":"app:1"}]`,
 			},
 			OwnerReferences: []metav1.OwnerReference{{Kind: "PodManager", Name: "web", UID: me, Controller: ptr.To(true)}},
-			ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "somebody"}},
+			ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "client"}},
 		},
 		Spec: corev1.PodSpec{
 			NodeName:       "n",
@@ -382,7 +382,7 @@ func TestReadySinceTheContainersThatRun(t *testing.T) {
 		"one was restarted since":                      {ready: corev1.ConditionTrue, app: started(70), proxy: started(20), want: 70},
 		"its sidecar was restarted since":              {ready: corev1.ConditionTrue, app: started(10), proxy: started(80), want: 80},
 		"both were, one after the other":               {ready: corev1.ConditionTrue, app: started(70), proxy: started(80), want: 80},
-		"an init container that ran again serves nobody": {
+		"an init container that ran again does not serve": {
 			ready: corev1.ConditionTrue, app: started(10), proxy: started(20), waited: started(90), want: 50,
 		},
 		"it is not ready":  {ready: corev1.ConditionFalse, app: started(70), proxy: started(20)},
@@ -613,7 +613,7 @@ func TestAnEditedNoteIsNoNote(t *testing.T) {
 	pod := richPod()
 	pod.Annotations[appsv1.AnnotationInPlace] = "{"
 	if got := describePod(ordinals(), pod, plan.Member); got.Changing {
-		t.Error("the pod waits for a change that nobody wrote down")
+		t.Error("the pod waits for a change that was not recorded")
 	}
 }
 

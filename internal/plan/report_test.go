@@ -178,7 +178,7 @@ func TestHistoryAndEvents(t *testing.T) {
 				Note: "Created 2 pods: web-0, web-1 (0 live pods, 2 asked for)",
 			}},
 		},
-		"the same deed for two reasons is two of each, the last on top": {
+		"the same action for two reasons is two of each, the last on top": {
 			given: aFleet(1, ordinal(0).requested(), ordinal(1)),
 			history: []appsv1.Decision{
 				entry(appsv1.ReasonDeleted, 1, appsv1.WhyScaleDown, "ordinal 1 is not below replicas 1", "web-1"),

@@ -309,13 +309,13 @@ func (w *world) pass() Decision {
 	seen := w.observed()
 	decision := Plan(w.desired, seen, w.now)
 	w.last = decision
-	crash, deeds := !w.calm && w.chance(4), len(decision.Actions)
-	if crash && deeds > 0 {
-		deeds = w.rng.IntN(deeds + 1)
+	crash, done := !w.calm && w.chance(4), len(decision.Actions)
+	if crash && done > 0 {
+		done = w.rng.IntN(done + 1)
 	}
-	outcomes := make([]Outcome, 0, deeds)
+	outcomes := make([]Outcome, 0, done)
 	var undone Undone
-	for _, a := range decision.Actions[:deeds] {
+	for _, a := range decision.Actions[:done] {
 		o := Outcome{Action: a, Result: Skipped}
 		if !undone.HoldsBack(&a) {
 			o = w.carryOut(&decision, a)

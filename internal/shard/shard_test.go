@@ -77,7 +77,7 @@ func TestAssign(t *testing.T) {
 		load := map[string]int{}
 		for s, m := range assigned {
 			if m == "" {
-				t.Fatalf("shard %d belongs to nobody", s)
+				t.Fatalf("shard %d has no holder", s)
 			}
 			load[m]++
 		}

@@ -211,7 +211,7 @@ func TestDiffTrustsTheGenerationOnlyWhereItExplainsTheChange(t *testing.T) {
 			change: func(p *corev1.Pod) { p.Spec.NodeName = "x" },
 			want:   []string{"spec.nodeName"},
 		},
-		"nobody counts generations": {
+		"generations are not counted": {
 			change: func(p *corev1.Pod) {
 				p.Status.Phase, p.Spec.NodeName, p.Generation = corev1.PodFailed, "x", 0
 			},

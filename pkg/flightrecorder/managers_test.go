@@ -98,7 +98,7 @@ func TestChangesAreGroupedByWhoWroteThem(t *testing.T) {
 			want:         []Change{{Fields: []string{"spec.paused"}}},
 			wantStripped: []Change{{Manager: "kubectl", Operation: "Update", Fields: []string{"spec.paused"}, Inferred: true}},
 		},
-		"nobody is blamed for a deletion, which no manager owns": {
+		"no writer is named for a deletion, which no manager owns": {
 			before: entries{managed("kubectl", "", 1, ownsReplicas)},
 			after:  entries{managed("kubectl", "", 2, ownsReplicas)},
 			fields: []string{"metadata.deletionGracePeriodSeconds", "metadata.deletionTimestamp", "spec.replicas"},

@@ -163,7 +163,7 @@ func TestQueriesSelect(t *testing.T) {
 		"those that a pod was part of":          {Query{Touching: &ObjectRef{Kind: "Pod", Namespace: "shop", Name: "web-0"}}, []uint64{2, 1}},
 		"another pod of that name was part of":  {Query{Touching: &ObjectRef{Kind: "Pod", Namespace: "shop", Name: "web-0", UID: "u2"}}, nil},
 		"another kind of that name was part of": {Query{Touching: &ObjectRef{Kind: "Job", Namespace: "shop", Name: "web-0"}}, nil},
-		"an object that nobody ever heard of":   {Query{Namespace: "shop", Name: "nobody"}, nil},
+		"an object that was never recorded":     {Query{Namespace: "shop", Name: "none"}, nil},
 		"an object in a namespace it is not in": {Query{Namespace: "farm", Name: "web"}, nil},
 	}
 	for name, c := range cases {

@@ -99,21 +99,21 @@ func TestCausesAreFoundByVersionAndByDeletion(t *testing.T) {
 	table := newWriteTable()
 	table.note(writeKey{"u1", "7"}, cause{record: "r7"})
 	table.note(writeKey{uid: "u1"}, cause{record: "gone"})
-	table.note(writeKey{resourceVersion: "9"}, cause{record: "nobody"})
+	table.note(writeKey{resourceVersion: "9"}, cause{record: "none"})
 	object := func(uid types.UID) *ObjectRef { return &ObjectRef{Name: "x", UID: uid} }
 	deletion := []Change{{Fields: []string{"metadata.deletionTimestamp"}}}
 	for name, c := range map[string]struct {
 		trigger Trigger
 		want    string
 	}{
-		"the version that was written":          {Trigger{Kind: TriggerUpdate, Object: object("u1"), ResourceVersion: "7"}, "r7"},
-		"a version that somebody else wrote":    {Trigger{Kind: TriggerUpdate, Object: object("u1"), ResourceVersion: "8"}, ""},
-		"the deletion":                          {Trigger{Kind: TriggerDelete, Object: object("u1"), ResourceVersion: "9"}, "gone"},
-		"the beginning of the deletion":         {Trigger{Kind: TriggerUpdate, Object: object("u1"), ResourceVersion: "8", Changes: deletion}, "gone"},
-		"another object with the same version":  {Trigger{Kind: TriggerUpdate, Object: object("u2"), ResourceVersion: "7"}, ""},
-		"an object without a UID":               {Trigger{Kind: TriggerDelete, Object: object("")}, ""},
-		"a trigger without an object":           {Trigger{Kind: TriggerRetry}, ""},
-		"a start-up, which nobody's write made": {Trigger{Kind: TriggerStartup, Object: object("u1"), ResourceVersion: "7"}, ""},
+		"the version that was written":         {Trigger{Kind: TriggerUpdate, Object: object("u1"), ResourceVersion: "7"}, "r7"},
+		"a version that another client wrote":  {Trigger{Kind: TriggerUpdate, Object: object("u1"), ResourceVersion: "8"}, ""},
+		"the deletion":                         {Trigger{Kind: TriggerDelete, Object: object("u1"), ResourceVersion: "9"}, "gone"},
+		"the beginning of the deletion":        {Trigger{Kind: TriggerUpdate, Object: object("u1"), ResourceVersion: "8", Changes: deletion}, "gone"},
+		"another object with the same version": {Trigger{Kind: TriggerUpdate, Object: object("u2"), ResourceVersion: "7"}, ""},
+		"an object without a UID":              {Trigger{Kind: TriggerDelete, Object: object("")}, ""},
+		"a trigger without an object":          {Trigger{Kind: TriggerRetry}, ""},
+		"a start-up, which no write caused":    {Trigger{Kind: TriggerStartup, Object: object("u1"), ResourceVersion: "7"}, ""},
 	} {
 		if got, _ := table.causeOf(&c.trigger); got.record != c.want {
 			t.Errorf("%s: %q, want %q", name, got.record, c.want)

@@ -47,7 +47,7 @@ func TestFlags(t *testing.T) {
 		want string
 	}{
 		"an unknown step":             {[]string{"--steps=z"}, `there is no step "z", choose from a, b, c, d, e, f, g1, g2`},
-		"an unknown contender":        {[]string{"--contenders=daemonset"}, `nobody is called "daemonset"`},
+		"an unknown contender":        {[]string{"--contenders=daemonset"}, `no contender is called "daemonset"`},
 		"CloneSet without its binary": {[]string{"--contenders=cloneset"}, "cloneset needs --cloneset-manager and --cloneset-config"},
 		"no repetition":               {[]string{"--repeat=0"}, "--repeat is 0: it must be at least 1"},
 		"more victims than pods":      {[]string{"--pods=5", "--kill=6"}, "--kill is 6 of --pods 5"},
@@ -71,7 +71,7 @@ func TestEverybodyBeginsOnce(t *testing.T) {
 		t.Errorf("first (-want +got):\n%s", diff)
 	}
 	if got := rotate([]string(nil), 3); len(got) != 0 {
-		t.Errorf("of nobody: %v", got)
+		t.Errorf("of an unknown one: %v", got)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestReadObject(t *testing.T) {
 		"one too many":                           {object("Deployment", 2, 3, with("replicas", 4)), objectState{}},
 		"a ReplicaSet knows no old ones":         {object("ReplicaSet", 2, 3, with("updatedReplicas", 0)), objectState{told: true}},
 		"none, and none were asked for":          {object("Deployment", 2, 0, map[string]any{"observedGeneration": int64(2)}), objectState{told: true, none: true}},
-		"nobody has looked at it yet":            {object("PodManager", 1, 0, map[string]any{"observedGeneration": int64(-1)}), objectState{}},
+		"never reconciled":                       {object("PodManager", 1, 0, map[string]any{"observedGeneration": int64(-1)}), objectState{}},
 		"a status that does not say what it saw": {object("Deployment", 1, 0, nil), objectState{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestTheLedgerCountsByUser(t *testing.T) {
 	if diff := cmp.Diff(want, *l.of("ours"), cmp.AllowUnexported(requests{})); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
-	if l.of("theirs").writes["delete pods"] != 1 || !l.lastOf().Equal(at) || !l.lastOf("nobody").IsZero() {
+	if l.of("theirs").writes["delete pods"] != 1 || !l.lastOf().Equal(at) || !l.lastOf("unknown").IsZero() {
 		t.Error("the other user is counted wrongly")
 	}
 	// The rest of the last line comes later, and is read once.

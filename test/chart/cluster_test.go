@@ -141,7 +141,7 @@ func (c *cluster) next() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.operators) == 0 {
-		return "nobody"
+		return "none"
 	}
 	c.called++
 	return c.operators[c.called%len(c.operators)].options.Webhooks.Address

@@ -57,11 +57,11 @@ var matrix = map[string]string{
 	"an issuer of ours": "{webhooks: {certificates: cert-manager, certManager: {issuerRef: {kind: ClusterIssuer, name: company}}}}",
 	"all of monitoring": "{metrics: {readers: [{name: prometheus, namespace: monitoring}], serviceMonitor: {enabled: true, interval: 30s, labels: {team: a}}, " +
 		"rules: {enabled: true, labels: {team: a}, alertLabels: {team: a}, runbookURL: 'https://docs.example.com/operations'}, dashboard: {enabled: true}}}",
-	"no metrics":             "{metrics: {enabled: false}, networkPolicy: {enabled: true}}",
-	"nobody may come in":     "{metrics: {enabled: false}, webhooks: {enabled: false}, networkPolicy: {enabled: true}}",
-	"explanations":           "{explain: {enabled: true}, networkPolicy: {enabled: true}, replicas: 2, podDisruptionBudget: {enabled: true}}",
-	"roles of somebody else": "{rbac: {create: false}, serviceAccount: {create: false, name: theirs}}",
-	"CRDs of somebody else":  "{crds: {install: false}, controllers: [imoocpod, helloworld, collector]}",
+	"no metrics":         "{metrics: {enabled: false}, networkPolicy: {enabled: true}}",
+	"no ingress allowed": "{metrics: {enabled: false}, webhooks: {enabled: false}, networkPolicy: {enabled: true}}",
+	"explanations":       "{explain: {enabled: true}, networkPolicy: {enabled: true}, replicas: 2, podDisruptionBudget: {enabled: true}}",
+	"roles of another":   "{rbac: {create: false}, serviceAccount: {create: false, name: theirs}}",
+	"CRDs of another":    "{crds: {install: false}, controllers: [imoocpod, helloworld, collector]}",
 	"where the pods run": "{nodeSelector: {pool: system}, tolerations: [{key: system, operator: Exists}], priorityClassName: system-cluster-critical, " +
 		"topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}], podLabels: {team: a}, podAnnotations: {note: b}, " +
 		"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone}]}}}",

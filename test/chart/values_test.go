@@ -45,7 +45,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"a text for a number":          {"{replicas: two}", "at '/replicas': got string, want integer"},
 		"too few replicas":             {"{replicas: -1}", "at '/replicas': minimum: got -1, want 0"},
 		"too many shards":              {"{shards: 1000}", "at '/shards': maximum: got 1,000, want 256"},
-		"a kind nobody knows":          {"{controllers: [deployment]}", "at '/controllers/0': value must be one of 'podmanager', 'imoocpod', 'helloworld', 'collector'"},
+		"a kind that is unknown":       {"{controllers: [deployment]}", "at '/controllers/0': value must be one of 'podmanager', 'imoocpod', 'helloworld', 'collector'"},
 		"no namespace's name":          {"{watchNamespaces: [Team]}", "at '/watchNamespaces/0': 'Team' does not match pattern"},
 		"a namespace twice":            {"{watchNamespaces: [a, a]}", "at '/watchNamespaces': items at 0 and 1 are equal"},
 		"no requests at all":           {"{kubeAPI: {qps: 0}}", "at '/kubeAPI/qps': 'not' failed"},

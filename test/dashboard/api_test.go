@@ -45,13 +45,13 @@ func TestWhoMayAskForWhat(t *testing.T) {
 	namespace, elsewhere := suite.Namespace(t), suite.Namespace(t)
 	fleet(t, namespace, "web", 1)
 	people := map[string]string{
-		"nobody":            "",
+		"anonymous":         "",
 		"a forger":          "not-a-token",
 		"a stranger":        person(t, namespace, "stranger", ""),
 		"a neighbour":       person(t, elsewhere, "neighbour", editorRole),
 		"a viewer":          person(t, namespace, "viewer", viewerRole),
 		"an editor":         person(t, namespace, "editor", editorRole),
-		"somebody to pprof": person(t, namespace, "profiler", ""),
+		"a user with pprof": person(t, namespace, "profiler", ""),
 	}
 	create(t, &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: "profiler"},
@@ -67,13 +67,13 @@ func TestWhoMayAskForWhat(t *testing.T) {
 	told, samples := request{"GET", "/api/records?object=" + namespace + "/web"}, request{"GET", one + "/samples"}
 	force, profile := request{"POST", one + "/reconcile"}, request{"GET", "/debug/pprof/cmdline"}
 	for who, want := range map[string]map[request]int{
-		"nobody":            {show: 401, list: 401, told: 401, samples: 401, force: 401, profile: 401, {"GET", "/"}: 200},
+		"anonymous":         {show: 401, list: 401, told: 401, samples: 401, force: 401, profile: 401, {"GET", "/"}: 200},
 		"a forger":          {show: 401, list: 401, told: 401, force: 401, profile: 401},
 		"a stranger":        {show: 403, list: 403, told: 403, samples: 403, force: 403, profile: 403},
 		"a neighbour":       {show: 403, told: 403, force: 403, {"GET", "/api/podmanagers/" + namespace + "/none"}: 403},
 		"a viewer":          {show: 200, list: 200, told: 200, samples: 200, force: 403, profile: 403},
 		"an editor":         {show: 200, list: 200, told: 200, force: 202, profile: 403, {"GET", "/api/podmanagers/" + namespace + "/none"}: 404},
-		"somebody to pprof": {show: 403, profile: 200},
+		"a user with pprof": {show: 403, profile: 200},
 	} {
 		t.Run(who, func(t *testing.T) {
 			for r, code := range want {
@@ -174,7 +174,7 @@ func TestARecordSaysWhoChangedWhatAndWhatFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectReady(t, namespace, "web", 3)
-	testkit.Eventually(t, "a record tells of the change", func() error {
+	testkit.Eventually(t, "a record has the change", func() error {
 		var told records
 		read(t, "/api/records?object="+namespace+"/web", token, &told)
 		for _, e := range told.Items {

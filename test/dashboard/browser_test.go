@@ -44,7 +44,7 @@ func TestThePageFollowsAFleetAndExplainsIt(t *testing.T) {
 	}
 	b.See("seven tiles are ready", `document.querySelectorAll('.tile.ready').length === 7`)
 	b.See("the count says so", `document.querySelector('[data-count=ready]').textContent === '7'`)
-	b.See("the story tells of it", `[...document.querySelectorAll('#story button')].some(b => b.textContent.includes('Created web-3'))`)
+	b.See("the story has it", `[...document.querySelectorAll('#story button')].some(b => b.textContent.includes('Created web-3'))`)
 	b.Keep("fleet")
 
 	b.Do("open the why", chromedp.Evaluate(`[...document.querySelectorAll('#story button')].find(b => b.textContent.includes('Created web-3')).click()`, nil))
@@ -87,8 +87,8 @@ func TestThePageSaysWhyItShowsNothing(t *testing.T) {
 	namespace := suite.Namespace(t)
 	fleet(t, namespace, "web", 1)
 	for name, c := range map[string]struct{ token, want, also string }{
-		"a token that nobody knows": {"not-a-token", "does not know this token", `!document.getElementById('login').hidden`},
-		"a person without rights":   {person(t, namespace, "stranger", ""), "may not list podmanagers", `document.getElementById('app').hidden`},
+		"a token that is unknown": {"not-a-token", "does not know this token", `!document.getElementById('login').hidden`},
+		"a person without rights": {person(t, namespace, "stranger", ""), "may not list podmanagers", `document.getElementById('app').hidden`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := browser.Open(t, origin, c.token)

@@ -264,7 +264,7 @@ func expectHistory(t testing.TB, pm *appsv1.PodManager, action, pod, reason stri
 // written yet when its pod is there, says that all is well, too.
 func expectDecision(t testing.TB, namespace, name string, n int, action, pod, reason string) {
 	t.Helper()
-	expect(t, namespace, name, fmt.Sprintf("it tells of %s of %s for %s", action, pod, reason), func(pm *appsv1.PodManager) error {
+	expect(t, namespace, name, fmt.Sprintf("its history has %s of %s for %s", action, pod, reason), func(pm *appsv1.PodManager) error {
 		if d := history(pm, action, pod); d == nil || d.Reason != reason {
 			return fmt.Errorf("the history is %+v", pm.Status.History)
 		}

@@ -202,7 +202,7 @@ func checkConditions(s *appsv1.PodManagerStatus, reconciling, stalled *metav1.Co
 			errs = append(errs, fmt.Errorf("%s is %s, not absent", c.Type, c.Status))
 		}
 		if c.ObservedGeneration != s.ObservedGeneration {
-			errs = append(errs, fmt.Errorf("%s speaks of generation %d", c.Type, c.ObservedGeneration))
+			errs = append(errs, fmt.Errorf("%s is of generation %d", c.Type, c.ObservedGeneration))
 		}
 	}
 	return errors.Join(errs...)

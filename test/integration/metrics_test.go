@@ -57,7 +57,7 @@ func TestMetricsAreForThoseWhoMay(t *testing.T) {
 	}{
 		"no token": {"", http.StatusUnauthorized},
 		// controller-runtime answers so when the API server does not know the token.
-		"a token of nobody":     {"nonsense", http.StatusInternalServerError},
+		"a token that is none":  {"nonsense", http.StatusInternalServerError},
 		"a token without right": {stranger, http.StatusForbidden},
 	} {
 		code, body, err := scrape(t, url, test.token)

@@ -219,7 +219,7 @@ func TestARelabelledPodOfARandomFleetIsReplacedAtOnce(t *testing.T) {
 	create(t, testkit.MakePodManager(ns, "crowd").Random().Replicas(2).Obj())
 	expectReady(t, ns, "crowd", 2)
 	pod := podsOf(t, ns, "crowd")[0]
-	kubectl(ns).run(t, "label", "pod", pod.Name, "podmanager=nobody", "--overwrite")
+	kubectl(ns).run(t, "label", "pod", pod.Name, "podmanager=none", "--overwrite")
 	expect(t, ns, "crowd", "the pod is released", func(pm *appsv1.PodManager) error {
 		if history(pm, appsv1.ReasonReleased, pod.Name) == nil {
 			return errors.New("it is not in the history")
@@ -370,18 +370,18 @@ func TestOwnerReferencesNeedTheRightToFinalizers(t *testing.T) {
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(pm, appsv1.GroupVersion.WithKind("PodManager"))}
 
 	suite.Kubectl(t, "-n", ns, "create", "role", "pods", "--verb=create", "--resource=pods")
-	suite.Kubectl(t, "-n", ns, "create", "rolebinding", "pods", "--role=pods", "--user=somebody")
-	config, err := suite.Cluster.RESTConfigFor("somebody")
+	suite.Kubectl(t, "-n", ns, "create", "rolebinding", "pods", "--role=pods", "--user=person")
+	config, err := suite.Cluster.RESTConfigFor("person")
 	if err != nil {
 		t.Fatal(err)
 	}
-	somebody, err := testkit.NewClient(config)
+	person, err := testkit.NewClient(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var last error
 	testkit.Eventually(t, "the role is in force", func() error {
-		last = somebody.Create(t.Context(), pod.DeepCopy(), client.DryRunAll)
+		last = person.Create(t.Context(), pod.DeepCopy(), client.DryRunAll)
 		if last != nil && strings.Contains(last.Error(), "cannot create resource") {
 			return last
 		}

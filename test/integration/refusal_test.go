@@ -229,7 +229,7 @@ func TestAStatusThatCannotBeWritten(t *testing.T) {
 	expectReady(t, ns, "canary", 0)
 	lift := forbid(t, ns, "status",
 		admissionv1.Rule{APIGroups: []string{"apps.mycompany.com"}, APIVersions: []string{"*"}, Resources: []string{"podmanagers/status"}},
-		"false", "nobody writes a status here")
+		"false", "no client writes a status here")
 	testkit.Eventually(t, "the policy is in force", func() error {
 		body := client.RawPatch("application/merge-patch+json", []byte(`{"status":{"replicas":7}}`))
 		if err := suite.Client.Status().Patch(t.Context(), canary.DeepCopy(), body, client.DryRunAll); err == nil {

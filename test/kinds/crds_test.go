@@ -306,7 +306,7 @@ func (c *crdStory) chosen(t *testing.T) {
 	c.expectReady(t, imoocPod(c.ns, "chosen", 1), "imoocpod")
 	for _, resource := range []string{"podmanagers", "helloworlds", "collectors", "deployments"} {
 		if n := c.requests(t, mark, resource); n > 0 {
-			t.Errorf("%d requests for %s, which nobody chose", n, resource)
+			t.Errorf("%d requests for %s, which is not switched on", n, resource)
 		}
 	}
 	hw := helloWorld(c.ns, "ignored", 1)
@@ -335,7 +335,7 @@ func (c *crdStory) restricted(t *testing.T) {
 	if err := c.Client.Create(t.Context(), col); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, "it says that nobody looks there", func() error {
+	testkit.Eventually(t, "it says that no operator reconciles there", func() error {
 		if err := c.Client.Get(t.Context(), client.ObjectKeyFromObject(col), col); err != nil {
 			return err
 		}

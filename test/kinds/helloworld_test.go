@@ -161,7 +161,7 @@ func TestHelloWorldLeavesFieldsOfOthersAlone(t *testing.T) {
 	expectHelloWorld(t, ns, "shared", 2)
 	d := read(t, deployment(ns, "shared"))
 	if d.Annotations["example.com/team"] != "web" || *d.Spec.RevisionHistoryLimit != 3 || d.Spec.Template.Annotations["example.com/scrape"] != "yes" {
-		t.Errorf("somebody's fields were taken away: %+v %+v", d.Annotations, d.Spec)
+		t.Errorf("another client's fields were removed: %+v %+v", d.Annotations, d.Spec)
 	}
 }
 

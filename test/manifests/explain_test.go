@@ -60,7 +60,7 @@ func TestTheExplainComponentFitsTheInstallation(t *testing.T) {
 		t.Errorf("no port of %v is the Service's %v", manage.Ports, service.Spec.Ports)
 	}
 	if port := policy.Spec.Ingress[0].Ports[0].Port; port.IntVal != 8444 {
-		t.Errorf("the policy speaks of port %s", port)
+		t.Errorf("the policy names port %s", port)
 	}
 	for key, value := range policy.Spec.PodSelector.MatchLabels {
 		if deployment.Spec.Template.Labels[key] != value || service.Spec.Selector[key] != value {

@@ -59,7 +59,7 @@ func TestWhyTellsOfAPodThatIsGoneAndAfterARestart(t *testing.T) {
 	expectSettled(t, namespace)
 	fresh := p.story(t, "pod/web-2")
 	if !strings.Contains(fresh, scaleDown) || !strings.Contains(fresh, "changed by ada: spec.replicas") {
-		t.Errorf("the recorder tells of a pod that is gone:\n%s", fresh)
+		t.Errorf("the recorder knows a pod that is gone:\n%s", fresh)
 	}
 	if strings.Count(fresh, "Deleted ") != 1 {
 		t.Errorf("the deletion is told by more than the recorder:\n%s", fresh)
@@ -133,7 +133,7 @@ func TestTheKubeconfigMaySayWhereTheOperatorAnswers(t *testing.T) {
 		t.Error("ada did not ask with her own token")
 	}
 	if out, err := ada.with("--explain-url", origin, "--as", "grace").try(t, "why", "web"); err == nil && !strings.Contains(out, "leave --as out") {
-		t.Errorf("somebody who acts as another: %v\n%s", err, out)
+		t.Errorf("a user who acts as another: %v\n%s", err, out)
 	}
 }
 

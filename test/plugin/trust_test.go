@@ -39,18 +39,18 @@ import (
 func listener(t *testing.T) (address string, tokens func() []string) {
 	t.Helper()
 	var mu sync.Mutex
-	var heard []string
+	var received []string
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		heard = append(heard, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+		received = append(received, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 		_, _ = w.Write([]byte(`{"items":[]}`))
 	}))
 	t.Cleanup(server.Close)
 	return server.URL, func() []string {
 		mu.Lock()
 		defer mu.Unlock()
-		return heard
+		return received
 	}
 }
 

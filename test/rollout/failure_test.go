@@ -196,7 +196,7 @@ func (f *fleet) notReady(names ...string) {
 		f.kubectl("patch", "pod", name, "--subresource=status", "--type=strategic", "-p",
 			`{"status":{"conditions":[{"type":"ContainersReady","status":"False"},{"type":"Ready","status":"False"}]}}`)
 	}
-	f.expect("the status tells of it", func(pm *appsv1.PodManager) error {
+	f.expect("the status shows it", func(pm *appsv1.PodManager) error {
 		if n := int(pm.Status.CurrentReplicas - pm.Status.ReadyReplicas); n != len(names) {
 			return fmt.Errorf("%d pods are not ready", n)
 		}

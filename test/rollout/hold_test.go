@@ -177,7 +177,7 @@ func TestAFinalizerKeepsADeletedPod(t *testing.T) {
 	f.expectCondition(appsv1.ConditionReconciling, appsv1.ReasonWaitingForTermination)
 	f.stays(time.Second, func() error {
 		if f.pod("web-1").UID != old {
-			return fmt.Errorf("its finalizer was taken off by somebody else")
+			return fmt.Errorf("its finalizer was removed by another client")
 		}
 		return nil
 	})

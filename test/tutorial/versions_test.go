@@ -47,7 +47,7 @@ func TestTheVersionsAreOurs(t *testing.T) {
 	for _, row := range rows {
 		where, ok := modules[row[1]]
 		if !ok {
-			t.Errorf("nobody knows which module %q is", row[1])
+			t.Errorf("%q is an unknown module", row[1])
 			continue
 		}
 		mod, err := os.ReadFile(filepath.Join(testkit.Root(), where[0], "go.mod"))

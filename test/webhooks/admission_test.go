@@ -50,16 +50,16 @@ import (
 // listener is a client that collects the warnings of the API server.
 type listener struct {
 	client.Client
-	heard *ears
+	given *warnings
 }
 
-type ears struct {
+type warnings struct {
 	mu   sync.Mutex
 	said []string
 }
 
 // HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
-func (e *ears) HandleWarningHeaderWithContext(_ context.Context, _ int, _, text string) {
+func (e *warnings) HandleWarningHeaderWithContext(_ context.Context, _ int, _, text string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.said = append(e.said, text)
@@ -72,25 +72,25 @@ func listen(t testing.TB) listener {
 
 func listenTo(t testing.TB, s *testkit.Suite) listener {
 	t.Helper()
-	heard := &ears{}
+	given := &warnings{}
 	config := rest.CopyConfig(s.Cluster.RESTConfig())
-	config.WarningHandlerWithContext = heard
+	config.WarningHandlerWithContext = given
 	c, err := testkit.NewClient(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return listener{Client: c, heard: heard}
+	return listener{Client: c, given: given}
 }
 
 // expect compares the warnings since the last time.
 func (l listener) expect(t testing.TB, what string, want ...string) {
 	t.Helper()
-	l.heard.mu.Lock()
-	defer l.heard.mu.Unlock()
-	if diff := cmp.Diff(want, l.heard.said); diff != "" {
+	l.given.mu.Lock()
+	defer l.given.mu.Unlock()
+	if diff := cmp.Diff(want, l.given.said); diff != "" {
 		t.Errorf("warnings of %s (-want +got):\n%s", what, diff)
 	}
-	l.heard.said = nil
+	l.given.said = nil
 }
 
 func (l listener) do(t testing.TB, what string, err error, want ...string) {
@@ -392,7 +392,7 @@ func TestASlowTrialHoldsNobodyUp(t *testing.T) {
 	l := listen(t)
 	// The API server takes a moment to know the slow webhook.
 	testkit.Eventually(t, "the trial takes too long", func() error {
-		l.heard.said = nil
+		l.given.said = nil
 		began := time.Now()
 		if err := l.Create(t.Context(), testkit.MakePodManager(ns, "web").Replicas(1).Obj(), client.DryRunAll); err != nil {
 			return err
@@ -400,8 +400,8 @@ func TestASlowTrialHoldsNobodyUp(t *testing.T) {
 		if took := time.Since(began); took > 15*time.Second {
 			t.Errorf("the answer took %s", took)
 		}
-		if !slices.Contains(l.heard.said, notTried) {
-			return fmt.Errorf("warnings %q", l.heard.said)
+		if !slices.Contains(l.given.said, notTried) {
+			return fmt.Errorf("warnings %q", l.given.said)
 		}
 		return nil
 	})
@@ -494,7 +494,7 @@ func TestOverlap(t *testing.T) {
 	expectReady(t, ns, "shop", 1)
 	l.do(t, "an ImoocPod with the same label", l.Create(t.Context(), &batchv1alpha1.ImoocPod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop"}}),
 		"app=shop is on pods of Deployment shop and PodManager shop, too: whatever selects by that label, a Service, a PodDisruptionBudget or an autoscaler, will not tell them apart")
-	l.do(t, "a HelloWorld whose Deployment is somebody's", l.Create(t.Context(), &testv1alpha1.HelloWorld{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop"}}),
+	l.do(t, "a HelloWorld whose Deployment has another owner", l.Create(t.Context(), &testv1alpha1.HelloWorld{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop"}}),
 		"a Deployment named shop exists and is not this HelloWorld's: it is left alone, and no pod is made until it is gone")
 }
 
@@ -513,12 +513,12 @@ func TestNamesAndOrphans(t *testing.T) {
 	create(t, pod("web-1", map[string]string{"podmanager": "web"}))
 	// The operator's cache is what foresees.
 	testkit.Eventually(t, "both are foreseen", func() error {
-		l.heard.said = nil
+		l.given.said = nil
 		if err := l.Create(t.Context(), testkit.MakePodManager(ns, "web").Replicas(2).Obj(), client.DryRunAll); err != nil {
 			return err
 		}
-		if len(l.heard.said) < 2 {
-			return fmt.Errorf("only %q", l.heard.said)
+		if len(l.given.said) < 2 {
+			return fmt.Errorf("only %q", l.given.said)
 		}
 		return nil
 	})
@@ -598,7 +598,7 @@ func expectLevel(t testing.TB, namespace string, labels map[string]string) {
 	t.Helper()
 	l := listen(t)
 	testkit.Eventually(t, "the Pod Security level is in force", func() error {
-		l.heard.said = nil
+		l.given.said = nil
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "canary"},
 			Spec:       corev1.PodSpec{HostNetwork: true, Containers: []corev1.Container{{Name: "app", Image: "nginx:1.27"}}},
@@ -610,8 +610,8 @@ func expectLevel(t testing.TB, namespace string, labels map[string]string) {
 			}
 			return nil
 		}
-		if err != nil || !strings.Contains(strings.Join(l.heard.said, "; "), `would violate PodSecurity "restricted:`) {
-			return fmt.Errorf("the warnings are %q, %w", l.heard.said, err)
+		if err != nil || !strings.Contains(strings.Join(l.given.said, "; "), `would violate PodSecurity "restricted:`) {
+			return fmt.Errorf("the warnings are %q, %w", l.given.said, err)
 		}
 		return nil
 	})

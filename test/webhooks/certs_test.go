@@ -168,11 +168,11 @@ func (r *requester) run(ctx context.Context, t *testing.T, c listener) {
 		r.count(c.Patch(t.Context(), old, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"size":1}}`)), client.DryRunAll))
 		// Those that fail open: had they not been reached, these would differ.
 		pm := testkit.MakePodManager("default", "bad").Image("").Template(broken).Obj()
-		c.heard.said = nil
+		c.given.said = nil
 		switch err := c.Create(t.Context(), pm, client.DryRunAll); {
 		case err != nil && strings.Contains(err.Error(), "must be between 1 and 65535"):
 			r.count(nil)
-		case err == nil && slices.Contains(c.heard.said, notTried):
+		case err == nil && slices.Contains(c.given.said, notTried):
 			r.count(nil) // it was reached, and the machine is too slow for the trial
 		default:
 			r.count(fmt.Errorf("a bad template: %w", errors.Join(err, errors.New("the trial did not refuse it"))))

@@ -141,7 +141,7 @@ func (m migration) store(version string) {
 	}, m.update))
 	testkit.Eventually(m.t, "the API server stores "+version, func() error {
 		if m.storageHash() == before {
-			return errors.New("discovery tells of the old storage version")
+			return errors.New("discovery shows the old storage version")
 		}
 		return nil
 	})

@@ -28,7 +28,7 @@ import (
 )
 
 // FuzzConversion: every v1 object goes to v1alpha1 and back without loss, or is
-// marked as one that does not fit; and whatever somebody sends as v1alpha1 is
+// marked as one that does not fit; and whatever a client sends as v1alpha1 is
 // converted or refused.
 //
 //	make fuzz

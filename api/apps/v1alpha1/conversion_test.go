@@ -43,7 +43,7 @@ func TestConversion(t *testing.T) {
 			hub:   `{spec: {replicas: 2, image: nginx:1}}`,
 			spoke: `{spec: {size: 2, image: nginx:1}}`,
 		},
-		"replicas that nobody set stay unset": {
+		"replicas that are unset stay unset": {
 			hub:   `{spec: {image: nginx:1}}`,
 			spoke: `{spec: {image: nginx:1}}`,
 		},

@@ -189,7 +189,7 @@ func TestThePodThatLeadsIsFound(t *testing.T) {
 	}{
 		"the only one":     {fake.NewClientset(pod("a", nil), pending), "a", ""},
 		"of two, the lead": {fake.NewClientset(pod("a", nil), pod("b", nil), held("b_0f1e")), "b", ""},
-		"of two, nobody":   {fake.NewClientset(pod("a", nil), pod("b", nil), held("gone_0f1e")), "", "does not say which of them leads"},
+		"of two, none":     {fake.NewClientset(pod("a", nil), pod("b", nil), held("gone_0f1e")), "", "does not say which of them leads"},
 		"none":             {fake.NewClientset(pending), "", "no pod of the operator runs"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -49,7 +49,7 @@ func TestColoursAreForTerminalsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	for name, out := range map[string]any{"a buffer": &bytes.Buffer{}, "a file": file, "nobody": null} {
+	for name, out := range map[string]any{"a buffer": &bytes.Buffer{}, "a file": file, "nothing": null} {
 		if Terminal(out) {
 			t.Errorf("%s is no terminal", name)
 		}

@@ -40,7 +40,7 @@ func TestVerdict(t *testing.T) {
 		waits      bool
 		code       int
 	}{
-		"nobody has looked at it yet":   {observed: -1, waits: true},
+		"never reconciled":              {observed: -1, waits: true},
 		"nor at its last edit":          {observed: 1, conditions: conditions{ready(metav1.ConditionTrue, "Available", "")}, waits: true},
 		"it is under way":               {observed: 2, conditions: conditions{ready(metav1.ConditionFalse, "RollingOut", "1 of 2"), {Type: appsv1.ConditionReconciling, Message: "1 of 2"}}, told: "waiting: 1 of 2", waits: true},
 		"it waits for help":             {observed: 2, conditions: conditions{ready(metav1.ConditionFalse, "QuotaExceeded", "no"), {Type: appsv1.ConditionStalled, Reason: "QuotaExceeded", Message: "no"}}, code: kube.ExitFailed},

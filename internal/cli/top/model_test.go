@@ -47,7 +47,7 @@ func rows() rowsMsg {
 }
 
 func line(id string, seconds int, key, text string) lineMsg {
-	return lineMsg{Line{ID: id, Time: noon.Add(time.Duration(seconds) * time.Second), Key: key, Text: text, Cause: "somebody asked"}}
+	return lineMsg{Line{ID: id, Time: noon.Add(time.Duration(seconds) * time.Second), Key: key, Text: text, Cause: "a user asked"}}
 }
 
 func key(code rune, text string) tea.KeyPressMsg { return tea.KeyPressMsg{Code: code, Text: text} }
@@ -63,9 +63,9 @@ func TestTheScreenShowsFleetsAndDecisions(t *testing.T) {
 		"",
 		"Decisions (from the recorder)",
 		"12:00:05 shop/web  Changed in place web-3.",
-		"         because somebody asked",
+		"         because a user asked",
 		"12:00:00 shop/api  Created api-0.",
-		"         because somebody asked",
+		"         because a user asked",
 		"",
 		"",
 		"↑↓ choose  enter only its decisions  space freeze  q quit",

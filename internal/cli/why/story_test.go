@@ -91,9 +91,9 @@ func TestAStoryIsToldByWhoeverKnowsMost(t *testing.T) {
 			history: []appsv1.Decision{entry(noon, "web-2", "web-1"), entry(noon.Add(-time.Hour), "web-3")},
 			events:  []eventsv1.Event{note(noon.Add(-time.Minute), "Pod", "web-2", "", "Started"), note(noon, "Pod", "web-9", "", "Started")},
 		}, false, []string{"history: Deleted 2 pods: web-2, web-1 (too many) [ScaleDown]", "event: Started (event Deleted of Pod web-2)"}},
-		"no more than what was done":  {web, sources{records: records{record("a", noon)}}, false, nil},
-		"all that was looked at, too": {web, sources{records: records{record("a", noon)}}, true, []string{"recorder: Looked, and nothing was to be done."}},
-		"nothing, where nobody knows": {web, sources{}, false, nil},
+		"no more than what was done":      {web, sources{records: records{record("a", noon)}}, false, nil},
+		"all that was looked at, too":     {web, sources{records: records{record("a", noon)}}, true, []string{"recorder: Looked, and nothing was to be done."}},
+		"nothing, where nothing is known": {web, sources{}, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

@@ -240,7 +240,7 @@ func TestADeletedDeploymentSettlesWhenItsPodsAreGone(t *testing.T) {
 	s.later(quietTime)
 	s.tick(s.now)
 	s.expect("deleted: Settled: pods +0 ~1 -1, workloads +0 ~0 -2")
-	s.later(mourning)
+	s.later(remembrance)
 	s.tick(s.now)
 	if len(s.workloads) > 0 || len(s.pods) > 0 {
 		t.Errorf("it remembers %v and %v", s.workloads, s.pods)
@@ -296,7 +296,7 @@ func TestTheStatusIsBounded(t *testing.T) {
 		s.workload(added, w)
 	}
 	for i := range 3 * maxPending {
-		s.sawPod(modified, pod{uid: "stray", controller: "nobody", version: uint64(i)}, s.now)
+		s.sawPod(modified, pod{uid: "stray", controller: "none", version: uint64(i)}, s.now)
 	}
 	var status collectorv1.CollectorStatus
 	s.status(&status)
@@ -306,7 +306,7 @@ func TestTheStatusIsBounded(t *testing.T) {
 	if len(status.RecentChanges) != collectorv1.MaxChanges {
 		t.Errorf("%d changes", len(status.RecentChanges))
 	}
-	if n := len(s.pending["nobody"]); n > maxPending {
+	if n := len(s.pending["none"]); n > maxPending {
 		t.Errorf("%d events wait", n)
 	}
 }

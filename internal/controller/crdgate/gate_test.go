@@ -123,7 +123,7 @@ func TestEventsPassEachTimeTheGateOpens(t *testing.T) {
 			t.Fatal(err)
 		}
 		if informers.InformersByGVK[gvk] != nil || closed != round {
-			t.Errorf("round %d: the informer is still there, or nobody was told (%d times)", round, closed)
+			t.Errorf("round %d: the informer is still there, or no watcher was closed (%d times)", round, closed)
 		}
 	}
 }

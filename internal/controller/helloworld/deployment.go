@@ -78,10 +78,10 @@ func sameSecurity(is, should *corev1.SecurityContext) bool {
 		is.SeccompProfile.Type == should.SeccompProfile.Type
 }
 
-// usurpers are ports of our container that have our port's name and another
+// takenPorts are ports of our container that have our port's name and another
 // number or protocol. The API server would refuse ours beside them, because
 // names are unique.
-func usurpers(live *kappsv1.Deployment) []int32 {
+func takenPorts(live *kappsv1.Deployment) []int32 {
 	var ports []int32
 	if c := nginx(live); c != nil {
 		for _, p := range c.Ports {

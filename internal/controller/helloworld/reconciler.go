@@ -195,7 +195,7 @@ func (r *Reconciler) create(ctx context.Context, hw *testv1alpha1.HelloWorld, wa
 // returns the Deployment as it is then, which after an error is as it was.
 func (r *Reconciler) correct(ctx context.Context, hw *testv1alpha1.HelloWorld, live *kappsv1.Deployment, wrong []string) (*kappsv1.Deployment, error) {
 	key := client.ObjectKeyFromObject(live)
-	if ports := usurpers(live); len(ports) > 0 {
+	if ports := takenPorts(live); len(ports) > 0 {
 		raw, err := withoutPorts(live, ports)
 		if err != nil {
 			return live, err

@@ -91,7 +91,7 @@ func TestReport(t *testing.T) {
 			"Stalled: DeploymentPaused, not Ready: DeploymentPaused", status.FailedStatus,
 		},
 		"paused at its goal": {func(d *kappsv1.Deployment) { d.Spec.Paused = true }, nil, "Ready: Available", status.CurrentStatus},
-		"somebody else's": {
+		"another owner's": {
 			func(*kappsv1.Deployment) {}, &state{testv1alpha1.ReasonNameTaken, "taken"},
 			"Stalled: NameTaken, not Ready: NameTaken", status.FailedStatus,
 		},
@@ -194,7 +194,7 @@ func TestNodeNamesAreThePodsOfTheDeployment(t *testing.T) {
 		pod("terminating", "hello-abc", func(p *corev1.Pod) { p.DeletionTimestamp = ptr.To(metav1.NewTime(now)) }),
 		pod("failed", "hello-abc", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }),
 		pod("another Deployment's", "hello-world-abc", nil),
-		pod("nobody's", "hello-abc", func(p *corev1.Pod) { p.OwnerReferences = nil }),
+		pod("unowned", "hello-abc", func(p *corev1.Pod) { p.OwnerReferences = nil }),
 	}
 	if diff := cmp.Diff([]string{"a", "z"}, nodeNames(three(), pods)); diff != "" {
 		t.Errorf("nodes (-want +got):\n%s", diff)

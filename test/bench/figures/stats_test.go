@@ -71,7 +71,7 @@ func TestARatioToNothingIsNone(t *testing.T) {
 	if got := s.Ratio("ours", "theirs", Seconds); got.Count != 0 {
 		t.Errorf("got %v", got)
 	}
-	if got := s.Ratio("ours", "nobody", Seconds); got.Count != 0 {
+	if got := s.Ratio("ours", "absent", Seconds); got.Count != 0 {
 		t.Errorf("got %v", got)
 	}
 }
@@ -85,8 +85,8 @@ func TestBest(t *testing.T) {
 	}{
 		"the fastest, also when it took no time": {[]string{"slow", "fast", "fair"}, "fast", true},
 		"of those that are named":                {[]string{"slow", "fair"}, "fair", true},
-		"one that did not run does not win":      {[]string{"nobody", "slow"}, "slow", true},
-		"nobody":                                 {[]string{"nobody"}, "", false},
+		"one that did not run does not win":      {[]string{"absent", "slow"}, "slow", true},
+		"absent":                                 {[]string{"absent"}, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, found := s.Best(c.among, Seconds)

@@ -72,7 +72,7 @@ func (p *plot) webhook(review func(*corev1.Pod) (refusal string, patch []map[str
 		}
 		err := p.Client.Create(p.t.Context(), probe, client.DryRunAll)
 		if err == nil && len(probe.Spec.Containers) == 1 {
-			return errors.New("nobody minds the pod")
+			return errors.New("no webhook refuses the pod")
 		}
 		return nil
 	})

@@ -201,7 +201,7 @@ func TestTheShortestScheduleIsFound(t *testing.T) {
 			misread: func(d *plan.Desired) { d.FailedPods.Initial, d.FailedPods.Max = 0, 0 },
 			want:    "B: web-1 follows a pod that failed", steps: 6,
 		},
-		"pods that nobody asked for": {
+		"pods that were not asked for": {
 			misread: func(d *plan.Desired) { d.Replicas = 4 },
 			want:    "S1: 4 pods live", steps: 1,
 		},
