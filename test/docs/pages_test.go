@@ -84,12 +84,8 @@ func TestPlainWords(t *testing.T) {
 	}
 }
 
-// docs/comparison.md names a test for each thing it says of PodManager.
-func TestComparisonNamesTestsThatAreThere(t *testing.T) {
-	names := regexp.MustCompile("`(Test[A-Za-z]+)`").FindAllStringSubmatch(read(t, "docs/comparison.md"), -1)
-	if len(names) == 0 {
-		t.Fatal("docs/comparison.md names no test")
-	}
+// These pages name a test for each thing that they say of PodManager.
+func TestPagesNameTestsThatAreThere(t *testing.T) {
 	var tests strings.Builder
 	for _, folder := range []string{"rollout", "webhooks", "integration"} {
 		files, err := filepath.Glob(filepath.Join(root, "test", folder, "*_test.go"))
@@ -104,9 +100,15 @@ func TestComparisonNamesTestsThatAreThere(t *testing.T) {
 			tests.Write(content)
 		}
 	}
-	for _, name := range names {
-		if !strings.Contains(tests.String(), "func "+name[1]+"(") {
-			t.Errorf("docs/comparison.md names %s, which is not in test/rollout, test/webhooks or test/integration", name[1])
+	for _, page := range []string{"docs/comparison.md", "docs/you-asked.md"} {
+		names := regexp.MustCompile("`(Test[A-Za-z]+)`").FindAllStringSubmatch(read(t, page), -1)
+		if len(names) == 0 {
+			t.Errorf("%s names no test", page)
+		}
+		for _, name := range names {
+			if !strings.Contains(tests.String(), "func "+name[1]+"(") {
+				t.Errorf("%s names %s, which is not in test/rollout, test/webhooks or test/integration", page, name[1])
+			}
 		}
 	}
 }
