@@ -79,8 +79,8 @@ kubectl-if-ours := $(if $(filter $(BIN)/kubectl,$(KUBECTL)),control-plane)
 
 # Sets KUBECONFIG to the playground's, unless the caller named a cluster or no
 # playground is up. Then kubectl's usual rules hold.
-use-cluster = if [[ -z "$${KUBECONFIG:-}" && -x $(BIN)/playground ]] && $(BIN)/playground status >/dev/null 2>&1; then \
-	export KUBECONFIG="$$($(BIN)/playground kubeconfig)"; echo "on the playground ($$KUBECONFIG)" >&2; fi
+use-cluster = playground=; if [[ -z "$${KUBECONFIG:-}" && -x $(BIN)/playground ]] && $(BIN)/playground status >/dev/null 2>&1; then \
+	playground=1; export KUBECONFIG="$$($(BIN)/playground kubeconfig)"; echo "on the playground ($$KUBECONFIG)" >&2; fi
 
 ##@ Start here
 
@@ -247,16 +247,20 @@ clean: down ## Stop the playground and remove its data, bin/ and dist/.
 
 # On a machine of one's own the operator listens for that machine only; ARGS can
 # say otherwise, because they come last.
-local-flags = --webhook-bind-address=127.0.0.1:9443 --health-probe-bind-address=127.0.0.1:8081
+local-flags = flags='--webhook-bind-address=127.0.0.1:9443 --health-probe-bind-address=127.0.0.1:8081'; \
+	if [[ -n $$playground ]]; then flags=$$($(BIN)/playground operator-flags); fi
 
 .PHONY: run
 run: ## Run the operator from source, on KUBECONFIG's cluster or the playground. ARGS are its flags.
-	@$(use-cluster); go run ./cmd/manager --zap-encoder=console $(local-flags) $(ARGS)
+	@$(use-cluster); $(local-flags); echo "compiling and starting the operator"; \
+	go run ./cmd/manager --zap-encoder=console $$flags $(ARGS)
 
 .PHONY: debug
 debug: $(DLV) ## Run the operator under delve, headless, on DEBUG_ADDR. ARGS are its flags.
 	go build -gcflags='$(DEBUG_PACKAGES)=-N -l' -o $(BIN)/manager-debug ./cmd/manager
-	@$(use-cluster); $(DLV) exec --headless --api-version=2 --accept-multiclient --listen=$(DEBUG_ADDR) $(BIN)/manager-debug -- --zap-encoder=console $(local-flags) $(ARGS)
+	@$(use-cluster); $(local-flags); \
+	echo "connect with: bin/dlv connect $(DEBUG_ADDR), or your editor's remote debugger; it waits for you"; \
+	$(DLV) exec --headless --api-version=2 --accept-multiclient --listen=$(DEBUG_ADDR) $(BIN)/manager-debug -- --zap-encoder=console $$flags $(ARGS)
 
 .PHONY: generate
 generate: $(CONTROLLER_GEN) $(CLIENT_GENS) ## Generate the deep copies of the API types, and pkg/client.
@@ -371,7 +375,8 @@ vet: ## Run go vet.
 
 .PHONY: install
 install: manifests $(KUSTOMIZE) $(kubectl-if-ours) ## Install the CRDs.
-	@$(use-cluster); $(KUSTOMIZE) build config/crd | $(KUBECTL) apply -f -
+	@$(use-cluster); if [[ -n $$playground ]]; then $(BIN)/playground install; \
+	else $(KUSTOMIZE) build config/crd | $(KUBECTL) apply --server-side --force-conflicts -f -; fi
 
 # Deleting the CRDs deletes the PodManagers, whose finalizer needs the operator.
 .PHONY: uninstall
@@ -381,11 +386,13 @@ uninstall: $(KUSTOMIZE) $(kubectl-if-ours) ## Delete the CRDs and with them all 
 
 .PHONY: deploy
 deploy: manifests $(KUSTOMIZE) $(kubectl-if-ours) ## Install everything, the operator with image IMG.
-	@$(use-cluster); $(call render,$(IMG)) | $(KUBECTL) apply -f -
+	@$(use-cluster); if [[ -n $$playground ]]; then $(BIN)/playground install --all; \
+	else $(call render,$(IMG)) | $(KUBECTL) apply --server-side --force-conflicts -f -; fi
 
 .PHONY: undeploy
 undeploy: uninstall ## Delete the PodManagers, then everything that deploy installed.
-	@$(use-cluster); $(KUSTOMIZE) build config/default | $(KUBECTL) delete --ignore-not-found -f -
+	@$(use-cluster); $(KUSTOMIZE) build config/default | $(KUBECTL) delete --ignore-not-found -f -; \
+	if [[ -n $$playground ]]; then echo "the playground's own operator has no rights any more: make down up starts it anew"; fi
 
 # ---- how it is done ----
 

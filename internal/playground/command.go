@@ -76,7 +76,7 @@ func newCommand() *cobra.Command {
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentFlags().StringVar(&l.root, "root", "", "the project's folder, when it is not the one around the working folder")
-	root.AddCommand(upCommand(&l), kubeconfigCommand(&l), kubectlCommand(&l),
+	root.AddCommand(upCommand(&l), kubeconfigCommand(&l), kubectlCommand(&l), installCommand(&l), operatorFlagsCommand(&l), pageCommand(&l),
 		&cobra.Command{
 			Use: "down", Short: "Stop it; the data stays", Args: cobra.NoArgs,
 			RunE: func(c *cobra.Command, _ []string) error { return down(c.Context(), l, c.OutOrStdout()) },
@@ -159,12 +159,8 @@ func kubectlCommand(l *layout) *cobra.Command {
 
 // runKubectl becomes kubectl: the terminal, the signals and the exit code are its.
 func runKubectl(l layout, args []string) error {
-	s, err := readState(l)
-	if err != nil {
+	if _, err := readRunning(l); err != nil {
 		return err
-	}
-	if s == nil || !s.Supervisor.alive() {
-		return fmt.Errorf(`%w; "bin/playground up" starts it`, errNotUp)
 	}
 	kubectl := l.bin("kubectl")
 	environment := append(os.Environ(), "KUBECONFIG="+l.kubeconfig())

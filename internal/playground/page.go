@@ -22,15 +22,16 @@ import (
 	"fmt"
 	"net/url"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-
-	"github.com/mycompany/pod-operator/internal/localkube"
+	"k8s.io/utils/ptr"
 )
 
 const (
@@ -67,8 +68,8 @@ func tellPlugin(kubeconfig string, port int) error {
 
 // pageURL is where the operator's page is, with a token in the fragment, which
 // a browser keeps to itself.
-func pageURL(ctx context.Context, cluster *localkube.Cluster, port int) (string, error) {
-	clients, err := kubernetes.NewForConfig(cluster.RESTConfig())
+func pageURL(ctx context.Context, config *rest.Config, base string) (string, error) {
+	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return "", err
 	}
@@ -86,9 +87,10 @@ func pageURL(ctx context.Context, cluster *localkube.Cluster, port int) (string,
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return "", fmt.Errorf("give the account %s its role: %w", guest, err)
 	}
-	config, err := cluster.RESTConfigForServiceAccount(ctx, guestNamespace, guest, guestSeconds)
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(guestSeconds))}}
+	token, err := clients.CoreV1().ServiceAccounts(guestNamespace).CreateToken(ctx, guest, request, metav1.CreateOptions{})
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("get a token of the account %s: %w", guest, err)
 	}
-	return fmt.Sprintf("https://127.0.0.1:%d/#token=%s", port, url.QueryEscape(config.BearerToken)), nil
+	return base + "/#token=" + url.QueryEscape(token.Status.Token), nil
 }

@@ -112,13 +112,16 @@ func (s *supervisor) announce() error {
 	return s.state.write(s.layout)
 }
 
+// defaultWebhooks is where the API server calls an operator that has not said yet
+// where it is: each puts its own port in place of this one.
+const defaultWebhooks = "https://127.0.0.1:9443"
+
 func (s *supervisor) run(ctx context.Context) error {
 	manifests, err := install.Render(s.layout.manifests())
 	if err != nil {
 		return err
 	}
-	// The operator puts the port it gets in place of this one.
-	install.CallByURL(manifests, "https://127.0.0.1:9443")
+	install.CallByURL(manifests, defaultWebhooks)
 	cluster, err := s.startCluster(ctx, manifests)
 	if err != nil {
 		return err
@@ -147,7 +150,7 @@ func (s *supervisor) run(ctx context.Context) error {
 	if err := s.showSample(ctx, cluster); err != nil {
 		return s.explain(err, cluster)
 	}
-	if s.page, err = pageURL(ctx, cluster, page); err != nil {
+	if s.page, err = pageURL(ctx, cluster.RESTConfig(), fmt.Sprintf("https://127.0.0.1:%d", page)); err != nil {
 		return s.explain(err, cluster)
 	}
 	if err := tellPlugin(s.layout.kubeconfig(), page); err != nil {
@@ -271,7 +274,15 @@ func (s *supervisor) idle(ctx context.Context, cluster *localkube.Cluster) error
 func (s *supervisor) hints() string {
 	took := time.Since(s.began).Round(100 * time.Millisecond)
 	if s.opts.noOperator {
-		return fmt.Sprintf("\nUp after %s, without the operator: \"make run\" runs it from source.", took)
+		return fmt.Sprintf(`
+Up after %s, without the operator. In another terminal:
+
+  make run                                         # the operator, from source
+  export KUBECONFIG=%s PATH=%s:$PATH
+  kubectl apply -f config/samples/                 # something for it to do
+  bin/playground page                              # the link of its page
+
+"bin/playground down" stops it all.`, took, s.layout.kubeconfig(), s.layout.binDir())
 	}
 	where, end := "In another terminal, try", "Ctrl-C stops it all."
 	if s.opts.detach {
