@@ -78,11 +78,24 @@ func (r *run) patchClaim(ctx context.Context, action plan.Action, labels, annota
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil
-	case err != nil:
+	case apierrors.IsConflict(err):
+		r.expectNewer(ctx, action)
+	}
+	if err != nil {
 		return fmt.Errorf("patch volume claim %s: %w", client.ObjectKeyFromObject(claim), err)
 	}
 	r.ledger.Wrote(r.target.Ref.UID, claim)
 	return nil
+}
+
+// expectNewer has the next look wait for the claim as the API server has it. It was
+// changed since it was read, and no event of a claim wakes its owner: with a cache
+// that is behind, its mark would be missed.
+func (r *run) expectNewer(ctx context.Context, action plan.Action) {
+	claim := r.claimOf(action)
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(claim), claim); err == nil && claim.UID == action.UID {
+		r.ledger.Wrote(r.target.Ref.UID, claim)
+	}
 }
 
 // deleteClaim deletes the very claim that was read: its mark may have been taken

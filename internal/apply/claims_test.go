@@ -80,7 +80,9 @@ func TestWhoseAClaimIs(t *testing.T) {
 	}
 }
 
-// TestAClaimThatIsGoneNeedsNoMark, and one that changed is read again first.
+// TestAClaimThatIsGoneNeedsNoMark, and one that changed is read again first: the
+// next look waits until the cache shows it, because no event of a claim wakes the
+// owner.
 func TestAClaimThatIsGoneNeedsNoMark(t *testing.T) {
 	outcomes, err := newWorld(t, owner()).apply(t, onClaim(plan.CondemnClaim))
 	if err != nil || outcomes[0].Result != plan.Done {
@@ -88,9 +90,18 @@ func TestAClaimThatIsGoneNeedsNoMark(t *testing.T) {
 	}
 	late := onClaim(plan.CondemnClaim)
 	late.ResourceVersion = "1"
-	outcomes, err = newWorld(t, owner(), volumeClaim()).apply(t, late)
+	w := newWorld(t, owner(), volumeClaim())
+	outcomes, err = w.apply(t, late)
 	if err != nil || outcomes[0].Result != plan.Outdated {
 		t.Errorf("%v, %v", outcomes, err)
+	}
+	if diff := cmp.Diff([]string{"wrote data-web-0"}, w.ledger.list); diff != "" {
+		t.Errorf("noted (-want +got):\n%s", diff)
+	}
+	late.UID = "uid-of-one-that-is-gone"
+	w = newWorld(t, owner(), volumeClaim())
+	if _, err := w.apply(t, late); err != nil || len(w.ledger.list) > 0 {
+		t.Errorf("of a claim of the same name: noted %v, %v", w.ledger.list, err)
 	}
 }
 

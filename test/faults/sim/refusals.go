@@ -140,21 +140,23 @@ func (s *Server) asked(by request, verb string, key objectKey, refused bool) {
 }
 
 // inForce are the rules that still would refuse what a reconcile wanted that began
-// after so many steps.
-func (s *Server) inForce(since int) []oracle.Refusal {
+// after so many steps. Those that refused something of a fresh operator, too, are
+// still met: it has no memory, and its caches are not behind.
+func (s *Server) inForce(since, fresh int) []oracle.Refusal {
 	var list []oracle.Refusal
 	for _, rule := range s.rules {
 		if rule.refused == 0 || rule.over() {
 			continue
 		}
-		names := map[string]bool{}
+		names, met := map[string]bool{}, false
 		for i := range s.requests {
 			if r := &s.requests[i]; r.Refused && r.Began >= since && rule.matches(r.Verb, objectKey{kind: r.Kind, name: r.Name}) {
 				names[r.Name] = true
+				met = met || r.Began >= fresh
 			}
 		}
 		for _, name := range sorted(names) {
-			list = append(list, oracle.Refusal{Verb: rule.Verb, Kind: rule.Kind, Name: name, Message: rule.Message(), Stalls: rule.Stalls()})
+			list = append(list, oracle.Refusal{Verb: rule.Verb, Kind: rule.Kind, Name: name, Message: rule.Message(), Stalls: met && rule.Stalls()})
 		}
 	}
 	return list

@@ -177,12 +177,13 @@ type World struct {
 	lastWrite time.Time
 	lastFault time.Time
 	// changed is how many steps there were up to the last one of the user, the last
-	// fault or its end.
-	changed int
-	written int64
-	trace   []string
-	options []int
-	creates int
+	// fault or its end; fresh is how many up to the start of the last operator, at
+	// rest.
+	changed, fresh int
+	written        int64
+	trace          []string
+	options        []int
+	creates        int
 	// stuck says why a run could not go on.
 	stuck error
 	// split: two operators led at once.
@@ -237,7 +238,7 @@ func (w *World) judge() []oracle.Violation {
 	if w.server.lifted() {
 		return append(found, oracle.Leftovers(w.server.end())...)
 	}
-	return append(found, oracle.Possible(w.server.end(), w.server.inForce(w.changed))...)
+	return append(found, oracle.Possible(w.server.end(), w.server.inForce(w.changed, w.fresh))...)
 }
 
 func newWorld(lab *Lab, run Run) *World {
@@ -539,9 +540,10 @@ func (w *World) checkRest() []oracle.Violation {
 	for _, p := range slices.Clone(w.processes) {
 		w.end(p)
 	}
+	w.fresh = len(w.trace)
 	w.launch(len(w.server.log))
 	rested := w.play()
-	refused := len(w.server.inForce(w.changed)) > 0
+	refused := len(w.server.inForce(w.changed, w.fresh)) > 0
 	var found []oracle.Violation
 	if !rested {
 		found = append(found, oracle.Violation{Rule: "L2", Version: before, Message: "a new operator does not come to rest"})
