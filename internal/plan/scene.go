@@ -120,7 +120,9 @@ func mark[K comparable](set *map[K]bool, key K) {
 // never adopted, and only its name matters. A pod that terminates is ours until it
 // is gone, even when its labels were edited away.
 func (s *scene) classify() {
-	for _, p := range s.podsByName() {
+	pods := s.podsByName()
+	s.live, s.briefs = make([]*Pod, 0, len(pods)), make([]brief, 0, len(pods)) // most pods live
+	for _, p := range pods {
 		switch {
 		case p.Terminating && p.Membership == Orphan:
 			mark(&s.leaving, p.Name)
