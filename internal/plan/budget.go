@@ -91,7 +91,7 @@ func (s *scene) newBudget(surged int) budget {
 // limits says what the budget was made from.
 func (s *scene) limits(b budget) string {
 	return fmt.Sprintf("%s available, %d have to be (replicas %d, maxUnavailable %d)",
-		are(b.have, "pod"), max(0, b.needed), s.desired.Replicas, s.desired.Replicas-b.needed)
+		podsAre(b.have), max(0, b.needed), s.desired.Replicas, s.desired.Replicas-b.needed)
 }
 
 // setSurge decides how many pods there may be beyond replicas: as many as others

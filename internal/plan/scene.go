@@ -382,6 +382,7 @@ func (s *scene) available(p *Pod) bool {
 	return s.serves(p) && (s.desired.MinReady == 0 || !p.ReadySince.Add(s.desired.MinReady).After(s.now))
 }
 
+// CountLive counts live pods by what is true of them.
 func CountLive(pods []LivePod) Counts {
 	c := Counts{Live: len(pods)}
 	for _, p := range pods {

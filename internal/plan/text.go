@@ -21,12 +21,12 @@ import (
 	"strings"
 )
 
-// are counts with a verb.
-func are(n int, noun string) string {
+// podsAre counts pods with a verb: 1 pod is, 2 pods are.
+func podsAre(n int) string {
 	if n == 1 {
-		return "1 " + noun + " is"
+		return "1 pod is"
 	}
-	return NumberOf(n, noun) + " are"
+	return NumberOf(n, "pod") + " are"
 }
 
 // NumberOf is a number and a noun: 1 pod, 2 pods.

@@ -22,9 +22,9 @@ func TestOnePodIsAndTwoPodsAre(t *testing.T) {
 	for want, got := range map[string]string{
 		"1 pod":      NumberOf(1, "pod"),
 		"2 pods":     NumberOf(2, "pod"),
-		"0 pods are": are(0, "pod"),
-		"1 pod is":   are(1, "pod"),
-		"2 pods are": are(2, "pod"),
+		"0 pods are": podsAre(0),
+		"1 pod is":   podsAre(1),
+		"2 pods are": podsAre(2),
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -320,12 +320,12 @@ func (r *reporter) leftBehind() *state {
 		}
 		switch b.By {
 		case appsv1.BlockedByPause:
-			return &state{appsv1.ReasonPaused, fmt.Sprintf("%s to follow revision %s: %s", have(b.Count, "pod"), r.decision.UpdateRevision, b.Message)}
+			return &state{appsv1.ReasonPaused, fmt.Sprintf("%s to follow revision %s: %s", podsHave(b.Count), r.decision.UpdateRevision, b.Message)}
 		case appsv1.BlockedByOnDelete:
 			if r.desired.Update.Fixed {
 				continue
 			}
-			return &state{appsv1.ReasonOnDelete, fmt.Sprintf("%s to follow revision %s: %s", have(b.Count, "pod"), r.decision.UpdateRevision, b.Message)}
+			return &state{appsv1.ReasonOnDelete, fmt.Sprintf("%s to follow revision %s: %s", podsHave(b.Count), r.decision.UpdateRevision, b.Message)}
 		}
 	}
 	return nil

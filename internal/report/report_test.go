@@ -70,7 +70,7 @@ func TestHistoryMergesWhatOneDecisionDid(t *testing.T) {
 }
 
 func TestOnePodHasAndTwoPodsHave(t *testing.T) {
-	if one, two := have(1, "pod"), have(2, "pod"); one != "1 pod has" || two != "2 pods have" {
+	if one, two := podsHave(1), podsHave(2); one != "1 pod has" || two != "2 pods have" {
 		t.Errorf("got %q and %q", one, two)
 	}
 }

@@ -18,10 +18,10 @@ package report
 
 import "github.com/mycompany/pod-operator/internal/plan"
 
-// have counts with a verb: 1 pod has, 2 pods have.
-func have(n int, noun string) string {
+// podsHave counts pods with a verb: 1 pod has, 2 pods have.
+func podsHave(n int) string {
 	if n == 1 {
-		return "1 " + noun + " has"
+		return "1 pod has"
 	}
-	return plan.NumberOf(n, noun) + " have"
+	return plan.NumberOf(n, "pod") + " have"
 }

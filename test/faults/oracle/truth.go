@@ -137,7 +137,7 @@ func (c *checker) passTime(r *Revision) {
 	passed := r.Time.Sub(from)
 	stuck := map[types.UID]map[string]bool{}
 	for _, t := range c.traces {
-		if t.endedAt > 0 && !(t.failed && !c.succeeded(t)) || t.ready || t.node == "" || !c.nodes[t.node] {
+		if t.endedAt > 0 && (!t.failed || c.succeeded(t)) || t.ready || t.node == "" || !c.nodes[t.node] {
 			continue
 		}
 		if stuck[t.owner] == nil {
