@@ -97,7 +97,7 @@ const (
 	PodStarting    PodState = "starting"
 )
 
-// Entry is an entry of the PodManager's own history, which outlives the
+// Entry is a line of the PodManager's own history, which outlives the
 // recorder.
 type Entry struct {
 	Time time.Time `json:"time"`

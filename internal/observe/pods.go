@@ -184,12 +184,12 @@ func describeConditions(p *plan.Pod, pod *corev1.Pod) {
 		case c.Type == appsv1.GateInService && p.Gate != plan.GateNone:
 			p.Gate = plan.GateShut
 		case (c.Type == corev1.PodResizePending || c.Type == corev1.PodResizeInProgress) && yes:
-			describeResize(p, c, Followed(pod))
+			describeResize(p, c, followed(pod))
 		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
 			p.Waiting = unscheduled(c)
 		}
 	}
-	if p.Resize == plan.ResizeNone && (!Followed(pod) || !Allocated(pod)) {
+	if p.Resize == plan.ResizeNone && (!followed(pod) || !allocated(pod)) {
 		// The kubelet has not answered yet, or tries again what it put off: then
 		// it says for a moment that nothing is pending, and has done nothing.
 		p.Resize = plan.ResizeInProgress
@@ -209,9 +209,9 @@ func unscheduled(c *corev1.PodCondition) string {
 	return "cannot be scheduled: " + why
 }
 
-// Allocated reports whether the node has set aside what a running pod asks for.
+// allocated reports whether the node has set aside what a running pod asks for.
 // Kubelets that do not say so are assumed to have.
-func Allocated(pod *corev1.Pod) bool {
+func allocated(pod *corev1.Pod) bool {
 	return pod.Status.Phase != corev1.PodRunning ||
 		allAllocated(pod.Spec.Containers, pod.Status.ContainerStatuses) &&
 			allAllocated(pod.Spec.InitContainers, pod.Status.InitContainerStatuses)
@@ -356,9 +356,9 @@ func inPlaceMarks(pod *corev1.Pod) []plan.ContainerMark {
 	return marks
 }
 
-// Followed reports whether the pod's status is about its newest spec. Older
+// followed reports whether the pod's status is about its newest spec. Older
 // kubelets do not say; theirs counts as new.
-func Followed(pod *corev1.Pod) bool {
+func followed(pod *corev1.Pod) bool {
 	return pod.Status.ObservedGeneration == 0 || pod.Status.ObservedGeneration >= pod.Generation
 }
 
@@ -372,9 +372,9 @@ func settled(before plan.ContainerMark, now *corev1.ContainerStatus, image strin
 	tells := pod.Status.ObservedGeneration > 0
 	named := sameImage(image, now.Image)
 	if now.ContainerID != before.ContainerID {
-		return named || now.ImageID != before.ImageID || tells && Followed(pod)
+		return named || now.ImageID != before.ImageID || tells && followed(pod)
 	}
-	return before.Image == image && Followed(pod) && (tells || named) && !resizing(pod)
+	return before.Image == image && followed(pod) && (tells || named) && !resizing(pod)
 }
 
 // settleTime is how long a container has to run before it counts as the one that
@@ -414,7 +414,7 @@ func change(p *plan.Pod, settles time.Time) {
 }
 
 func resizing(pod *corev1.Pod) bool {
-	return !Allocated(pod) || slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+	return !allocated(pod) || slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return (c.Type == corev1.PodResizePending || c.Type == corev1.PodResizeInProgress) && c.Status == corev1.ConditionTrue
 	})
 }

@@ -25,9 +25,10 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
-// share returns one copy of a string for all pods that have it. A pod is decoded
-// for itself, so that a thousand pods would hold a thousand copies of their
-// owner's name, their node's and their labels'.
+// share returns the copy of a string that other pods have, if there is one. A pod is
+// decoded for itself, so that a thousand pods would hold a thousand copies of their
+// owner's name, their node's and their labels'. It is best effort: Go forgets, at a
+// garbage collection, which copies there are.
 func share[S ~string](text S) S { return unique.Make(text).Value() }
 
 // Slim is a transform of a cache. It drops from a pod what no planner reads: most
@@ -39,7 +40,7 @@ func Slim(obj any) (any, error) {
 		return obj, nil
 	}
 	slimMeta(pod)
-	sizes := !Allocated(pod) // the sizes of the others need not be kept
+	sizes := !allocated(pod) // the sizes of the others need not be kept
 	pod.Spec = corev1.PodSpec{
 		NodeName:       share(pod.Spec.NodeName),
 		Containers:     slimContainers(pod.Spec.Containers, sizes),

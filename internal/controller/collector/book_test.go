@@ -240,7 +240,7 @@ func TestADeletedDeploymentSettlesWhenItsPodsAreGone(t *testing.T) {
 	s.later(quietTime)
 	s.tick(s.now)
 	s.expect("deleted: Settled: pods +0 ~1 -1, workloads +0 ~0 -2")
-	s.later(remembrance)
+	s.later(keepDeleted)
 	s.tick(s.now)
 	if len(s.workloads) > 0 || len(s.pods) > 0 {
 		t.Errorf("it remembers %v and %v", s.workloads, s.pods)

@@ -42,9 +42,9 @@ const (
 	lag = time.Second
 	// maxPending bounds the events that wait for one workload.
 	maxPending = 1024
-	// remembrance is how long a deleted workload is remembered at least; it is
+	// keepDeleted is how long a deleted workload is remembered at least; it is
 	// not forgotten before its last change is closed.
-	remembrance = time.Minute
+	keepDeleted = time.Minute
 )
 
 // sighting is one watch event on its way to a change.
@@ -279,7 +279,7 @@ func (b *book) bury(now time.Time, sooner func(time.Duration)) {
 		if w.goneAt.IsZero() {
 			continue
 		}
-		left := remembrance - now.Sub(w.goneAt)
+		left := keepDeleted - now.Sub(w.goneAt)
 		if left <= 0 && !b.counting(uid) && !b.counting(w.parent) {
 			delete(b.workloads, uid)
 			continue

@@ -17,6 +17,7 @@ limitations under the License.
 package fleet
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -41,8 +42,6 @@ const (
 type memories struct {
 	mu     sync.Mutex
 	owners map[types.UID]*memory
-	// waiting counts the owners whose status waits to be written.
-	waiting int
 }
 
 // memory is about one owner. One reconcile of an owner runs at a time, so what
@@ -84,26 +83,14 @@ func (m *memories) of(owner client.Object) *memory {
 func (m *memories) forget(owner types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.drop(owner)
+	delete(m.owners, owner)
 }
 
 // forgetNamed drops every owner of a name: there is none any more.
 func (m *memories) forgetNamed(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for uid, known := range m.owners {
-		if known.key == key {
-			m.drop(uid)
-		}
-	}
-}
-
-// drop is called with the lock held.
-func (m *memories) drop(owner types.UID) {
-	if known := m.owners[owner]; known != nil && known.waiting {
-		m.waiting--
-	}
-	delete(m.owners, owner)
+	maps.DeleteFunc(m.owners, func(_ types.UID, known *memory) bool { return known.key == key })
 }
 
 // measure notes how large a fleet is.
@@ -160,12 +147,6 @@ func (m *memories) outdated(owner client.Object) bool {
 func (m *memories) wait(of *memory, waits bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	switch {
-	case waits && !of.waiting:
-		m.waiting++
-	case !waits && of.waiting:
-		m.waiting--
-	}
 	of.waiting = waits
 }
 
@@ -186,7 +167,18 @@ func (m *memories) ours(owner client.Object) bool {
 
 // newWindow is how long the first status of a new owner waits.
 func (m *memories) newWindow() time.Duration {
+	return min(firstOwnWindow+time.Duration(m.waiting())*windowPerOwner, newWindow)
+}
+
+// waiting counts the owners whose status waits to be written.
+func (m *memories) waiting() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return min(firstOwnWindow+time.Duration(m.waiting)*windowPerOwner, newWindow)
+	n := 0
+	for _, known := range m.owners {
+		if known.waiting {
+			n++
+		}
+	}
+	return n
 }

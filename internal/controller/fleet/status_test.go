@@ -262,8 +262,8 @@ func TestTheFirstStatusOfANewOwner(t *testing.T) {
 			if got := len(s.patches); got != test.want {
 				t.Errorf("%d writes, want %d", got, test.want)
 			}
-			if s.memories.forget("uid-web"); s.memories.waiting != test.others {
-				t.Errorf("%d owners wait, want %d", s.memories.waiting, test.others)
+			if s.memories.forget("uid-web"); s.memories.waiting() != test.others {
+				t.Errorf("%d owners wait, want %d", s.memories.waiting(), test.others)
 			}
 		})
 	}

@@ -222,25 +222,6 @@ func Play(lab *Lab, run Run) *Result {
 	return result
 }
 
-// judge asks the oracles. Where something is still refused, what waits for it is
-// no leftover: P says what it may be.
-func (w *World) judge() []oracle.Violation {
-	rules := oracle.Rules{
-		Restarts:          w.restarts,
-		FinalizerStripped: w.run.Scenario.Stripped, Undeletable: map[string]bool{}, Split: w.split, Away: w.away, Lapses: w.born - 1,
-	}
-	for _, r := range w.server.requests {
-		if r.Refused && r.Kind == "Pod" && r.Verb != "create" {
-			rules.Undeletable[r.Name] = true
-		}
-	}
-	found := append(oracle.Check(w.server.history(), rules), oracle.Rate(w.server.requests)...)
-	if w.server.lifted() {
-		return append(found, oracle.Leftovers(w.server.end())...)
-	}
-	return append(found, oracle.Possible(w.server.end(), w.server.inForce(w.changed, w.fresh))...)
-}
-
 func newWorld(lab *Lab, run Run) *World {
 	clock := clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0).UTC())
 	server := NewServer(lab.Scheme, clock)
@@ -529,33 +510,6 @@ func must(err error) {
 func (w *World) end(p *process) {
 	p.kill()
 	w.processes = slices.DeleteFunc(w.processes, func(other *process) bool { return other == p })
-}
-
-// checkRest is L2: at rest there are no writes, by any operator. A new operator
-// comes up and finds nothing to do. While something is refused, it may name
-// another pod in the status than the operator before it did.
-func (w *World) checkRest() []oracle.Violation {
-	w.calm = true
-	before := w.server.version
-	for _, p := range slices.Clone(w.processes) {
-		w.end(p)
-	}
-	w.fresh = len(w.trace)
-	w.launch(len(w.server.log))
-	rested := w.play()
-	refused := len(w.server.inForce(w.changed, w.fresh)) > 0
-	var found []oracle.Violation
-	if !rested {
-		found = append(found, oracle.Violation{Rule: "L2", Version: before, Message: "a new operator does not come to rest"})
-	}
-	for i := range w.server.log {
-		if e := &w.server.log[i]; e.Version > before && (!refused || e.kind != "PodManager") {
-			found = append(found, oracle.Violation{
-				Rule: "L2", Version: e.Version, Message: fmt.Sprintf("%s wrote %s %s at rest", e.Actor, e.kind, e.Object.GetName()),
-			})
-		}
-	}
-	return found
 }
 
 // Errors that faults answer with.
