@@ -54,7 +54,12 @@ const (
 
 // Patience is how long a test waits for something that has to happen. It is
 // long because machines are slow, not because the operator is.
-const Patience = 60 * time.Second
+const Patience = 2 * time.Minute
+
+// maxPatience ends the wait for what keeps changing.
+const maxPatience = 3 * Patience
+
+var errNoProgress = errors.New("nothing changed any more")
 
 // Long leaves a test out of make test. make test-rest finds its name by this call.
 func Long(t *testing.T, why string) {
@@ -205,7 +210,8 @@ func (s *Suite) TryKubectl(t testing.TB, args ...string) (string, error) {
 	return string(out), err
 }
 
-// Eventually waits until check returns nil.
+// Eventually waits until check returns nil. What check says on the way is its
+// progress: as long as that changes, a slow machine gets more time.
 func Eventually(t testing.TB, what string, check func() error) {
 	t.Helper()
 	EventuallyEvery(t, 20*time.Millisecond, what, check)
@@ -214,12 +220,23 @@ func Eventually(t testing.TB, what string, check func() error) {
 // EventuallyEvery is Eventually for a check that costs something.
 func EventuallyEvery(t testing.TB, interval time.Duration, what string, check func() error) {
 	t.Helper()
+	began := time.Now()
+	changed := began
 	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), interval, Patience, true, func(context.Context) (bool, error) {
-		last = check()
-		return last == nil, nil
+	err := wait.PollUntilContextTimeout(t.Context(), interval, maxPatience, true, func(context.Context) (bool, error) {
+		said := check()
+		if said == nil {
+			return true, nil
+		}
+		if last == nil || said.Error() != last.Error() {
+			last, changed = said, time.Now()
+		}
+		if time.Since(changed) > Patience {
+			return false, errNoProgress
+		}
+		return false, nil
 	})
 	if err != nil {
-		t.Fatalf("waited %s until %s: %v", Patience, what, last)
+		t.Fatalf("waited %s until %s: %v", time.Since(began).Round(time.Second), what, last)
 	}
 }
