@@ -109,9 +109,13 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 		}
 		options.WebhookServer = webhooks
 	}
-	mgr, err := ctrl.NewManager(config, options)
+	plain, err := ctrl.NewManager(config, options)
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
+	}
+	mgr, err := withDatedEvents(plain)
+	if err != nil {
+		return nil, err
 	}
 	if own != nil {
 		if err := own.keep(mgr, o); err != nil {

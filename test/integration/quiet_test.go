@@ -134,7 +134,7 @@ func testHundred(t *testing.T, w *watcher) {
 			creates++
 		case "patch podmanagers/status.apps.mycompany.com":
 			statusWrites++
-		case "create events.events.k8s.io":
+		case "create events":
 		default:
 			if e.Verb != "watch" {
 				others = append(others, e.Verb+" "+e.RequestURI)

@@ -98,6 +98,7 @@ func TestAQuotaStallsAFleetUntilItIsRaised(t *testing.T) {
 		}
 		return nil
 	})
+	expectWarningCount(t, ns, "web", 2)
 	// Asking for less is a way out, too.
 	scale(t, ns, "web", 8)
 	expectReady(t, ns, "web", 8)

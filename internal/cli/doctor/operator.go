@@ -225,7 +225,7 @@ func (c *checkup) itsRights(ctx context.Context) []Finding {
 		{"create", "", "pods", "eviction"},
 		{"create", "apps", "controllerrevisions", ""},
 		{"list", "", "nodes", ""},
-		{"create", "events.k8s.io", "events", ""},
+		{"create", "", "events", ""},
 	}
 	user := "system:serviceaccount:" + c.operator + ":" + accountName
 	missing, err := lacking(needs, func(r right) (bool, error) {

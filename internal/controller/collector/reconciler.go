@@ -71,7 +71,7 @@ import (
 // +kubebuilder:rbac:groups=apps,resources=deployments;replicasets;statefulsets;daemonsets,verbs=list;watch
 // +kubebuilder:rbac:groups=apps.mycompany.com,resources=podmanagers,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 
 // GVK is the kind of a Collector.
 var GVK = collectorv1.GroupVersion.WithKind("Collector")

@@ -57,7 +57,7 @@ import (
 // +kubebuilder:rbac:groups=test.jiaozi.com,resources=helloworlds/finalizers,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 
 // Name is the name of the controller.
 const Name = "helloworld"
