@@ -47,8 +47,19 @@ func (r *run) createClaim(ctx context.Context, action plan.Action) error {
 	return nil
 }
 
-// condemnClaim marks a claim to go once its pod is gone.
+// condemnClaim marks a claim to go once its pod is gone. A pod that is gone already
+// was not scaled away under the policy of now: the cache is late, and the claim
+// stays.
 func (r *run) condemnClaim(ctx context.Context, action plan.Action) error {
+	pod := &corev1.Pod{}
+	key := client.ObjectKey{Namespace: r.target.Ref.Namespace, Name: action.UsedBy}
+	switch err := r.live.Get(ctx, key, pod); {
+	case apierrors.IsNotFound(err) || err == nil && !r.controls(pod):
+		claims := corev1.Resource("persistentvolumeclaims")
+		return apierrors.NewConflict(claims, action.Claim, fmt.Errorf("its pod %s is gone already", action.UsedBy))
+	case err != nil:
+		return fmt.Errorf("read pod %s: %w", key, err)
+	}
 	by := string(r.target.Ref.UID)
 	return r.patchClaim(ctx, action, nil, map[string]*string{appsv1.AnnotationCondemnedBy: &by})
 }

@@ -17,6 +17,8 @@ limitations under the License.
 package apply
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -24,6 +26,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
@@ -38,7 +41,7 @@ func volumeClaim() *corev1.PersistentVolumeClaim {
 }
 
 func onClaim(verb plan.Verb) plan.Action {
-	return plan.Action{Verb: verb, Claim: "data-web-0", Template: "data", UID: "uid-data-web-0", ResourceVersion: "999"}
+	return plan.Action{Verb: verb, Claim: "data-web-0", Template: "data", UsedBy: "web-0", UID: "uid-data-web-0", ResourceVersion: "999"}
 }
 
 func (w *world) claim(t *testing.T) *corev1.PersistentVolumeClaim {
@@ -53,7 +56,7 @@ func (w *world) claim(t *testing.T) *corev1.PersistentVolumeClaim {
 // TestWhoseAClaimIs is in its metadata: a mark of who condemned it, or the labels
 // of who took it over. What others wrote there stays.
 func TestWhoseAClaimIs(t *testing.T) {
-	w := newWorld(t, owner(), volumeClaim())
+	w := newWorld(t, owner(), volumeClaim(), pod("web-0", controlledBy(me)))
 	if _, err := w.apply(t, onClaim(plan.CondemnClaim)); err != nil {
 		t.Fatal(err)
 	}
@@ -84,13 +87,14 @@ func TestWhoseAClaimIs(t *testing.T) {
 // next look waits until the cache shows it, because no event of a claim wakes the
 // owner.
 func TestAClaimThatIsGoneNeedsNoMark(t *testing.T) {
-	outcomes, err := newWorld(t, owner()).apply(t, onClaim(plan.CondemnClaim))
+	user := pod("web-0", controlledBy(me))
+	outcomes, err := newWorld(t, owner(), user).apply(t, onClaim(plan.CondemnClaim))
 	if err != nil || outcomes[0].Result != plan.Done {
 		t.Errorf("%v, %v", outcomes, err)
 	}
 	late := onClaim(plan.CondemnClaim)
 	late.ResourceVersion = "1"
-	w := newWorld(t, owner(), volumeClaim())
+	w := newWorld(t, owner(), volumeClaim(), user)
 	outcomes, err = w.apply(t, late)
 	if err != nil || outcomes[0].Result != plan.Outdated {
 		t.Errorf("%v, %v", outcomes, err)
@@ -99,9 +103,33 @@ func TestAClaimThatIsGoneNeedsNoMark(t *testing.T) {
 		t.Errorf("noted (-want +got):\n%s", diff)
 	}
 	late.UID = "uid-of-one-that-is-gone"
-	w = newWorld(t, owner(), volumeClaim())
+	w = newWorld(t, owner(), volumeClaim(), user)
 	if _, err := w.apply(t, late); err != nil || len(w.ledger.list) > 0 {
 		t.Errorf("of a claim of the same name: noted %v, %v", w.ledger.list, err)
+	}
+}
+
+// TestTheClaimOfAPodThatIsGoneIsNotMarked: the pod ended before whenScaled became
+// Delete, and the cache is late. A pod of another owner is not a user, either. When
+// the API server does not say, there is no mark.
+func TestTheClaimOfAPodThatIsGoneIsNotMarked(t *testing.T) {
+	for name, pods := range map[string][]client.Object{
+		"gone": nil, "of another owner": {pod("web-0", controlledBy("other"))}, "of no owner": {pod("web-0")},
+	} {
+		w := newWorld(t, append(pods, owner(), volumeClaim())...)
+		outcomes, err := w.apply(t, onClaim(plan.CondemnClaim))
+		if err != nil || outcomes[0].Result != plan.Outdated || w.asked("patch") > 0 {
+			t.Errorf("%s: %v, %v, requests %v", name, outcomes, err, w.requests)
+		}
+	}
+	w := newWorld(t, owner(), volumeClaim(), pod("web-0", controlledBy(me)))
+	w.live = interceptor.NewClient(w.client, interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return errors.New("no answer")
+		},
+	})
+	if outcomes, err := w.apply(t, onClaim(plan.CondemnClaim)); err == nil || outcomes[0].Result == plan.Done || w.asked("patch") > 0 {
+		t.Errorf("%v, %v, requests %v", outcomes, err, w.requests)
 	}
 }
 
@@ -140,7 +168,7 @@ func TestTheClaimOfAStandIn(t *testing.T) {
 // TestAPodStaysUntilItsClaimIsMarked: else nothing would tell that the claim was
 // to go with it. Other pods go on.
 func TestAPodStaysUntilItsClaimIsMarked(t *testing.T) {
-	w := newWorld(t, owner(), volumeClaim(), pod("web-0"), pod("web-1"))
+	w := newWorld(t, owner(), volumeClaim(), pod("web-0", controlledBy(me)), pod("web-1", controlledBy(me)))
 	mark := onClaim(plan.CondemnClaim)
 	mark.ResourceVersion = "1"
 	outcomes, err := w.apply(t, mark,

@@ -100,7 +100,7 @@ func (s *scene) condemnClaims() {
 				continue
 			}
 			marks = append(marks, Action{
-				Verb: CondemnClaim, Slot: c.Slot, Claim: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
+				Verb: CondemnClaim, Slot: c.Slot, Claim: c.Name, UsedBy: p.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
 				Why: Why{
 					Rule: s.rule, Reason: appsv1.WhyClaimRetention,
 					Message: "the pod " + p.Name + " is scaled away and whenScaled is Delete",

@@ -32,7 +32,8 @@ import (
 // its pods it scaled away.
 type claimChecker struct {
 	owners map[types.UID][]claimPolicy
-	gone   map[types.UID]bool
+	// gone is since which version an owner is gone.
+	gone map[types.UID]int64
 	// condemned are the names of the pods of each owner there ever were, and
 	// whether their slots were to go, and the claims with them, when the last of
 	// that name was there.
@@ -52,14 +53,14 @@ type claimPolicy struct {
 
 func newClaimChecker() *claimChecker {
 	return &claimChecker{
-		owners: map[types.UID][]claimPolicy{}, gone: map[types.UID]bool{}, condemned: map[types.UID]map[string]bool{},
+		owners: map[types.UID][]claimPolicy{}, gone: map[types.UID]int64{}, condemned: map[types.UID]map[string]bool{},
 		pods: map[types.UID]*corev1.Pod{}, made: map[types.UID]types.UID{}, ended: map[types.UID]bool{},
 	}
 }
 
 func (c *claimChecker) seeOwner(r *Revision, pm *appsv1.PodManager) {
 	if r.Gone {
-		c.gone[pm.UID] = true
+		c.gone[pm.UID] = r.Version
 		return
 	}
 	c.owners[pm.UID] = append(c.owners[pm.UID], claimPolicy{r.Version, desired.PodManager(pm).Desired})
@@ -109,8 +110,10 @@ func (c *checker) seeClaim(r *Revision, claim *corev1.PersistentVolumeClaim) {
 		}
 	}
 	for uid := range c.claims.owners {
-		// A write that arrives late was right when it was sent.
-		if (!c.claims.gone[uid] || r.Actor == Late) && c.claims.mayDelete(r, uid, claim) {
+		// A write that arrives late was right when it was sent, and so was one of a
+		// second operator that has not seen yet that the first let the owner go.
+		unseen := r.Floor > 0 && c.claims.gone[uid] > r.Floor
+		if (c.claims.gone[uid] == 0 || unseen || r.Actor == Late) && c.claims.mayDelete(r, uid, claim) {
 			return
 		}
 	}
@@ -136,7 +139,7 @@ func (c *claimChecker) seeMade(r *Revision, claim *corev1.PersistentVolumeClaim)
 	}
 	c.made[claim.UID] = ""
 	for uid, versions := range c.owners {
-		if r.Actor == Operator && !c.gone[uid] && versions[0].want.Name == claim.Labels[appsv1.LabelName] {
+		if r.Actor == Operator && c.gone[uid] == 0 && versions[0].want.Name == claim.Labels[appsv1.LabelName] {
 			c.made[claim.UID] = uid
 		}
 	}

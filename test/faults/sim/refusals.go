@@ -106,10 +106,17 @@ func (r *Refusal) matches(verb string, key objectKey) bool {
 // standing is a rule in force, with what it has refused so far.
 type standing struct {
 	Refusal
-	refused int
+	refused []refused
 }
 
-func (s *standing) over() bool { return s.Times > 0 && s.refused >= s.Times }
+// refused is an object whose write was refused, and how many steps the world had
+// made when the reconcile began that asked for it.
+type refused struct {
+	name  string
+	began int
+}
+
+func (s *standing) over() bool { return s.Times > 0 && len(s.refused) >= s.Times }
 
 // admit is asked before every write of the operator.
 func (s *Server) admit(by request, verb, subresource string, key objectKey) error {
@@ -119,7 +126,7 @@ func (s *Server) admit(by request, verb, subresource string, key objectKey) erro
 	s.asked(by, verb, key, false)
 	for _, rule := range s.rules {
 		if rule.matches(verb, key) && !rule.over() {
-			rule.refused++
+			rule.refused = append(rule.refused, refused{key.name, by.began})
 			s.asked(by, verb, key, true)
 			return rule.answer(key.name)
 		}
@@ -145,14 +152,14 @@ func (s *Server) asked(by request, verb string, key objectKey, refused bool) {
 func (s *Server) inForce(since, fresh int) []oracle.Refusal {
 	var list []oracle.Refusal
 	for _, rule := range s.rules {
-		if rule.refused == 0 || rule.over() {
+		if rule.over() {
 			continue
 		}
 		names, met := map[string]bool{}, false
-		for i := range s.requests {
-			if r := &s.requests[i]; r.Refused && r.Began >= since && rule.matches(r.Verb, objectKey{kind: r.Kind, name: r.Name}) {
-				names[r.Name] = true
-				met = met || r.Began >= fresh
+		for _, r := range rule.refused {
+			if r.began >= since {
+				names[r.name] = true
+				met = met || r.began >= fresh
 			}
 		}
 		for _, name := range sorted(names) {
@@ -164,7 +171,7 @@ func (s *Server) inForce(since, fresh int) []oracle.Refusal {
 
 // lifted: no rule is left, or none of those that are left was ever met.
 func (s *Server) lifted() bool {
-	return !slices.ContainsFunc(s.rules, func(r *standing) bool { return r.refused > 0 && !r.over() })
+	return !slices.ContainsFunc(s.rules, func(r *standing) bool { return len(r.refused) > 0 && !r.over() })
 }
 
 func sorted(set map[string]bool) []string {
