@@ -49,6 +49,14 @@ func (o *Observer) listClaims(ctx context.Context, f desired.Fleet) ([]*corev1.P
 	return claims, nil
 }
 
+// ClaimChanged reports whether an update of a claim changes what the planner reads
+// of it. Its version alone is only a precondition.
+func ClaimChanged(before, after *corev1.PersistentVolumeClaim) bool {
+	was, is := describeClaim(before), describeClaim(after)
+	was.ResourceVersion, is.ResourceVersion = "", ""
+	return was != is || before.Labels[appsv1.LabelName] != after.Labels[appsv1.LabelName]
+}
+
 // describeClaims takes from the claims what the planner reads.
 func describeClaims(desired *plan.Desired, list []*corev1.PersistentVolumeClaim) []plan.Claim {
 	if list == nil {
@@ -56,14 +64,19 @@ func describeClaims(desired *plan.Desired, list []*corev1.PersistentVolumeClaim)
 	}
 	claims := make([]plan.Claim, 0, len(list))
 	for _, claim := range list {
-		claims = append(claims, plan.Claim{
-			Name: claim.Name, UID: claim.UID, ResourceVersion: claim.ResourceVersion,
-			Slot: plan.ClaimSlot(desired, claim.Name), Terminating: claim.DeletionTimestamp != nil,
-			Owner:       types.UID(claim.Labels[appsv1.LabelUID]),
-			CondemnedBy: types.UID(claim.Annotations[appsv1.AnnotationCondemnedBy]),
-			Surge:       claim.Annotations[appsv1.AnnotationSurge] == "true",
-		})
+		c := describeClaim(claim)
+		c.Slot = plan.ClaimSlot(desired, claim.Name)
+		claims = append(claims, c)
 	}
 	slices.SortFunc(claims, func(a, b plan.Claim) int { return a.Slot - b.Slot })
 	return claims
+}
+
+func describeClaim(claim *corev1.PersistentVolumeClaim) plan.Claim {
+	return plan.Claim{
+		Name: claim.Name, UID: claim.UID, ResourceVersion: claim.ResourceVersion, Terminating: claim.DeletionTimestamp != nil,
+		Owner:       types.UID(claim.Labels[appsv1.LabelUID]),
+		CondemnedBy: types.UID(claim.Annotations[appsv1.AnnotationCondemnedBy]),
+		Surge:       claim.Annotations[appsv1.AnnotationSurge] == "true",
+	}
 }

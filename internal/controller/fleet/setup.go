@@ -112,7 +112,8 @@ func (w Watched) reconciler(r reconcile.Reconciler) reconcile.Reconciler {
 //
 // The predicates drop what cannot change a plan: updates of an owner that leave
 // its generation and finalizers alone (our own status writes above all), pod
-// updates that touch nothing the planner reads, and every heartbeat of a node.
+// and claim updates that touch nothing the planner reads, and every heartbeat of a
+// node.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, ledger *observe.Ledger, w Watched) error {
 	handlers := r.Handlers(w.Gate.Client(mgr.GetClient()), ledger, w)
 	if err := watchEnds(ctx, mgr, handlers); err != nil {
@@ -122,6 +123,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, led
 		Named(r.kind.Name()).
 		WatchesRawSource(w.Gate.Kind(w.record(handlers.Owners), handlers.OwnerChanged)).
 		Watches(&corev1.Pod{}, w.record(handlers.Pods), builder.WithPredicates(handlers.PodChanged)).
+		Watches(&corev1.PersistentVolumeClaim{}, w.record(handlers.Claims), builder.WithPredicates(handlers.ClaimChanged)).
 		Watches(&corev1.Node{}, w.record(handlers.Nodes), builder.WithPredicates(handlers.NodeLost)).
 		WithOptions(w.controllerOptions(controller.Options{
 			MaxConcurrentReconciles: w.Workers,
@@ -139,6 +141,8 @@ type Handlers struct {
 	OwnerChanged predicate.Predicate
 	Pods         handler.EventHandler
 	PodChanged   predicate.Predicate
+	Claims       handler.EventHandler
+	ClaimChanged predicate.Predicate
 	Nodes        handler.EventHandler
 	NodeLost     predicate.Predicate
 	// PodGone is called for every pod that the cache saw go.
@@ -151,8 +155,10 @@ func (r *Reconciler) Handlers(reader client.Reader, ledger *observe.Ledger, w Wa
 	return Handlers{
 		Owners:       &handler.EnqueueRequestForObject{},
 		OwnerChanged: r.ownerChanged(ledger),
-		Pods:         owners.handlePods(),
+		Pods:         owners.wake(owners.ofPod),
 		PodChanged:   podChanged(),
+		Claims:       owners.wake(owners.ofClaim),
+		ClaimChanged: claimChanged(),
 		Nodes:        handler.EnqueueRequestsFromMapFunc(owners.ofNode),
 		NodeLost:     nodeLost(),
 		// The owner need not wait for the creation of a pod whose deletion the
@@ -222,6 +228,15 @@ func podChanged() predicate.Predicate {
 	}}
 }
 
+// claimChanged passes what can change a plan.
+func claimChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*corev1.PersistentVolumeClaim)
+		after, ok2 := e.ObjectNew.(*corev1.PersistentVolumeClaim)
+		return !ok || !ok2 || observe.ClaimChanged(before, after)
+	}}
+}
+
 // nodeLost passes the end of a node and a change of the out-of-service taint.
 func nodeLost() predicate.Predicate {
 	return predicate.Funcs{
@@ -244,15 +259,15 @@ type ownerFinder struct {
 	memories *memories
 }
 
-// handlePods wakes the owners of a pod before and after the change: a pod that
-// was released concerns the owner it had.
-func (f ownerFinder) handlePods() handler.EventHandler {
+// wake wakes the owners of an object before and after the change: a pod that was
+// released concerns the owner it had.
+func (f ownerFinder) wake(find handler.MapFunc) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	add := func(ctx context.Context, q queue, objs ...client.Object) {
 		var woken []reconcile.Request
 		for _, obj := range objs {
 			wait := f.debounce(obj)
-			for _, req := range f.ofPod(ctx, obj) {
+			for _, req := range find(ctx, obj) {
 				if !slices.Contains(woken, req) {
 					woken = append(woken, req)
 					q.AddAfter(req, wait)
@@ -274,12 +289,12 @@ func (f ownerFinder) handlePods() handler.EventHandler {
 	}
 }
 
-// debounce is how long an event of a pod waits for others of its owner.
-func (f ownerFinder) debounce(pod client.Object) time.Duration {
-	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
+// debounce is how long an event of a pod or a claim waits for others of its owner.
+func (f ownerFinder) debounce(obj client.Object) time.Duration {
+	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 		return f.memories.debounce(ref.UID)
 	}
-	return 0
+	return f.memories.debounce(types.UID(obj.GetLabels()[appsv1.LabelUID]))
 }
 
 // sameController: the pod is its owner's as before, as most are.
@@ -316,6 +331,19 @@ func (f ownerFinder) ofPod(ctx context.Context, pod client.Object) []reconcile.R
 		}
 	}
 	return requests
+}
+
+// ofClaim finds the owner that a claim's label names.
+func (f ownerFinder) ofClaim(ctx context.Context, claim client.Object) []reconcile.Request {
+	name := claim.GetLabels()[f.watched.NameLabel]
+	if name == "" {
+		return nil
+	}
+	req := request(claim.GetNamespace(), name)
+	if err := f.reader.Get(ctx, req.NamespacedName, f.kind.New()); err != nil {
+		return nil
+	}
+	return []reconcile.Request{req}
 }
 
 // ofNode finds the owners of the pods on a node.

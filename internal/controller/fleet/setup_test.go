@@ -203,6 +203,48 @@ func TestOwnersOfPods(t *testing.T) {
 	}
 }
 
+// TestTheOwnerOfAClaim is the one that its label names, as long as it is there.
+func TestTheOwnerOfAClaim(t *testing.T) {
+	finder := ownerFinder{
+		reader: newCache(t, fleetOwner("web")), kind: testKind{}, watched: Watched{GVK: testGVK, NameLabel: appsv1.LabelName},
+	}
+	for name, want := range map[string]int{"web": 1, "gone": 0, "": 0} {
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "data-web-0", Labels: map[string]string{appsv1.LabelName: name},
+		}}
+		if got := finder.ofClaim(t.Context(), claim); len(got) != want || want > 0 && got[0].Name != name {
+			t.Errorf("a claim of %q leads to %v", name, got)
+		}
+	}
+}
+
+// TestWhichChangesOfAClaimCount: those that the planner reads.
+func TestWhichChangesOfAClaimCount(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*corev1.PersistentVolumeClaim)
+		want   bool
+	}{
+		"nothing":       {func(*corev1.PersistentVolumeClaim) {}, false},
+		"it is bound":   {func(c *corev1.PersistentVolumeClaim) { c.Status.Phase, c.ResourceVersion = corev1.ClaimBound, "2" }, false},
+		"it goes":       {func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &metav1.Time{} }, true},
+		"another owner": {func(c *corev1.PersistentVolumeClaim) { c.Labels[appsv1.LabelUID] = "other" }, true},
+		"another name":  {func(c *corev1.PersistentVolumeClaim) { c.Labels[appsv1.LabelName] = "other" }, true},
+		"a mark":        {func(c *corev1.PersistentVolumeClaim) { c.Annotations[appsv1.AnnotationCondemnedBy] = "me" }, true},
+		"a stand-in's":  {func(c *corev1.PersistentVolumeClaim) { c.Annotations[appsv1.AnnotationSurge] = "true" }, true},
+		"a note":        {func(c *corev1.PersistentVolumeClaim) { c.Annotations["note"] = "x" }, false},
+	} {
+		before := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "data-web-0", UID: "uid", ResourceVersion: "1",
+			Labels: map[string]string{appsv1.LabelName: "web", appsv1.LabelUID: "me"}, Annotations: map[string]string{},
+		}}
+		after := before.DeepCopy()
+		test.change(after)
+		if got := claimChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 // TestOwnersOfANode: every fleet with a pod on it, once.
 func TestOwnersOfANode(t *testing.T) {
 	on := func(node string, p *corev1.Pod) client.Object {

@@ -153,6 +153,8 @@ func (p *process) hear(kind string, before, after client.Object) {
 		h, passes = p.handlers.Owners, p.world.weakness.ownerChanged(p.handlers.OwnerChanged)
 	case "Pod":
 		h, passes = p.handlers.Pods, p.handlers.PodChanged
+	case "PersistentVolumeClaim":
+		h, passes = p.handlers.Claims, p.handlers.ClaimChanged
 	case "Node":
 		h, passes = p.handlers.Nodes, p.handlers.NodeLost
 	default:
