@@ -18,19 +18,21 @@ package flightrecorder
 
 import (
 	"bytes"
+	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const (
-	maxDepth      = 40   // deeper nesting is compared as a whole
+	maxDepth      = 100  // deeper nesting is compared as a whole
 	maxPathLength = 256  // longer paths are cut
 	maxKeyLength  = 128  // longer map keys are cut
 	maxKeyedPairs = 4096 // larger keyed lists are compared as a whole
@@ -40,47 +42,116 @@ const (
 // values: map keys are names of fields, and an item of a list is called by its index, or by its name
 // or type where the API declares that as the list's key (containers, env, conditions).
 //
-// It walks both versions side by side with reflection, guided by a plan made once per Go type, and
-// allocates nothing where nothing changed. Fields that change with every write (resourceVersion,
-// generation, managedFields) are left out. Where a whole branch appears or goes, its root is named; of a map, the keys are.
+// It walks both versions side by side with reflection, typed objects and unstructured ones alike.
+// Fields that change with every write (resourceVersion, generation, managedFields) are left out. Where a
+// whole branch appears or goes, its root is named; of a map, the keys are.
 //
 // Most events are about status, and most of an object is spec. The API server counts the changes of
 // spec in metadata.generation, so where that stayed the same, spec is looked at only if nothing else
 // changed: a server that does not count right must not make the change disappear.
 type differ struct {
-	planner planner
-	walks   sync.Pool
+	layouts sync.Map // reflect.Type -> *layout
 	names   *interner
 	max     int
 }
 
 func newDiffer(names *interner, maxFields int) *differ {
-	return &differ{names: names, max: maxFields, planner: planner{building: map[reflect.Type]*typePlan{}}}
+	return &differ{names: names, max: maxFields}
 }
 
 // diff returns at most d.max paths, sorted, and how many more there were.
 func (d *differ) diff(oldObj, newObj client.Object) (fields []string, more int) {
-	w, _ := d.walks.Get().(*walk)
-	if w == nil {
-		w = &walk{path: make([]byte, 0, maxPathLength), names: d.names, max: d.max}
+	a, b := reflect.ValueOf(oldObj), reflect.ValueOf(newObj)
+	if a.Type() != b.Type() {
+		return nil, 0
 	}
-	defer d.walks.Put(w)
+	if u, ok := oldObj.(*unstructured.Unstructured); ok {
+		a, b = reflect.ValueOf(u.Object), reflect.ValueOf(newObj.(*unstructured.Unstructured).Object)
+	}
+	w := &walk{differ: d, path: make([]byte, 0, maxPathLength)}
 	w.skipSpec = newObj.GetGeneration() > 0 && newObj.GetGeneration() == oldObj.GetGeneration()
-	w.compare(oldObj, newObj, &d.planner)
+	w.value(a, b, place{})
 	if w.skipSpec && len(w.fields) == 0 {
 		w.skipSpec = false
-		w.compare(oldObj, newObj, &d.planner)
+		w.value(a, b, place{})
 	}
 	slices.Sort(w.fields)
-	fields, more = w.fields, w.more
-	w.fields = nil
-	return fields, more
+	return w.fields, w.more
+}
+
+// layout is what the differ knows of a struct type.
+type layout struct {
+	whole      bool // it has a meaning of its own, such as a quantity or a time
+	comparable bool
+	fields     []place
+}
+
+// place is under which name a value hangs in the object.
+type place struct {
+	index  int
+	name   string
+	inline bool
+	key    string // of a list: the field that names its items, or ""
+}
+
+var marshalerType = reflect.TypeFor[json.Marshaler]()
+
+func (d *differ) layoutOf(t reflect.Type) *layout {
+	if known, ok := d.layouts.Load(t); ok {
+		return known.(*layout)
+	}
+	s := &layout{comparable: t.Comparable()}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !f.IsExported() || name == "-" {
+			continue
+		}
+		inline := name == "" && (f.Anonymous || strings.Contains(options, "inline"))
+		if name == "" {
+			name = f.Name
+		}
+		s.fields = append(s.fields, place{index: i, name: name, inline: inline, key: listKey(name, f.Tag.Get("patchMergeKey"))})
+	}
+	s.whole = len(s.fields) == 0 || reflect.PointerTo(t).Implements(marshalerType)
+	d.layouts.Store(t, s)
+	return s
+}
+
+// listKey is the field that names the items of a list: the declared one, or that of the lists that
+// Kubernetes itself keys, because an unstructured object does not carry its schema. Only name and type are
+// taken: other keys (an IP, a path) are values.
+func listKey(list, declared string) string {
+	switch declared {
+	case "name", "type":
+		return declared
+	case "":
+	default:
+		return ""
+	}
+	switch list {
+	case "containers", "initContainers", "ephemeralContainers", "env", "volumes", "imagePullSecrets",
+		"containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses":
+		return "name"
+	case "conditions":
+		return "type"
+	}
+	return ""
+}
+
+// isFreeMap tells the maps, whose keys are data, from the structures, whose keys are the schema's, in an
+// unstructured object.
+func isFreeMap(name string) bool {
+	switch name {
+	case "labels", "annotations", "matchLabels", "nodeSelector", "data", "stringData", "binaryData", "limits", "requests":
+		return true
+	}
+	return false
 }
 
 // walk is one comparison under way.
 type walk struct {
-	names  *interner
-	max    int
+	*differ
 	path   []byte
 	fields []string
 	more   int
@@ -89,65 +160,216 @@ type walk struct {
 	skipSpec bool
 }
 
-func (w *walk) compare(oldObj, newObj client.Object, planner *planner) {
-	w.path, w.fields, w.more, w.depth = w.path[:0], nil, 0, 0
-	oldU, oldIs := oldObj.(*unstructured.Unstructured)
-	newU, newIs := newObj.(*unstructured.Unstructured)
-	if oldIs || newIs {
-		if oldIs && newIs {
-			w.unstructuredObject(oldU.Object, newU.Object)
-		}
-		return
-	}
-	a, b := reflect.ValueOf(oldObj), reflect.ValueOf(newObj)
-	if a.Type() == b.Type() && a.Kind() == reflect.Pointer {
-		w.value(a, b, planner.planFor(a.Type()))
-	}
-}
-
 func (w *walk) changed() {
 	if len(w.fields) >= w.max {
 		w.more++
 		return
 	}
-	path := w.path
-	if len(path) > maxPathLength {
-		path = path[:maxPathLength]
+	w.fields = append(w.fields, w.names.string(string(w.path[:min(len(w.path), maxPathLength)])))
+}
+
+// skips leaves out what changes with every write, or never.
+func (w *walk) skips() bool {
+	switch string(w.path) {
+	case "apiVersion", "kind", "metadata.resourceVersion", "metadata.generation", "metadata.managedFields", "metadata.selfLink":
+		return true
+	case "spec":
+		return w.skipSpec
 	}
-	w.fields = append(w.fields, w.names.bytes(path))
+	return false
 }
 
-func (w *walk) changedAt(push func()) {
-	mark := len(w.path)
-	push()
-	w.changed()
-	w.path = w.path[:mark]
-}
-
-func (w *walk) pushField(name string) {
-	if len(w.path) > 0 {
-		w.path = append(w.path, '.')
+func (w *walk) value(a, b reflect.Value, f place) {
+	w.depth++
+	switch kind := a.Kind(); {
+	case w.depth > maxDepth:
+		w.compare(reflect.DeepEqual(a.Interface(), b.Interface()))
+	case kind == reflect.Pointer || kind == reflect.Interface:
+		switch {
+		case a.IsNil() || b.IsNil():
+			w.compare(a.IsNil() == b.IsNil())
+		case a.Elem().Type() != b.Elem().Type():
+			w.changed()
+		default:
+			w.value(a.Elem(), b.Elem(), f)
+		}
+	case kind == reflect.Struct:
+		w.structure(a, b)
+	case kind == reflect.Slice:
+		w.list(a, b, f.key)
+	case kind == reflect.Map:
+		w.mapping(a, b, f.name)
+	default:
+		w.compare(a.Equal(b))
 	}
-	w.path = append(w.path, name...)
+	w.depth--
 }
 
-func (w *walk) pushIndex(i int) {
-	w.path = append(w.path, '[')
-	w.path = strconv.AppendInt(w.path, int64(i), 10)
-	w.path = append(w.path, ']')
-}
-
-// pushKey names an entry of a map, or an item of a list by its declared key.
-func (w *walk) pushKey(key string, bracket bool) {
-	if len(key) > maxKeyLength {
-		key = key[:maxKeyLength]
+func (w *walk) compare(equal bool) {
+	if !equal {
+		w.changed()
 	}
-	if !bracket && isPlain(key) {
-		w.pushField(key)
+}
+
+func (w *walk) structure(a, b reflect.Value) {
+	s := w.layoutOf(a.Type())
+	if s.whole {
+		w.compare((s.comparable && a.Equal(b)) || equality.Semantic.DeepEqual(a.Interface(), b.Interface()))
 		return
 	}
+	for _, f := range s.fields {
+		mark := len(w.path)
+		if !f.inline {
+			w.pushKey(f.name)
+		}
+		if !w.skips() {
+			w.value(a.Field(f.index), b.Field(f.index), f)
+		}
+		w.path = w.path[:mark]
+	}
+}
+
+func (w *walk) list(a, b reflect.Value, key string) {
+	la, lb := a.Len(), b.Len()
+	switch {
+	case la == 0 && lb == 0: // nil and empty are the same to the API
+	case a.Type().Elem().Kind() == reflect.Uint8:
+		w.compare(bytes.Equal(a.Bytes(), b.Bytes()))
+	case la == 0 || lb == 0:
+		w.changed()
+	case key != "" && la*lb <= maxKeyedPairs:
+		w.keyed(a, b, key)
+	case la != lb:
+		w.changed()
+	default:
+		for i := range la {
+			mark := len(w.path)
+			w.pushItem("", i)
+			w.value(a.Index(i), b.Index(i), place{})
+			w.path = w.path[:mark]
+		}
+	}
+}
+
+func (w *walk) keyed(a, b reflect.Value, key string) {
+	find := func(list reflect.Value, name string, hint int) int {
+		if hint < list.Len() && w.nameOf(list.Index(hint), key) == name {
+			return hint
+		}
+		for i := range list.Len() {
+			if w.nameOf(list.Index(i), key) == name {
+				return i
+			}
+		}
+		return -1
+	}
+	mark := len(w.path)
+	for i := range b.Len() {
+		name := w.nameOf(b.Index(i), key)
+		w.pushItem(name, i)
+		if j := find(a, name, i); j >= 0 {
+			w.value(a.Index(j), b.Index(i), place{})
+		} else {
+			w.changed()
+		}
+		w.path = w.path[:mark]
+	}
+	for i := range a.Len() {
+		if name := w.nameOf(a.Index(i), key); find(b, name, i) < 0 {
+			w.pushItem(name, i)
+			w.changed()
+			w.path = w.path[:mark]
+		}
+	}
+}
+
+// nameOf is the value of an item's key, or "".
+func (w *walk) nameOf(item reflect.Value, key string) string {
+	if item.Kind() == reflect.Interface || item.Kind() == reflect.Pointer {
+		item = item.Elem()
+	}
+	switch item.Kind() {
+	case reflect.Struct:
+		for _, f := range w.layoutOf(item.Type()).fields {
+			if f.name == key && item.Field(f.index).Kind() == reflect.String {
+				return item.Field(f.index).String()
+			}
+		}
+	case reflect.Map:
+		object, _ := item.Interface().(map[string]any)
+		name, _ := object[key].(string)
+		return name
+	}
+	return ""
+}
+
+func (w *walk) mapping(a, b reflect.Value, name string) {
+	if texts, ok := a.Interface().(map[string]string); ok && maps.Equal(texts, b.Interface().(map[string]string)) {
+		return // spares most maps the reflection
+	}
+	_, isStructure := a.Interface().(map[string]any)
+	if isStructure && !isFreeMap(name) && (a.Len() == 0) != (b.Len() == 0) {
+		w.changed()
+		return
+	}
+	for it := a.MapRange(); it.Next(); {
+		w.entry(it.Key(), it.Value(), b.MapIndex(it.Key()))
+	}
+	for it := b.MapRange(); it.Next(); {
+		if !a.MapIndex(it.Key()).IsValid() {
+			w.entry(it.Key(), reflect.Value{}, it.Value())
+		}
+	}
+}
+
+// entry compares an entry of a map; the one that is not there is no valid value.
+func (w *walk) entry(key, x, y reflect.Value) {
+	mark := len(w.path)
+	defer func() { w.path = w.path[:mark] }()
+	name := key.String()
+	if w.pushKey(name); w.skips() {
+		return
+	}
+	if x.IsValid() && y.IsValid() {
+		w.value(x, y, place{name: name, key: listKey(name, "")})
+		return
+	}
+	there := x
+	if y.IsValid() {
+		there = y
+	}
+	if object, ok := there.Interface().(map[string]any); ok && isFreeMap(name) {
+		w.mapping(reflect.ValueOf(object), reflect.ValueOf(map[string]any(nil)), name)
+		return
+	}
+	w.changed()
+}
+
+// pushKey names a field, or an entry of a map.
+func (w *walk) pushKey(key string) {
+	if strings.IndexFunc(key, isSpecial) < 0 && key != "" {
+		if len(w.path) > 0 {
+			w.path = append(w.path, '.')
+		}
+		w.path = append(w.path, key[:min(len(key), maxKeyLength)]...)
+		return
+	}
+	w.pushBracket(key)
+}
+
+// pushItem names an item of a list: by its key where that is fit to be shown (what Kubernetes calls a name or
+// a type is short and has few letters), else by its index.
+func (w *walk) pushItem(key string, index int) {
+	fit := key != "" && len(key) <= 63 && strings.IndexFunc(key, func(c rune) bool { return isSpecial(c) && c != '.' && c != '/' }) < 0
+	if !fit {
+		key = strconv.Itoa(index)
+	}
+	w.pushBracket(key)
+}
+
+func (w *walk) pushBracket(key string) {
 	w.path = append(w.path, '[')
-	for i := range len(key) {
+	for i := range min(len(key), maxKeyLength) {
 		c := key[i]
 		if c < ' ' || c == ']' || c == '[' || c == 0x7f {
 			c = '?'
@@ -157,250 +379,30 @@ func (w *walk) pushKey(key string, bracket bool) {
 	w.path = append(w.path, ']')
 }
 
-func isPlain(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return s != ""
+// isSpecial says that a path cannot show the letter without brackets.
+func isSpecial(c rune) bool {
+	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-'
 }
 
-// isKey says whether a declared key is fit to be shown: what Kubernetes calls a name or a type is
-// short and has few letters. Anything else is called by its index.
-func isKey(s string) bool {
-	if s == "" || len(s) > 63 {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; !isPlain(s[i:i+1]) && c != '.' && c != '/' {
-			return false
-		}
-	}
-	return true
+// interner keeps one copy of each string that recurs: field paths, manager names. It is bounded; past
+// that, strings are simply not shared.
+type interner struct {
+	mu   sync.Mutex
+	seen map[string]string
 }
 
-func (w *walk) value(a, b reflect.Value, p *typePlan) {
-	switch p.kind {
-	case planScalar:
-		if !scalarEqual(a, b) {
-			w.changed()
-		}
-	case planPointer:
-		w.pointer(a, b, p)
-	case planStruct:
-		w.structure(a, b, p)
-	case planSlice:
-		w.slice(a, b, p.elem, -1)
-	case planBytes:
-		if !bytes.Equal(a.Bytes(), b.Bytes()) {
-			w.changed()
-		}
-	case planMap:
-		w.mapping(a, b, p)
-	case planLeaf:
-		if !leafEqual(a, b) {
-			w.changed()
-		}
-	}
-}
+const maxInterned = 8192
 
-func (w *walk) pointer(a, b reflect.Value, p *typePlan) {
-	switch {
-	case a.Pointer() == b.Pointer():
-	case a.IsNil() || b.IsNil():
-		w.changed()
-	default:
-		w.value(a.Elem(), b.Elem(), p.elem)
-	}
-}
+func newInterner() *interner { return &interner{seen: map[string]string{}} }
 
-func (w *walk) structure(a, b reflect.Value, p *typePlan) {
-	if w.depth++; w.depth > maxDepth {
-		if !reflect.DeepEqual(a.Interface(), b.Interface()) {
-			w.changed()
-		}
-		w.depth--
-		return
+func (n *interner) string(s string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if kept, ok := n.seen[s]; ok {
+		return kept
 	}
-	for i := range p.fields {
-		f := &p.fields[i]
-		if w.skipSpec && w.depth == 1 && f.name == "spec" {
-			continue
-		}
-		fa, fb := a.Field(f.index), b.Field(f.index)
-		if plainlyEqual(fa, fb, f.plan.kind) {
-			continue // most fields: spared the path
-		}
-		mark := len(w.path)
-		if !f.inline {
-			w.pushField(f.name)
-		}
-		if f.key >= 0 {
-			w.slice(fa, fb, f.plan.elem, f.key)
-		} else {
-			w.value(fa, fb, f.plan)
-		}
-		w.path = w.path[:mark]
+	if len(n.seen) < maxInterned {
+		n.seen[s] = s
 	}
-	w.depth--
-}
-
-// plainlyEqual sees at a glance that two values are the same; false means that one has to look.
-func plainlyEqual(a, b reflect.Value, kind planKind) bool {
-	switch kind {
-	case planScalar:
-		return scalarEqual(a, b)
-	case planPointer:
-		return a.Pointer() == b.Pointer()
-	case planSlice, planMap, planBytes:
-		return a.Len() == 0 && b.Len() == 0
-	}
-	return false
-}
-
-// slice compares lists; key is the index of the items' key field, or -1.
-func (w *walk) slice(a, b reflect.Value, elem *typePlan, key int) {
-	la, lb := a.Len(), b.Len()
-	switch {
-	case la == 0 && lb == 0: // nil and empty are the same to the API
-		return
-	case la == 0 || lb == 0:
-		w.changed()
-		return
-	case key >= 0 && la*lb <= maxKeyedPairs:
-		w.keyed(a, b, elem, key)
-		return
-	case la != lb:
-		w.changed()
-		return
-	}
-	for i := range la {
-		mark := len(w.path)
-		w.pushIndex(i)
-		w.value(a.Index(i), b.Index(i), elem)
-		w.path = w.path[:mark]
-	}
-}
-
-func (w *walk) keyed(a, b reflect.Value, elem *typePlan, key int) {
-	name := func(list reflect.Value, i int) string { return list.Index(i).Field(key).String() }
-	find := func(list reflect.Value, want string, hint int) int {
-		if hint < list.Len() && name(list, hint) == want {
-			return hint
-		}
-		for i := range list.Len() {
-			if name(list, i) == want {
-				return i
-			}
-		}
-		return -1
-	}
-	for i := range b.Len() {
-		mark := len(w.path)
-		w.pushItem(name(b, i), i)
-		if j := find(a, name(b, i), i); j >= 0 {
-			w.value(a.Index(j), b.Index(i), elem)
-		} else {
-			w.changed()
-		}
-		w.path = w.path[:mark]
-	}
-	for i := range a.Len() {
-		if find(b, name(a, i), i) < 0 {
-			w.changedAt(func() { w.pushItem(name(a, i), i) })
-		}
-	}
-}
-
-func (w *walk) pushItem(key string, index int) {
-	if isKey(key) {
-		w.pushKey(key, true)
-	} else {
-		w.pushIndex(index)
-	}
-}
-
-func (w *walk) mapping(a, b reflect.Value, p *typePlan) {
-	if (a.Len() == 0 && b.Len() == 0) || a.Pointer() == b.Pointer() {
-		return
-	}
-	if am, ok := a.Interface().(map[string]string); ok {
-		diffMaps(w, am, b.Interface().(map[string]string), func(x, y string) {
-			if x != y {
-				w.changed()
-			}
-		})
-		return
-	}
-	for it := a.MapRange(); it.Next(); {
-		key, other := it.Key(), b.MapIndex(it.Key())
-		mark := len(w.path)
-		w.pushKey(key.String(), false)
-		if other.IsValid() {
-			w.value(it.Value(), other, p.elem)
-		} else {
-			w.changed()
-		}
-		w.path = w.path[:mark]
-	}
-	for it := b.MapRange(); it.Next(); {
-		if !a.MapIndex(it.Key()).IsValid() {
-			w.changedAt(func() { w.pushKey(it.Key().String(), false) })
-		}
-	}
-}
-
-// diffMaps calls both for the keys that are in both maps, with the path set, and reports the rest.
-func diffMaps[V any](w *walk, a, b map[string]V, both func(x, y V)) {
-	for key, x := range a {
-		mark := len(w.path)
-		w.pushKey(key, false)
-		if y, ok := b[key]; ok {
-			both(x, y)
-		} else {
-			w.changed()
-		}
-		w.path = w.path[:mark]
-	}
-	for key := range b {
-		if _, ok := a[key]; !ok {
-			w.changedAt(func() { w.pushKey(key, false) })
-		}
-	}
-}
-
-func scalarEqual(a, b reflect.Value) bool {
-	switch a.Kind() {
-	case reflect.String:
-		return a.String() == b.String()
-	case reflect.Bool:
-		return a.Bool() == b.Bool()
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return a.Int() == b.Int()
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return a.Uint() == b.Uint()
-	default:
-		return a.Float() == b.Float()
-	}
-}
-
-// leafEqual compares what has a meaning of its own: 1 and 1000m are the same quantity.
-func leafEqual(a, b reflect.Value) bool {
-	if !a.CanAddr() || !b.CanAddr() {
-		ca, cb := reflect.New(a.Type()), reflect.New(b.Type())
-		ca.Elem().Set(a)
-		cb.Elem().Set(b)
-		a, b = ca.Elem(), cb.Elem()
-	}
-	switch x := a.Addr().Interface().(type) {
-	case *metav1.Time:
-		return x.Equal(b.Addr().Interface().(*metav1.Time))
-	case *metav1.MicroTime:
-		return x.Equal(b.Addr().Interface().(*metav1.MicroTime))
-	case *resource.Quantity:
-		return x.Cmp(*b.Addr().Interface().(*resource.Quantity)) == 0
-	}
-	return reflect.DeepEqual(a.Interface(), b.Interface())
+	return s
 }
