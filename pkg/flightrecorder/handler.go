@@ -21,7 +21,6 @@ import (
 	"reflect"
 	"sync/atomic"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -176,24 +175,4 @@ func (e *watchEvent) fill(t *Trigger, objects *objectPair) {
 		writers, inferred := e.recorder.writersOf(objects.before, objects.after)
 		t.Changes = groupByManager(fields, writers, inferred)
 	}
-}
-
-// writersOf asks the object's managedFields, or, where the cache has stripped them, the table.
-func (r *Recorder) writersOf(before, after metav1.Object) (writers []writer, inferred bool) {
-	if entries := after.GetManagedFields(); len(entries) > 0 {
-		return candidates(before.GetManagedFields(), entries)
-	}
-	return r.managers.writersOf(after)
-}
-
-func (r *Recorder) creatorsOf(obj metav1.Object) []Change {
-	if entries := obj.GetManagedFields(); len(entries) > 0 {
-		return creators(entries)
-	}
-	writers, _ := r.managers.writersOf(obj)
-	var changes []Change
-	for i := range writers {
-		changes = append(changes, writers[i].change(nil, false))
-	}
-	return changes
 }

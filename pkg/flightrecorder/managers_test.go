@@ -110,7 +110,7 @@ func TestChangesAreGroupedByWhoWroteThem(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			writers, inferred := candidates(c.before, c.after)
+			writers, inferred := candidates(writersIn(c.before), writersIn(c.after))
 			if diff := cmp.Diff(c.want, groupByManager(c.fields, writers, inferred)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -164,29 +164,20 @@ func TestTheTableOfManagersIsBounded(t *testing.T) {
 		pod.UID = types.UID(fmt.Sprintf("uid-%d", i))
 		table.note(pod)
 	}
-	if table.bytes > 64<<10 || len(table.objects) == 0 || len(table.objects) > 1000 {
-		t.Errorf("%d objects in %d bytes", len(table.objects), table.bytes)
-	}
-	linked := 0
-	for o := table.oldest; o != nil; o = o.newer {
-		linked++
-	}
-	if linked != len(table.objects) {
-		t.Errorf("%d linked, %d in the map", linked, len(table.objects))
+	if n := table.objects.Len(); table.bytes() > 64<<10 || n == 0 || n > 1000 {
+		t.Errorf("%d objects in %d bytes", n, table.bytes())
 	}
 }
 
 // managedFields come from a server; whatever they hold, looking must not panic.
 func TestBrokenSetsOwnNothing(t *testing.T) {
 	for _, raw := range []string{``, `{`, `{"`, `{"f:spec`, `{"f:spec"`, `{"f:spec":`, `{"f:spec":{"f:replicas"`, `[]`, `"x\\`, `{"f:spec":1}`} {
-		w := writer{owned: metav1.NewFieldsV1(raw)}
-		if got := w.reaches("spec.replicas"); got != 0 {
+		if got := reaches(decodeSet(metav1.NewFieldsV1(raw)), "spec.replicas"); got != 0 {
 			t.Errorf("%s reaches %d", raw, got)
 		}
 	}
 	for raw, want := range map[string]int{ownsReplicas: 2, ownsImage: 0, ownsStatus: 0, `{"f:a":{"f:b":{}},"f:spec":{".":{},"f:x":{},"f:replicas":{}}}`: 2} {
-		w := writer{owned: metav1.NewFieldsV1(raw)}
-		if got := w.reaches("spec.replicas"); got != want {
+		if got := reaches(decodeSet(metav1.NewFieldsV1(raw)), "spec.replicas"); got != want {
 			t.Errorf("%s reaches %d, want %d", raw, got, want)
 		}
 	}
@@ -199,11 +190,7 @@ func TestPathSteps(t *testing.T) {
 		"metadata.labels[a.b/c]":              {"metadata", "labels", "a.b/c"},
 		"status.conditions[Ready].lastUpdate": {"status", "conditions", "Ready", "lastUpdate"},
 	} {
-		var got []string
-		for s := range pathSteps(path) {
-			got = append(got, s)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(want, pathSteps(path)); diff != "" {
 			t.Errorf("%s: %s", path, diff)
 		}
 	}

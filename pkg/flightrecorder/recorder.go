@@ -211,16 +211,12 @@ type Stats struct {
 
 // Stats returns the current numbers.
 func (r *Recorder) Stats() Stats {
-	r.managers.mu.Lock()
-	managers := r.managers.bytes
-	r.managers.mu.Unlock()
-
 	s := r.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stats := Stats{
 		Records: s.records, Objects: len(s.objects), Evicted: s.evicted,
-		Bytes: s.bytes + managers + int(r.pendingBytes.Load()), MaxBytes: r.config.MaxBytes,
+		Bytes: s.bytes + r.managers.bytes() + int(r.pendingBytes.Load()), MaxBytes: r.config.MaxBytes,
 		Subscribers: len(s.subscriptions), StreamDrops: s.streamDrops,
 		LateWrites: r.lateWrites.Load(), Faults: r.faults.Load(),
 	}

@@ -23,6 +23,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -117,39 +119,30 @@ func newRedactor() *redactor {
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// json redacts compact, valid JSON, such as json.Marshal's.
+// json redacts valid JSON, such as json.Marshal's. Where nothing is redacted, it stays as it is.
 func (r *redactor) json(in []byte) []byte {
 	if !mayHaveSecrets(in) {
 		return in
 	}
-	c := &redaction{redactor: r, in: in, out: make([]byte, 0, len(in))}
-	c.value(keepAll)
-	return c.out
-}
-
-// mayHaveSecrets spares most payloads the walk: it looks only at how names end.
-func mayHaveSecrets(in []byte) bool {
-	for at := bytes.IndexByte(in, '"'); at >= 0; {
-		if at >= 3 {
-			switch in[at-1] {
-			case 'v', 'V', 's', 't', 'a', 'n':
-				if endsLikeASecret(in[:at]) {
-					return true
-				}
-			}
-		}
-		next := bytes.IndexByte(in[at+1:], '"')
-		if next < 0 {
-			return false
-		}
-		at += 1 + next
+	var payload any
+	decoder := json.NewDecoder(bytes.NewReader(in))
+	decoder.UseNumber() // a float64 cannot hold every number
+	if decoder.Decode(&payload) != nil {
+		return nil
 	}
-	return false
+	c := &redaction{redactor: r}
+	if payload = c.value(payload, keepAll); !c.redacted {
+		return in
+	}
+	out, _ := json.Marshal(payload) // what was decoded can be encoded
+	return out
 }
 
-func endsLikeASecret(name []byte) bool {
-	for _, end := range []string{"env", "envvars", "environment", `"data`, "stringdata", "last-applied-configuration"} {
-		if len(name) >= len(end) && bytes.EqualFold(name[len(name)-len(end):], []byte(end)) {
+// mayHaveSecrets spares most payloads the decoding: it looks only at how names end.
+func mayHaveSecrets(in []byte) bool {
+	lower := bytes.ToLower(in)
+	for _, end := range []string{`env"`, `envvars"`, `environment"`, `"data"`, `stringdata"`, `last-applied-configuration"`} {
+		if bytes.Contains(lower, []byte(end)) {
 			return true
 		}
 	}
@@ -166,64 +159,41 @@ const (
 	dropBase64            // every value below, each staying valid base64
 )
 
-// redaction is a copy under way: a recursive descent over in, which is known to be valid.
+// redaction is a payload on the way through a redactor.
 type redaction struct {
 	*redactor
-	in  []byte
-	at  int
-	out []byte
+	redacted bool
 }
 
-func (c *redaction) value(mode redactMode) {
-	switch c.in[c.at] {
-	case '{':
+func (c *redaction) value(v any, mode redactMode) any {
+	switch v := v.(type) {
+	case map[string]any:
 		if mode == envItems {
 			mode = dropAll
 		}
-		c.object(mode)
-	case '[':
+		for key, value := range v {
+			v[key] = c.value(value, modeOf(v, key, mode))
+		}
+		return v
+	case []any:
 		if mode == envItems {
 			mode = envItem
 		}
-		c.list(mode)
-	default:
-		start := c.at
-		c.at = skipValue(c.in, c.at)
-		c.out = append(c.out, c.scalar(c.in[start:c.at], mode)...)
-	}
-}
-
-func (c *redaction) list(mode redactMode) {
-	c.copyByte()
-	for c.in[c.at] != ']' {
-		c.value(mode)
-		if c.in[c.at] == ',' {
-			c.copyByte()
+		for i := range v {
+			v[i] = c.value(v[i], mode)
 		}
+		return v
 	}
-	c.copyByte()
+	if mode < dropAll || v == nil || v == "" {
+		return v
+	}
+	return c.hash(v, mode)
 }
 
-func (c *redaction) object(mode redactMode) {
-	start := c.at
-	c.copyByte()
-	for c.in[c.at] != '}' {
-		keyStart := c.at
-		c.at = skipValue(c.in, c.at)
-		key := string(c.in[keyStart+1 : c.at-1])
-		c.out = append(c.out, c.in[keyStart:c.at]...)
-		c.copyByte() // the colon
-		c.value(c.modeOf(key, mode, start))
-		if c.in[c.at] == ',' {
-			c.copyByte()
-		}
-	}
-	c.copyByte()
-}
-
-// modeOf says how to treat what hangs under a key of the object that begins at start.
-func (c *redaction) modeOf(key string, mode redactMode, start int) redactMode {
+// modeOf says how to treat what hangs under a key of the object.
+func modeOf(object map[string]any, key string, mode redactMode) redactMode {
 	lower := strings.ToLower(key)
+	_, isObject := object[key].(map[string]any)
 	switch {
 	case mode == dropAll || mode == dropBase64:
 		return mode
@@ -233,79 +203,36 @@ func (c *redaction) modeOf(key string, mode redactMode, start int) redactMode {
 		return envItems
 	case lower == "stringdata", key == lastApplied:
 		return dropAll
-	case lower == "data" && c.in[c.at] == '{' && maybeSecret(c.in, start):
+	case lower == "data" && isObject && maybeSecret(object):
 		return dropBase64
 	}
 	return keepAll
 }
 
 // maybeSecret looks at an object's own keys. Go clients leave out the kind of what they read.
-func maybeSecret(in []byte, start int) bool {
-	kind, hasMetadata := "", false
-	for at := start + 1; in[at] != '}'; {
-		end := skipValue(in, at)
-		key := strings.ToLower(string(in[at+1 : end-1]))
-		at = end + 1
-		end = skipValue(in, at)
-		switch {
-		case key == "kind" && in[at] == '"':
-			kind = string(in[at+1 : end-1])
-		case key == "metadata" || key == "objectmeta":
+func maybeSecret(object map[string]any) bool {
+	hasKind, hasMetadata := false, false
+	for key, value := range object {
+		switch strings.ToLower(key) {
+		case "kind":
+			if value == "Secret" {
+				return true
+			}
+			hasKind = hasKind || value != ""
+		case "metadata", "objectmeta":
 			hasMetadata = true
 		}
-		if at = end; in[at] == ',' {
-			at++
-		}
 	}
-	return kind == "Secret" || (kind == "" && hasMetadata)
+	return hasMetadata && !hasKind
 }
 
-func (c *redaction) copyByte() {
-	c.out = append(c.out, c.in[c.at])
-	c.at++
-}
-
-func (c *redaction) scalar(token []byte, mode redactMode) []byte {
-	if mode < dropAll || bytes.Equal(token, []byte("null")) || bytes.Equal(token, []byte(`""`)) {
-		return token
-	}
+func (c *redaction) hash(scalar any, mode redactMode) string {
+	c.redacted = true
 	mac := hmac.New(sha256.New, c.key[:])
-	mac.Write(token)
+	fmt.Fprintf(mac, "%T %v", scalar, scalar)
 	mark := "redacted:" + hex.EncodeToString(mac.Sum(nil)[:6])
 	if mode == dropBase64 {
 		mark = base64.StdEncoding.EncodeToString([]byte(mark))
 	}
-	return []byte(`"` + mark + `"`)
-}
-
-// skipValue returns the index after the value that begins at at; the end, where it has none.
-func skipValue(in []byte, at int) int {
-	depth := 0
-	for ; at < len(in); at++ {
-		switch in[at] {
-		case '"':
-			for at++; at < len(in) && in[at] != '"'; at++ {
-				if in[at] == '\\' {
-					at++
-				}
-			}
-			if depth == 0 {
-				return at + 1
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth == 0 {
-				return at // a number or a word, ended by its parent's bracket
-			}
-			if depth--; depth == 0 {
-				return at + 1
-			}
-		case ',', ':':
-			if depth == 0 {
-				return at
-			}
-		}
-	}
-	return at
+	return mark
 }
