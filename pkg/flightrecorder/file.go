@@ -18,6 +18,7 @@ package flightrecorder
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -72,12 +73,7 @@ func newFileWriter(config FileConfig, now func() time.Time) (*fileWriter, error)
 	if config.MaxBytes <= 0 {
 		config.MaxBytes = DefaultFileBytes
 	}
-	switch {
-	case config.Backups == 0:
-		config.Backups = DefaultFileBackups
-	case config.Backups < 0:
-		config.Backups = 0
-	}
+	config.Backups = max(0, cmp.Or(config.Backups, DefaultFileBackups))
 	w := &fileWriter{config: config, now: now, queue: make(chan *Record, fileQueue)}
 	if err := w.open(); err != nil {
 		return nil, err

@@ -43,38 +43,24 @@ const maxLine = 64 << 20
 // ReadRecords reads JSON lines, as Config.File writes them, and calls visit with each record in turn
 // until it returns an error, which ReadRecords returns. Broken lines are counted and left out.
 func ReadRecords(in io.Reader, visit func(*Record) error) (stats ReplayStats, err error) {
-	lines := bufio.NewReaderSize(in, 64<<10)
-	for {
-		line, err := readLine(lines)
-		if len(line) > 0 {
-			stats.Lines++
-			record := &Record{}
-			if json.Unmarshal(line, record) != nil {
-				stats.Broken++
-			} else if err := visit(record); err != nil {
-				return stats, err
-			}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 64<<10), maxLine)
+	for lines.Scan() {
+		if len(lines.Bytes()) == 0 {
+			continue
 		}
-		if errors.Is(err, io.EOF) {
-			return stats, nil
-		}
-		if err != nil {
-			return stats, fmt.Errorf("flightrecorder: reading line %d: %w", stats.Lines+1, err)
+		stats.Lines++
+		record := &Record{}
+		if json.Unmarshal(lines.Bytes(), record) != nil {
+			stats.Broken++
+		} else if err := visit(record); err != nil {
+			return stats, err
 		}
 	}
-}
-
-func readLine(in *bufio.Reader) (line []byte, err error) {
-	for {
-		part, isPrefix, err := in.ReadLine()
-		line = append(line, part...)
-		if err != nil || !isPrefix {
-			return line, err
-		}
-		if len(line) > maxLine {
-			return nil, errors.New("line too long")
-		}
+	if err := lines.Err(); err != nil {
+		return stats, fmt.Errorf("flightrecorder: reading line %d: %w", stats.Lines+1, err)
 	}
+	return stats, nil
 }
 
 // ReadFiles is ReadRecords over a file and those that were rotated away from it, oldest first.
