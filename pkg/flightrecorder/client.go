@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
@@ -52,81 +53,69 @@ func (r *Recorder) Client(inner client.Client) client.Client {
 	if !ok {
 		withWatch = watchless{inner}
 	}
-	var funcs interceptor.Funcs
-	r.interceptObjects(&funcs)
-	r.interceptCollections(&funcs)
-	r.interceptSubresources(&funcs)
-	return interceptor.NewClient(withWatch, funcs)
-}
-
-func (r *Recorder) interceptObjects(f *interceptor.Funcs) {
+	var f interceptor.Funcs
 	f.Create = func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
-		dryRun := len(opts) > 0 && len((&client.CreateOptions{}).ApplyOptions(opts).DryRun) > 0
-		return r.writeObject(ctx, c, call{verb: "create", dryRun: dryRun}, obj, func(ctx context.Context) error {
+		dryRun := len((&client.CreateOptions{}).ApplyOptions(opts).DryRun) > 0
+		return r.writeObject(ctx, c, Write{Verb: "create", DryRun: dryRun}, obj, func(ctx context.Context) error {
 			return c.Create(ctx, obj, opts...)
 		})
 	}
 	f.Update = func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
-		dryRun := len(opts) > 0 && len((&client.UpdateOptions{}).ApplyOptions(opts).DryRun) > 0
-		return r.writeObject(ctx, c, call{verb: "update", dryRun: dryRun}, obj, func(ctx context.Context) error {
+		dryRun := len((&client.UpdateOptions{}).ApplyOptions(opts).DryRun) > 0
+		return r.writeObject(ctx, c, Write{Verb: "update", DryRun: dryRun}, obj, func(ctx context.Context) error {
 			return c.Update(ctx, obj, opts...)
 		})
 	}
 	f.Patch = func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-		dryRun := len(opts) > 0 && len((&client.PatchOptions{}).ApplyOptions(opts).DryRun) > 0
-		return r.writeObject(ctx, c, call{verb: patchVerb(patch), dryRun: dryRun}, obj, func(ctx context.Context) error {
+		dryRun := len((&client.PatchOptions{}).ApplyOptions(opts).DryRun) > 0
+		return r.writeObject(ctx, c, Write{Verb: patchVerb(patch), DryRun: dryRun}, obj, func(ctx context.Context) error {
 			return c.Patch(ctx, obj, patch, opts...)
 		})
 	}
 	f.Delete = func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
-		dryRun := len(opts) > 0 && len((&client.DeleteOptions{}).ApplyOptions(opts).DryRun) > 0
-		return r.writeObject(ctx, c, call{verb: "delete", dryRun: dryRun}, obj, func(ctx context.Context) error {
+		dryRun := len((&client.DeleteOptions{}).ApplyOptions(opts).DryRun) > 0
+		return r.writeObject(ctx, c, Write{Verb: "delete", DryRun: dryRun}, obj, func(ctx context.Context) error {
 			return c.Delete(ctx, obj, opts...)
 		})
 	}
-}
-
-func (r *Recorder) interceptCollections(f *interceptor.Funcs) {
 	f.DeleteAllOf = func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteAllOfOption) error {
 		o := (&client.DeleteAllOfOptions{}).ApplyOptions(opts)
-		collection := call{verb: "deletecollection", namespace: o.Namespace, dryRun: len(o.DryRun) > 0}
+		collection := Write{Verb: "deletecollection", Object: ObjectRef{Namespace: o.Namespace}, DryRun: len(o.DryRun) > 0}
 		return r.writeObject(ctx, c, collection, obj, func(ctx context.Context) error {
 			return c.DeleteAllOf(ctx, obj, opts...)
 		})
 	}
 	f.Apply = func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-		dryRun := len(opts) > 0 && len((&client.ApplyOptions{}).ApplyOptions(opts).DryRun) > 0
-		return r.writeApplied(ctx, call{verb: "apply", dryRun: dryRun}, obj, func(ctx context.Context) error {
+		dryRun := len((&client.ApplyOptions{}).ApplyOptions(opts).DryRun) > 0
+		return r.writeApplied(ctx, Write{Verb: "apply", DryRun: dryRun}, obj, func(ctx context.Context) error {
 			return c.Apply(ctx, obj, opts...)
 		})
 	}
-}
-
-func (r *Recorder) interceptSubresources(f *interceptor.Funcs) {
 	f.SubResourceCreate = func(ctx context.Context, c client.Client, name string, obj, sub client.Object, opts ...client.SubResourceCreateOption) error {
-		dryRun := len(opts) > 0 && len((&client.SubResourceCreateOptions{}).ApplyOptions(opts).DryRun) > 0
-		return r.writeObject(ctx, c, call{verb: "create", subresource: name, dryRun: dryRun}, obj, func(ctx context.Context) error {
+		dryRun := len((&client.SubResourceCreateOptions{}).ApplyOptions(opts).DryRun) > 0
+		return r.writeObject(ctx, c, Write{Verb: "create", Subresource: name, DryRun: dryRun}, obj, func(ctx context.Context) error {
 			return c.SubResource(name).Create(ctx, obj, sub, opts...)
 		})
 	}
 	f.SubResourceUpdate = func(ctx context.Context, c client.Client, name string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
-		dryRun := len(opts) > 0 && len((&client.SubResourceUpdateOptions{}).ApplyOptions(opts).DryRun) > 0
-		return r.writeObject(ctx, c, call{verb: "update", subresource: name, dryRun: dryRun}, obj, func(ctx context.Context) error {
+		dryRun := len((&client.SubResourceUpdateOptions{}).ApplyOptions(opts).DryRun) > 0
+		return r.writeObject(ctx, c, Write{Verb: "update", Subresource: name, DryRun: dryRun}, obj, func(ctx context.Context) error {
 			return c.SubResource(name).Update(ctx, obj, opts...)
 		})
 	}
 	f.SubResourcePatch = func(ctx context.Context, c client.Client, name string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-		dryRun := len(opts) > 0 && len((&client.SubResourcePatchOptions{}).ApplyOptions(opts).DryRun) > 0
-		return r.writeObject(ctx, c, call{verb: patchVerb(patch), subresource: name, dryRun: dryRun}, obj, func(ctx context.Context) error {
+		dryRun := len((&client.SubResourcePatchOptions{}).ApplyOptions(opts).DryRun) > 0
+		return r.writeObject(ctx, c, Write{Verb: patchVerb(patch), Subresource: name, DryRun: dryRun}, obj, func(ctx context.Context) error {
 			return c.SubResource(name).Patch(ctx, obj, patch, opts...)
 		})
 	}
 	f.SubResourceApply = func(ctx context.Context, c client.Client, name string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
-		dryRun := len(opts) > 0 && len((&client.SubResourceApplyOptions{}).ApplyOpts(opts).DryRun) > 0
-		return r.writeApplied(ctx, call{verb: "apply", subresource: name, dryRun: dryRun}, obj, func(ctx context.Context) error {
+		dryRun := len((&client.SubResourceApplyOptions{}).ApplyOpts(opts).DryRun) > 0
+		return r.writeApplied(ctx, Write{Verb: "apply", Subresource: name, DryRun: dryRun}, obj, func(ctx context.Context) error {
 			return c.SubResource(name).Apply(ctx, obj, opts...)
 		})
 	}
+	return interceptor.NewClient(withWatch, f)
 }
 
 func patchVerb(patch client.Patch) string {
@@ -143,34 +132,23 @@ func (w watchless) Watch(context.Context, client.ObjectList, ...client.ListOptio
 	return nil, fmt.Errorf("flightrecorder: the wrapped %T cannot watch", w.Client)
 }
 
-// call is what is known of a write before it is made.
-type call struct {
-	verb, subresource, namespace string
-
-	dryRun bool
-}
-
-// flightKey is under which the context of a client call carries its flight, for the transport to
+// codeKey is under which the context of a client call carries an atomic.Int32, for the transport to
 // fill in the HTTP status.
-type flightKey struct{}
+type codeKey struct{}
 
-type flight struct{ code atomic.Int32 }
-
-func (r *Recorder) writeObject(ctx context.Context, c client.Client, call call, obj client.Object, send func(context.Context) error) error {
+func (r *Recorder) writeObject(ctx context.Context, c client.Client, w Write, obj client.Object, send func(context.Context) error) error {
 	run := runFrom(ctx)
 	if run == nil {
 		return send(ctx)
 	}
-	before := obj.GetResourceVersion()
-	ref := ObjectRef{Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID()}
-	kind := r.written.of(obj, c.Scheme())
-	ref.APIVersion, ref.Kind = kind.APIVersion, kind.Kind
-	if call.verb == "deletecollection" {
-		ref.Namespace, ref.Name = call.namespace, ""
+	before, object := obj.GetResourceVersion(), *refOf(obj, c.Scheme())
+	if w.Verb == "deletecollection" {
+		object.Namespace, object.Name = w.Object.Namespace, ""
 	}
-	return run.write(ctx, call, ref, send, func(w *Write) {
+	w.Object = object
+	return run.write(ctx, w, send, func(w *Write) {
 		w.Object.Name, w.Object.UID = obj.GetName(), obj.GetUID()
-		if call.verb != "delete" {
+		if w.Verb != "delete" {
 			w.ResourceVersion = obj.GetResourceVersion()
 		}
 		run.noteCause(w, before)
@@ -185,25 +163,27 @@ type applied interface {
 	GetAPIVersion() *string
 }
 
-func (r *Recorder) writeApplied(ctx context.Context, call call, obj runtime.ApplyConfiguration, send func(context.Context) error) error {
+func (r *Recorder) writeApplied(ctx context.Context, w Write, obj runtime.ApplyConfiguration, send func(context.Context) error) error {
 	run := runFrom(ctx)
 	if run == nil {
 		return send(ctx)
 	}
-	var ref ObjectRef
 	var object metav1.Object
 	switch o := obj.(type) {
 	case applied:
-		ref = ObjectRef{APIVersion: deref(o.GetAPIVersion()), Kind: deref(o.GetKind()), Namespace: deref(o.GetNamespace()), Name: deref(o.GetName())}
+		w.Object = ObjectRef{
+			APIVersion: ptr.Deref(o.GetAPIVersion(), ""), Kind: ptr.Deref(o.GetKind(), ""),
+			Namespace: ptr.Deref(o.GetNamespace(), ""), Name: ptr.Deref(o.GetName(), ""),
+		}
 	case interface { // client.ApplyConfigurationFromUnstructured
 		metav1.Object
 		GetAPIVersion() string
 		GetKind() string
 	}:
 		object = o
-		ref = ObjectRef{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
+		w.Object = ObjectRef{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
 	}
-	return run.write(ctx, call, ref, send, func(w *Write) {
+	return run.write(ctx, w, send, func(w *Write) {
 		if object != nil {
 			w.Object.UID, w.ResourceVersion = object.GetUID(), object.GetResourceVersion()
 			run.noteCause(w, "")
@@ -211,25 +191,17 @@ func (r *Recorder) writeApplied(ctx context.Context, call call, obj runtime.Appl
 	})
 }
 
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
 // write makes a write and records it; succeeded fills in what only the answer says.
-func (run *run) write(ctx context.Context, call call, ref ObjectRef, send func(context.Context) error, succeeded func(*Write)) error {
+func (run *run) write(ctx context.Context, w Write, send func(context.Context) error, succeeded func(*Write)) error {
 	r := run.recorder
-	w := Write{Verb: call.verb, Subresource: call.subresource, Object: ref, DryRun: call.dryRun}
-	ctx, span := r.tracing.startWrite(ctx, w.Verb, ref, w.Subresource)
-	f := &flight{}
-	ctx = context.WithValue(ctx, flightKey{}, f)
+	ctx, span := r.tracing.startWrite(ctx, &w)
+	answered := &atomic.Int32{}
+	ctx = context.WithValue(ctx, codeKey{}, answered)
 	w.Start = r.config.Now()
 	err := send(ctx)
 	w.Latency = Duration(r.config.Now().Sub(w.Start))
-	w.Code, w.Reason = statusOf(err, call.verb)
-	if code := int(f.code.Load()); code != 0 {
+	w.Code, w.Reason = statusOf(err, w.Verb)
+	if code := int(answered.Load()); code != 0 {
 		w.Code = code
 	}
 	if err == nil {
@@ -270,7 +242,6 @@ func (run *run) noteCause(w *Write, before string) {
 		c.span = run.span.SpanContext()
 	}
 	run.recorder.writes.note(key, c)
-	run.versions.Add(1)
 }
 
 // statusOf tells the HTTP status from the error, where the transport is not wrapped.

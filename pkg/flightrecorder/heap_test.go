@@ -26,6 +26,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -47,10 +48,10 @@ func TestTheDefaultBudgetHoldsOnTheHeap(t *testing.T) {
 		rec.managers.note(pod)
 		rec.writes.note(writeKey{pod.UID, fmt.Sprint(i)}, cause{record: fmt.Sprintf("a1b2c3d4-%d", i)})
 		request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("pm-%d", i)}}
-		tap.add(request, toldEvent(&Trigger{
+		tap.note(request, toldEvent(&Trigger{
 			Kind: TriggerStartup, ResourceVersion: fmt.Sprint(i),
 			Object: &ObjectRef{APIVersion: "v1", Kind: "Pod", Namespace: strings.Clone("shop"), Name: fmt.Sprintf("pod-%d", i)},
-		}), 0, false, false)
+		}), priorityqueue.AddOpts{}, false)
 	}
 	used := heap() - before
 	stats := rec.Stats()

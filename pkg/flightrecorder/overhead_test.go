@@ -272,7 +272,7 @@ func TestARecordedReconcileAllocatesLittle(t *testing.T) {
 func BenchmarkRecord(b *testing.B) {
 	rec := newRecorder(b, Config{})
 	tap := newTestTap(b, rec)
-	tap.queue.Store(&queue[reconcile.Request]{PriorityQueue: plainQueue[reconcile.Request]{silent{}}, tap: tap, merges: true})
+	tap.queue.Store(tap.newQueue(plainQueue[reconcile.Request]{silent{}}))
 	q := tap.queue.Load()
 	h := tap.Handler(handler.EnqueueRequestsFromMapFunc(toWeb))
 	r := tap.Reconciler(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {

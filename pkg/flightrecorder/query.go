@@ -30,7 +30,7 @@ const DefaultLimit = 100
 type Query struct {
 	// Controller, Kind, Namespace and Name select by the object that was reconciled; what is empty
 	// selects all, save that a Name without a Namespace is a cluster-scoped object. With a Name the
-	// query is cheap: only that object's ring is read.
+	// query is cheap: only that object's records are read.
 	Controller string
 	Kind       string
 	Namespace  string
@@ -51,13 +51,6 @@ type Query struct {
 	Limit int
 }
 
-func (q *Query) limit() int {
-	if q.Limit == 0 {
-		return DefaultLimit
-	}
-	return q.Limit
-}
-
 // Matches says whether the query selects the record, its Limit aside.
 func (q *Query) Matches(r *Record) bool {
 	switch {
@@ -76,17 +69,8 @@ func (q *Query) Matches(r *Record) bool {
 }
 
 func (r *Record) touches(want *ObjectRef) bool {
-	for i := range r.Triggers {
-		if o := r.Triggers[i].Object; o != nil && o.is(want) {
-			return true
-		}
-	}
-	for i := range r.Writes {
-		if r.Writes[i].Object.is(want) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Triggers, func(t Trigger) bool { return t.Object != nil && t.Object.is(want) }) ||
+		slices.ContainsFunc(r.Writes, func(w Write) bool { return w.Object.is(want) })
 }
 
 func (o *ObjectRef) is(want *ObjectRef) bool {
@@ -98,46 +82,27 @@ func (o *ObjectRef) is(want *ObjectRef) bool {
 
 // Query returns the selected records, newest first.
 func (r *Recorder) Query(q Query) []*Record {
-	var found []*Record
-	limit := q.limit()
-	visit := func(rec *Record) bool {
+	limit := cmp.Or(q.Limit, DefaultLimit)
+	found := []*Record{}
+	for _, rec := range r.store.newest(&q) {
+		if len(found) == limit {
+			break
+		}
 		if q.Matches(rec) {
 			found = append(found, rec)
 		}
-		return limit < 0 || len(found) < limit
 	}
-	if q.Name == "" {
-		r.store.walk(visit)
-		return found
-	}
-
-	controllers := []string{q.Controller}
-	if q.Controller == "" {
-		controllers = r.store.controllerNames()
-	}
-	all := []*Record{}
-	for _, controller := range controllers {
-		found = nil
-		r.store.walkObject(objectKey{controller, q.Namespace, q.Name}, visit)
-		all = append(all, found...)
-	}
-	slices.SortFunc(all, func(a, b *Record) int { return cmp.Compare(b.Seq, a.Seq) })
-	if limit >= 0 && len(all) > limit {
-		all = all[:limit]
-	}
-	return all
+	return found
 }
 
 // Get returns the record with this ID, where it is still kept.
 func (r *Recorder) Get(id string) (*Record, bool) {
-	var found *Record
-	r.store.walk(func(rec *Record) bool {
+	for _, rec := range r.store.newest(&Query{}) {
 		if rec.ID == id {
-			found = rec
+			return rec, true
 		}
-		return found == nil
-	})
-	return found, found != nil
+	}
+	return nil, false
 }
 
 // Subscription is a stream of records as they come in. Close it when it is no longer read.

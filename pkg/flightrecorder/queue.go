@@ -39,9 +39,7 @@ func (t *TypedTap[R]) Options(options controller.TypedOptions[R]) controller.Typ
 		newQueue = defaultQueue(defaulted)
 	}
 	options.NewQueue = func(name string, limiter workqueue.TypedRateLimiter[R]) workqueue.TypedRateLimitingInterface[R] {
-		inner := newQueue(name, &rateLimiter[R]{TypedRateLimiter: limiter, tap: t})
-		_, merges := inner.(priorityqueue.PriorityQueue[R])
-		q := &queue[R]{PriorityQueue: asPriorityQueue(inner), tap: t, merges: merges}
+		q := t.newQueue(newQueue(name, &rateLimiter[R]{TypedRateLimiter: limiter, tap: t}))
 		t.queue.Store(q)
 		return q
 	}
@@ -63,38 +61,67 @@ func defaultQueue[R comparable](
 	}
 }
 
+// notingQueue is a queue whose adds are written down before they are made.
+type notingQueue[R comparable] struct {
+	priorityqueue.PriorityQueue[R]
+	// passes says that an add may still pass the Tap's queue, which must not write it down again.
+	passes bool
+	// note returns the events to describe after the add, so that the worker need not wait for that.
+	note func(request R, o priorityqueue.AddOpts) []*watchEvent
+}
+
+func (q *notingQueue[R]) Add(request R) { q.AddWithOpts(priorityqueue.AddOpts{}, request) }
+
+func (q *notingQueue[R]) AddAfter(request R, after time.Duration) {
+	q.AddWithOpts(priorityqueue.AddOpts{After: after}, request)
+}
+
+func (q *notingQueue[R]) AddRateLimited(request R) {
+	q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, request)
+}
+
+func (q *notingQueue[R]) AddWithOpts(o priorityqueue.AddOpts, requests ...R) {
+	for _, request := range requests {
+		events := q.note(request, o)
+		q.PriorityQueue.AddWithOpts(o, request)
+		for _, e := range events {
+			e.describe()
+		}
+	}
+}
+
+// noting is the queue that an event handler or a source gets: it writes the event down for every request
+// that is added.
+func (t *TypedTap[R]) noting(q workqueue.TypedRateLimitingInterface[R], e *watchEvent) *notingQueue[R] {
+	bare, passes := bareQueue(q)
+	return &notingQueue[R]{PriorityQueue: bare, passes: passes, note: func(request R, o priorityqueue.AddOpts) []*watchEvent {
+		return t.note(request, e, o, passes)
+	}}
+}
+
+// bareQueue returns the queue below the Tap's own wrappers. passes says that there is something else in
+// between (handler.WithLowPriorityWhenUnchanged, say), below which the Tap's queue may come after all.
+func bareQueue[R comparable](q workqueue.TypedRateLimitingInterface[R]) (bare priorityqueue.PriorityQueue[R], passes bool) {
+	switch own := q.(type) {
+	case *queue[R]:
+		return own.PriorityQueue, false
+	case *notingQueue[R]:
+		return own.PriorityQueue, own.passes
+	}
+	return asPriorityQueue(q), true
+}
+
 // queue is the controller's queue, with the Tap looking on.
 type queue[R comparable] struct {
-	priorityqueue.PriorityQueue[R]
+	notingQueue[R]
 	tap *TypedTap[R]
 	// merges says that a delayed add shares the request's one place in the queue.
 	merges bool
 }
 
-func (q *queue[R]) Add(request R) {
-	events := q.tap.pass(request, 0, false)
-	q.PriorityQueue.Add(request)
-	q.tap.settleAll(request, events)
-}
-
-func (q *queue[R]) AddAfter(request R, after time.Duration) {
-	events := q.tap.pass(request, after, false)
-	q.PriorityQueue.AddAfter(request, after)
-	q.tap.settleAll(request, events)
-}
-
-func (q *queue[R]) AddRateLimited(request R) {
-	events := q.tap.pass(request, 0, true)
-	q.PriorityQueue.AddRateLimited(request)
-	q.tap.settleAll(request, events)
-}
-
-func (q *queue[R]) AddWithOpts(o priorityqueue.AddOpts, requests ...R) {
-	for _, request := range requests {
-		events := q.tap.pass(request, o.After, o.RateLimited)
-		q.PriorityQueue.AddWithOpts(o, request)
-		q.tap.settleAll(request, events)
-	}
+func (t *TypedTap[R]) newQueue(inner workqueue.TypedRateLimitingInterface[R]) *queue[R] {
+	_, merges := inner.(priorityqueue.PriorityQueue[R])
+	return &queue[R]{notingQueue: notingQueue[R]{PriorityQueue: asPriorityQueue(inner), note: t.pass}, tap: t, merges: merges}
 }
 
 func (q *queue[R]) GetWithPriority() (request R, priority int, shutdown bool) {
@@ -123,15 +150,12 @@ func (q *queue[R]) Done(request R) {
 // first add takes all events that are announced for the request, and leaves a credit for each of the adds
 // that are still to come for them. An event taken with another one's add would be lost if it were left to
 // its own add instead: that one may find the credit of a third, and the watch goes on to its next event.
-//
-// It returns the events that have to be settled after the add.
-func (t *TypedTap[R]) pass(request R, after time.Duration, rateLimited bool) []*watchEvent {
+func (t *TypedTap[R]) pass(request R, o priorityqueue.AddOpts) (kept []*watchEvent) {
 	t.mu.Lock()
-	if run := t.running[request]; (after > 0 || rateLimited) && run != nil && run.next != nil {
-		trigger := run.next
+	defer t.mu.Unlock()
+	if run := t.running[request]; (o.After > 0 || o.RateLimited) && run != nil && run.next != nil {
+		t.add(request, toldEvent(run.next), o)
 		run.next = nil
-		t.mu.Unlock()
-		t.add(request, toldEvent(trigger), after, rateLimited, false)
 		return nil
 	}
 	events := t.claim(request)
@@ -141,21 +165,15 @@ func (t *TypedTap[R]) pass(request R, after time.Duration, rateLimited bool) []*
 		t.credits[request] = credits - 1
 	case credits == 1:
 		delete(t.credits, request)
+	default:
+		events = []*watchEvent{toldEvent(&Trigger{Kind: TriggerUnattributed})}
 	}
-	t.mu.Unlock()
 	for _, e := range events {
-		t.add(request, e, after, rateLimited, false)
+		if t.add(request, e, o) {
+			kept = append(kept, e)
+		}
 	}
-	if credits == 0 {
-		t.add(request, toldEvent(&Trigger{Kind: TriggerUnattributed}), after, rateLimited, false)
-	}
-	return events
-}
-
-func (t *TypedTap[R]) settleAll(request R, events []*watchEvent) {
-	for _, e := range events {
-		t.settle(request, e)
-	}
+	return kept
 }
 
 // done forgets a run. What it wanted and the controller did not add, it does not get.
@@ -175,67 +193,6 @@ func (l *rateLimiter[R]) When(request R) time.Duration {
 	delay := l.TypedRateLimiter.When(request)
 	l.tap.delayed(request, delay, l.NumRequeues(request))
 	return delay
-}
-
-// knownQueue is the queue that an event handler gets: it writes the event down for every request
-// that the handler adds.
-type knownQueue[R comparable] struct {
-	priorityqueue.PriorityQueue[R]
-	tap   *TypedTap[R]
-	event *watchEvent
-	// credit says that the add will pass the Tap's queue, which must not write it down again.
-	credit bool
-}
-
-func newKnownQueue[R comparable](tap *TypedTap[R], q workqueue.TypedRateLimitingInterface[R], event *watchEvent) *knownQueue[R] {
-	bare, passes := bareQueue(q)
-	return &knownQueue[R]{PriorityQueue: bare, tap: tap, event: event, credit: passes}
-}
-
-func (q *knownQueue[R]) Add(request R) {
-	unsettled := q.tap.add(request, q.event, 0, false, q.credit)
-	q.PriorityQueue.Add(request)
-	if unsettled {
-		q.tap.settle(request, q.event)
-	}
-}
-
-func (q *knownQueue[R]) AddAfter(request R, after time.Duration) {
-	unsettled := q.tap.add(request, q.event, after, false, q.credit)
-	q.PriorityQueue.AddAfter(request, after)
-	if unsettled {
-		q.tap.settle(request, q.event)
-	}
-}
-
-func (q *knownQueue[R]) AddRateLimited(request R) {
-	unsettled := q.tap.add(request, q.event, 0, true, q.credit)
-	q.PriorityQueue.AddRateLimited(request)
-	if unsettled {
-		q.tap.settle(request, q.event)
-	}
-}
-
-func (q *knownQueue[R]) AddWithOpts(o priorityqueue.AddOpts, requests ...R) {
-	for _, request := range requests {
-		unsettled := q.tap.add(request, q.event, o.After, o.RateLimited, q.credit)
-		q.PriorityQueue.AddWithOpts(o, request)
-		if unsettled {
-			q.tap.settle(request, q.event)
-		}
-	}
-}
-
-// bareQueue returns the queue below the Tap's own wrappers. passes says that there is something else in
-// between (handler.WithLowPriorityWhenUnchanged, say), below which the Tap's queue may come after all.
-func bareQueue[R comparable](q workqueue.TypedRateLimitingInterface[R]) (bare priorityqueue.PriorityQueue[R], passes bool) {
-	switch own := q.(type) {
-	case *queue[R]:
-		return own.PriorityQueue, false
-	case *sourceQueue[R]:
-		return bareQueue[R](own.PriorityQueue)
-	}
-	return asPriorityQueue(q), true
 }
 
 // asPriorityQueue gives a plain queue the methods of a priority queue, as controller-runtime does.

@@ -21,13 +21,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -63,19 +62,12 @@ var errPanicked = errors.New("the reconciler panicked")
 // run is a reconcile under way.
 type run struct {
 	recorder *Recorder
-	record   *Record // its triggers and writes are guarded by mu until the run has ended
-	taken    []queued
+	record   *Record // its writes are guarded by mu until the run has ended
 	span     trace.Span
 
-	// versionsBefore and versions count the entries of the table of writes: all when the run began, and
-	// those that it made itself.
-	versionsBefore uint64
-	versions       atomic.Uint64
-
-	mu         sync.Mutex
-	payload    any
-	hasPayload bool
-	ended      bool
+	mu      sync.Mutex
+	payload *any
+	ended   bool
 }
 
 type runKey struct{}
@@ -97,27 +89,7 @@ func SetPayload(ctx context.Context, payload any) {
 	}
 	run.mu.Lock()
 	defer run.mu.Unlock()
-	run.payload, run.hasPayload = payload, true
-}
-
-// Triggers returns why the reconcile that ctx belongs to is running; nil outside of one.
-func Triggers(ctx context.Context) []Trigger {
-	run := runFrom(ctx)
-	if run == nil {
-		return nil
-	}
-	run.mu.Lock()
-	defer run.mu.Unlock()
-	run.tellTriggers()
-	return slices.Clone(run.record.Triggers)
-}
-
-// RecordID returns the ID that the record of this reconcile will have; "" outside of one.
-func RecordID(ctx context.Context) string {
-	if run := runFrom(ctx); run != nil {
-		return run.record.ID
-	}
-	return ""
+	run.payload = &payload
 }
 
 // begin opens the record of a run.
@@ -137,15 +109,16 @@ func (t *TypedTap[R]) begin(ctx context.Context, request R) (context.Context, *r
 	key := t.keyOf(request)
 	start := t.recorder.config.Now()
 	record := &Record{
-		ID: t.recorder.nextID(), Controller: t.controller, Object: t.object,
+		ID: fmt.Sprintf("%s-%d", t.recorder.instance, t.recorder.runs.Add(1)), Controller: t.controller, Object: t.object,
 		ReconcileID: string(controller.ReconcileIDFromContext(ctx)),
 		Start:       start, Priority: h.priority, TriggersDropped: h.dropped,
 	}
 	record.Object.Namespace, record.Object.Name = key.Namespace, key.Name
 	record.QueueWait = Duration(waited(h.triggers, start))
-	run := &run{recorder: t.recorder, record: record, taken: h.triggers, versionsBefore: t.recorder.writes.noted.Load()}
+	record.tellTriggers(h.triggers)
+	run := &run{recorder: t.recorder, record: record}
 	if t.recorder.tracing.tracer != nil {
-		ctx = run.startSpan(ctx)
+		ctx, run.span = t.recorder.tracing.startRun(ctx, record, t.recorder.findCauses(record))
 	}
 	return context.WithValue(ctx, runKey{}, run), run
 }
@@ -161,31 +134,14 @@ func waited(taken []queued, start time.Time) time.Duration {
 	return start.Sub(ready)
 }
 
-// startSpan needs the triggers at once, for the links; else they are computed when the run has ended.
-func (run *run) startSpan(ctx context.Context) context.Context {
-	run.tellTriggers()
-	causes := run.recorder.findCauses(run.record)
-	ctx, run.span = run.recorder.tracing.startRun(ctx, run, causes)
-	if sc := run.span.SpanContext(); sc.IsValid() {
-		run.record.TraceID, run.record.SpanID = sc.TraceID().String(), sc.SpanID().String()
-	}
-	return ctx
-}
-
-// tellTriggers fills in the record's triggers. After begin it is called with the lock held.
-func (run *run) tellTriggers() {
-	r := run.record
-	if r.Triggers != nil {
-		return
-	}
-	r.Triggers = make([]Trigger, len(run.taken))
-	for i := range run.taken {
-		q := &run.taken[i]
-		t := &r.Triggers[i]
+func (r *Record) tellTriggers(taken []queued) {
+	r.Triggers = make([]Trigger, len(taken))
+	for i := range taken {
+		q, t := &taken[i], &r.Triggers[i]
 		*t = *q.event.describe()
 		t.Time, t.Delay, t.Count, t.Carried = q.at, Duration(q.delay), q.count, q.carried
 		t.Early = q.ready().After(r.Start)
-		if q.attempt > 0 && (t.Kind == TriggerRetry || t.Kind == TriggerRequeue) {
+		if t.Kind == TriggerRetry || t.Kind == TriggerRequeue {
 			t.Attempt = q.attempt
 		}
 		if o := t.Object; o != nil && o.UID != "" && o.Name == r.Object.Name && o.Namespace == r.Object.Namespace &&
@@ -195,26 +151,23 @@ func (run *run) tellTriggers() {
 	}
 }
 
-// findCauses links triggers to the reconciles whose writes led to them.
-// It returns their spans, one per trigger, where there are spans at all.
-func (r *Recorder) findCauses(record *Record) []trace.SpanContext {
-	var spans []trace.SpanContext
-	if r.tracing.tracer != nil {
-		spans = make([]trace.SpanContext, len(record.Triggers))
-	}
+// findCauses names the reconciles whose writes led to the triggers. It returns links to their spans.
+func (r *Recorder) findCauses(record *Record) (links []trace.Link) {
 	for i := range record.Triggers {
 		t := &record.Triggers[i]
 		if t.CausedBy != "" {
 			continue
 		}
-		if c, ok := r.writes.causeOf(t); ok && c.record != record.ID {
-			t.CausedBy = c.record
-			if spans != nil {
-				spans[i] = c.span
-			}
+		c, ok := r.writes.causeOf(t)
+		if !ok || c.record == record.ID {
+			continue
+		}
+		t.CausedBy = c.record
+		if c.span.IsValid() {
+			links = append(links, trace.Link{SpanContext: c.span, Attributes: triggerAttributes(t)})
 		}
 	}
-	return spans
+	return links
 }
 
 // end closes the record and keeps it.
@@ -235,28 +188,12 @@ func (t *TypedTap[R]) end(run *run, request R, result reconcile.Result, err erro
 	t.want(request, next, result.RequeueAfter, q != nil)
 
 	run.mu.Lock()
-	run.tellTriggers()
 	run.ended = true
 	run.mu.Unlock()
 	t.recorder.closePayload(run)
-	t.recorder.tracing.endRun(run, t.recorder.lateCauses(run))
+	// A watch event may outrun the answer to the write that led to it, so that its cause is known only now.
+	endRun(run, t.recorder.findCauses(record))
 	t.recorder.keep(record)
-}
-
-// lateCauses looks for what led to the triggers. It does so at the end, because a watch event may outrun the
-// answer to the write that led to it. Where it was done for the span at the beginning, it is done once more
-// only if other runs have written meanwhile.
-func (r *Recorder) lateCauses(run *run) []trace.Link {
-	if run.span != nil && r.writes.noted.Load()-run.versionsBefore == run.versions.Load() {
-		return nil
-	}
-	var late []trace.Link
-	for i, sc := range r.findCauses(run.record) {
-		if sc.IsValid() {
-			late = append(late, trace.Link{SpanContext: sc, Attributes: triggerAttributes(&run.record.Triggers[i])})
-		}
-	}
-	return late
 }
 
 // close names the outcome, and the trigger that the controller will make of it.
@@ -300,12 +237,12 @@ func (t *TypedTap[R]) want(request R, next *Trigger, after time.Duration, haveQu
 	if next.Kind != TriggerRequeueAfter {
 		after = 0
 	}
-	t.add(request, toldEvent(next), after, false, false)
+	t.note(request, toldEvent(next), priorityqueue.AddOpts{After: after}, false)
 }
 
 // closePayload marshals and redacts the payload.
 func (r *Recorder) closePayload(run *run) {
-	if !run.hasPayload {
+	if run.payload == nil {
 		return
 	}
 	record := run.record
@@ -315,8 +252,7 @@ func (r *Recorder) closePayload(run *run) {
 			record.Payload, record.PayloadDropped = nil, "marshalling it panicked"
 		}
 	}()
-	payload := run.payload
-	run.payload = nil
+	payload := *run.payload
 	if raw, ok := payload.([]byte); ok {
 		payload = json.RawMessage(raw)
 	}

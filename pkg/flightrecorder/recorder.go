@@ -21,7 +21,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -73,19 +72,12 @@ const (
 )
 
 func (c Config) withDefaults() Config {
-	for _, f := range []struct {
-		value    *int
-		fallback int
-	}{
-		{&c.MaxBytes, DefaultMaxBytes},
-		{&c.RecordsPerObject, DefaultRecordsPerObject},
-		{&c.MaxTriggers, DefaultMaxTriggers},
-		{&c.MaxFields, DefaultMaxFields},
-		{&c.MaxWrites, DefaultMaxWrites},
-		{&c.MaxPayloadBytes, DefaultMaxPayloadBytes},
+	for value, fallback := range map[*int]int{
+		&c.MaxBytes: DefaultMaxBytes, &c.RecordsPerObject: DefaultRecordsPerObject, &c.MaxTriggers: DefaultMaxTriggers,
+		&c.MaxFields: DefaultMaxFields, &c.MaxWrites: DefaultMaxWrites, &c.MaxPayloadBytes: DefaultMaxPayloadBytes,
 	} {
-		if *f.value <= 0 {
-			*f.value = f.fallback
+		if *value <= 0 {
+			*value = fallback
 		}
 	}
 	if c.TraceparentAnnotation == "" {
@@ -109,7 +101,6 @@ type Recorder struct {
 	managers *managerTable
 	redactor *redactor
 	writes   *writeTable
-	written  kinds
 	tracing  *tracing
 	file     *fileWriter
 
@@ -183,10 +174,6 @@ func (r *Recorder) keep(record *Record) {
 	}
 }
 
-func (r *Recorder) nextID() string {
-	return r.instance + "-" + strconv.FormatUint(r.runs.Add(1), 10)
-}
-
 // Stats says how full the recorder is and what it had to leave out.
 type Stats struct {
 	// Records and Objects are what is kept now, in about Bytes of memory, of at most MaxBytes.
@@ -215,7 +202,7 @@ func (r *Recorder) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stats := Stats{
-		Records: s.records, Objects: len(s.objects), Evicted: s.evicted,
+		Records: s.records.Len(), Objects: len(s.objects), Evicted: s.evicted,
 		Bytes: s.bytes + r.managers.bytes() + int(r.pendingBytes.Load()), MaxBytes: r.config.MaxBytes,
 		Subscribers: len(s.subscriptions), StreamDrops: s.streamDrops,
 		LateWrites: r.lateWrites.Load(), Faults: r.faults.Load(),

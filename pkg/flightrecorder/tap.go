@@ -19,7 +19,6 @@ package flightrecorder
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -28,9 +27,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -59,7 +61,6 @@ type TypedTap[R comparable] struct {
 	object     ObjectRef // without a name
 	groupKind  schema.GroupKind
 	keyOf      func(R) types.NamespacedName
-	kinds      kinds
 	scheme     *runtime.Scheme
 	defaults   config.Controller
 
@@ -70,12 +71,11 @@ type TypedTap[R comparable] struct {
 	// credits are adds that were written down already and are on their way to the queue.
 	credits map[R]int
 	running map[R]*handout
-	slots   []*slot[R]
+	// announced are the events that predicates have seen, one per watch.
+	announced []*announcement[R]
 	// recent holds the last trigger of the requests handed out last, for Carried.
-	recent     map[R]queued
-	recentKeys []R
-	recentNext int
-	trimmed    map[trimmedKey]*watchEvent
+	recent  *lru.Cache // R -> queued
+	trimmed map[trimmedKey]*watchEvent
 }
 
 // keptRecent is for how many requests the last trigger is remembered. The run that may need it
@@ -95,18 +95,17 @@ type queued struct {
 	at          time.Time
 	delay       time.Duration
 	attempt     int
-	count       int
+	count       int // where it is set, the event is a copy, into which others were folded
 	size        int64
 	rateLimited bool // delay is not known until the rate limiter was asked
-	own         bool // the event is a copy that may be changed
 	carried     bool
 }
 
 func (q *queued) ready() time.Time { return q.at.Add(q.delay) }
 
 type trimmedKey struct {
-	kind             TriggerKind
-	apiVersion, name string
+	kind   TriggerKind
+	object ObjectRef
 }
 
 // handout is a request that the queue has given to a worker.
@@ -149,54 +148,35 @@ func NewTypedTap[R comparable](
 		object: ObjectRef{APIVersion: apiVersion, Kind: kind}, groupKind: gvk.GroupKind(),
 		defaults: mgr.GetControllerOptions(),
 		waiting:  map[R]*waiting{}, credits: map[R]int{}, running: map[R]*handout{},
-		recent: map[R]queued{}, trimmed: map[trimmedKey]*watchEvent{},
+		recent: lru.New(keptRecent), trimmed: map[trimmedKey]*watchEvent{},
 	}, nil
 }
 
-// add writes an event down for a request. With credit, an Add for it will pass the queue. It returns true
-// where the event still has to be settled: that is for after the Add, so that the worker need not wait for it.
-func (t *TypedTap[R]) add(request R, e *watchEvent, after time.Duration, rateLimited, credit bool) (unsettled bool) {
-	q := queued{event: e, at: t.recorder.config.Now(), delay: max(after, 0), rateLimited: rateLimited}
+// note writes an event down for a request. With credit, an Add for it will pass the queue. It returns the
+// event if it is to be described after the Add.
+func (t *TypedTap[R]) note(request R, e *watchEvent, o priorityqueue.AddOpts, credit bool) []*watchEvent {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	if credit && t.queue.Load() != nil {
 		t.credits[request]++
 	}
-	fits, unsettled := t.push(request, q)
-	t.mu.Unlock()
-	if !fits && t.repeats(request, e) {
-		q.event = toldEvent(e.describe())
-		t.fold(request, q)
+	if t.add(request, e, o) {
+		return []*watchEvent{e}
 	}
-	return unsettled
+	return nil
 }
 
-// repeats says whether an event for which there is no room could be merged into another, and counts it as
-// dropped where it could not: a trigger that will not be read need not be computed.
-func (t *TypedTap[R]) repeats(request R, e *watchEvent) bool {
-	object := e.object()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	w := t.waiting[request]
-	if w == nil || len(w.triggers) < t.recorder.config.MaxTriggers { // the others were taken meanwhile
-		return true
-	}
-	for i := range w.triggers {
-		if kept := w.triggers[i].event; kept.kind == e.kind && sameObject(kept.object(), object) {
-			return true
-		}
-	}
-	w.dropped++
-	return false
-}
-
-// What an event that waits takes, and a request that waits, with its place in the map.
+// What waits is counted with flat estimates: a request with its place in the map, an event, and what the
+// event says.
 const (
-	queuedBytes  = 192
-	waitingBytes = 192
+	waitingBytes   = 192
+	queuedBytes    = 192
+	describedBytes = 640
 )
 
-// push is called with the lock held.
-func (t *TypedTap[R]) push(request R, q queued) (fits, unsettled bool) {
+// add is called with the lock held. It returns false where the event was not kept by itself, and so need not
+// be described.
+func (t *TypedTap[R]) add(request R, e *watchEvent, o priorityqueue.AddOpts) (kept bool) {
 	w := t.waiting[request]
 	if w == nil {
 		w = &waiting{}
@@ -204,90 +184,49 @@ func (t *TypedTap[R]) push(request R, q queued) (fits, unsettled bool) {
 		t.recorder.pendingBytes.Add(waitingBytes)
 	}
 	if len(w.triggers) >= t.recorder.config.MaxTriggers {
-		return false, false
+		w.fold(e, t.recorder.config.MaxFields)
+		return false
 	}
-	q.size = queuedBytes
-	trigger := q.event.trigger.Load()
-	switch {
-	case t.recorder.pendingBytes.Load()+q.size+trigger.sizeAlone() > t.recorder.maxPending:
-		q.event = t.trim(q.event)
-	case trigger == nil:
-		unsettled = true
-	default:
-		q.size += trigger.sizeAlone()
+	q := queued{event: e, at: t.recorder.config.Now(), delay: max(o.After, 0), rateLimited: o.RateLimited, size: queuedBytes}
+	if kept = t.recorder.pendingBytes.Load()+queuedBytes+describedBytes <= t.recorder.maxPending; kept {
+		q.size += describedBytes
+	} else {
+		q.event = t.trim(e)
 	}
 	t.recorder.pendingBytes.Add(q.size)
 	w.triggers = append(w.triggers, q)
-	return true, unsettled
-}
-
-func (t *Trigger) sizeAlone() int64 {
-	if t == nil {
-		return 0
-	}
-	return int64(t.bytes())
-}
-
-// settle works out what the event says, and counts the bytes of that if the request still waits.
-func (t *TypedTap[R]) settle(request R, e *watchEvent) {
-	size := e.describe().sizeAlone()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	w := t.waiting[request]
-	if w == nil {
-		return
-	}
-	for i := len(w.triggers) - 1; i >= 0; i-- {
-		if q := &w.triggers[i]; q.event == e && q.size == queuedBytes {
-			q.size += size
-			t.recorder.pendingBytes.Add(size)
-			return
-		}
-	}
+	return kept
 }
 
 // trim returns an event that says no more than the kinds, shared by all requests.
 func (t *TypedTap[R]) trim(e *watchEvent) *watchEvent {
-	small := &Trigger{Kind: e.kind, Trimmed: true}
-	key := trimmedKey{kind: e.kind}
-	if full := e.trigger.Load(); full != nil && full.Object != nil {
-		small.Object = &ObjectRef{APIVersion: full.Object.APIVersion, Kind: full.Object.Kind}
-	} else if obj := e.objects.Load().newest(); obj != nil {
-		ref := t.kinds.of(obj, t.scheme)
-		small.Object = &ref
+	small, key := &Trigger{Kind: e.kind, Trimmed: true}, trimmedKey{kind: e.kind}
+	if e.object != nil {
+		key.object = ObjectRef{APIVersion: e.object.APIVersion, Kind: e.object.Kind}
+		small.Object = &key.object
 	}
-	if small.Object != nil {
-		key.apiVersion, key.name = small.Object.APIVersion, small.Object.Kind
+	if t.trimmed[key] == nil {
+		t.trimmed[key] = toldEvent(small)
 	}
-	if known := t.trimmed[key]; known != nil {
-		return known
-	}
-	t.trimmed[key] = toldEvent(small)
 	return t.trimmed[key]
 }
 
-// fold merges a trigger into the last one of the same kind for the same object.
-func (t *TypedTap[R]) fold(request R, q queued) {
-	trigger := q.event.describe()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if fits, _ := t.push(request, q); fits { // the others were taken meanwhile
-		return
-	}
-	w := t.waiting[request]
+// fold merges an event for which there is no room into the last one of the same kind for the same object.
+// One that is dropped is not described.
+func (w *waiting) fold(e *watchEvent, maxFields int) {
 	for i := len(w.triggers) - 1; i >= 0; i-- {
 		mine := &w.triggers[i]
-		kept := mine.event.describe()
-		if kept.Kind != trigger.Kind || !sameObject(kept.Object, trigger.Object) {
+		if mine.event.kind != e.kind || !ptr.Equal(mine.event.object, e.object) {
 			continue
 		}
-		if !mine.own {
+		kept, trigger := mine.event.describe(), e.describe()
+		if mine.count == 0 {
 			kept = kept.clone()
-			mine.event, mine.own, mine.count = toldEvent(kept), true, 1
+			mine.event, mine.count = toldEvent(kept), 1
 		}
 		mine.count++
 		kept.ResourceVersion = trigger.ResourceVersion
-		kept.mergeChanges(trigger, t.recorder.config.MaxFields)
+		kept.mergeChanges(trigger, maxFields)
 		return
 	}
 	w.dropped++
@@ -300,13 +239,6 @@ func (t *Trigger) clone() *Trigger {
 		c.Changes[i].Fields = slices.Clone(c.Changes[i].Fields)
 	}
 	return &c
-}
-
-func sameObject(a, b *ObjectRef) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.UID == b.UID && *a == *b // the UID tells most apart at once
 }
 
 func (t *Trigger) mergeChanges(other *Trigger, maxFields int) {
@@ -330,15 +262,15 @@ func (t *Trigger) mergeChanges(other *Trigger, maxFields int) {
 }
 
 func (t *Trigger) changeBy(c Change) *Change {
-	for i := range t.Changes {
-		mine := &t.Changes[i]
-		if mine.Manager == c.Manager && mine.Operation == c.Operation && mine.Subresource == c.Subresource {
-			return mine
-		}
+	i := slices.IndexFunc(t.Changes, func(mine Change) bool {
+		return mine.Manager == c.Manager && mine.Operation == c.Operation && mine.Subresource == c.Subresource
+	})
+	if i < 0 {
+		c.Fields = nil
+		t.Changes = append(t.Changes, c)
+		i = len(t.Changes) - 1
 	}
-	c.Fields = nil
-	t.Changes = append(t.Changes, c)
-	return &t.Changes[len(t.Changes)-1]
+	return &t.Changes[i]
 }
 
 // handOut takes what is written down for a request that now begins.
@@ -352,14 +284,14 @@ func (t *TypedTap[R]) handOut(request R, priority int) *handout {
 		h.triggers = t.take(request, w, now)
 	}
 	if len(h.triggers) == 0 {
-		if last, ok := t.recent[request]; ok {
+		last := queued{event: toldEvent(&Trigger{Kind: TriggerUnattributed}), at: now}
+		if recent, ok := t.recent.Get(request); ok {
+			last = recent.(queued)
 			last.carried = true
-			h.triggers = []queued{last}
-		} else {
-			h.triggers = []queued{{event: toldEvent(&Trigger{Kind: TriggerUnattributed}), at: now}}
 		}
+		h.triggers = []queued{last}
 	}
-	t.remember(request, h.triggers[len(h.triggers)-1])
+	t.recent.Add(request, h.triggers[len(h.triggers)-1])
 	t.running[request] = h
 	return h
 }
@@ -410,19 +342,6 @@ func (w *waiting) hasLater(now time.Time) bool {
 	return later
 }
 
-func (t *TypedTap[R]) remember(request R, last queued) {
-	if _, known := t.recent[request]; !known {
-		if len(t.recentKeys) < keptRecent {
-			t.recentKeys = append(t.recentKeys, request)
-		} else {
-			delete(t.recent, t.recentKeys[t.recentNext])
-			t.recentKeys[t.recentNext] = request
-		}
-		t.recentNext = (t.recentNext + 1) % keptRecent
-	}
-	t.recent[request] = last
-}
-
 // delayed is called by the rate limiter with how long an add will wait.
 func (t *TypedTap[R]) delayed(request R, delay time.Duration, attempt int) {
 	t.mu.Lock()
@@ -442,30 +361,16 @@ func (t *TypedTap[R]) delayed(request R, delay time.Duration, attempt int) {
 	}
 }
 
-// kinds finds the kind of typed objects, which do not carry it. It asks the scheme once per type.
-type kinds struct {
-	known sync.Map // reflect.Type -> *ObjectRef
-}
-
-func (k *kinds) of(obj client.Object, scheme *runtime.Scheme) ObjectRef {
-	if gvk := obj.GetObjectKind().GroupVersionKind(); gvk.Kind != "" {
-		apiVersion, kind := gvk.ToAPIVersionAndKind()
-		return ObjectRef{APIVersion: apiVersion, Kind: kind}
+// refOf names an object. Typed objects do not carry their kind; the scheme has it.
+func refOf(obj client.Object, scheme *runtime.Scheme) *ObjectRef {
+	gvk := obj.GetObjectKind().GroupVersionKind()
+	if gvk.Kind == "" {
+		var err error
+		if gvk, err = apiutil.GVKForObject(obj, scheme); err != nil {
+			gvk.Kind = fmt.Sprintf("%T", obj)
+		}
 	}
-	typ := reflect.TypeOf(obj)
-	if ref, ok := k.known.Load(typ); ok {
-		return *ref.(*ObjectRef)
-	}
-	ref := &ObjectRef{Kind: typ.String()}
-	if gvk, err := apiutil.GVKForObject(obj, scheme); err == nil {
-		ref.APIVersion, ref.Kind = gvk.ToAPIVersionAndKind()
-	}
-	k.known.Store(typ, ref)
-	return *ref
-}
-
-func (k *kinds) ref(obj client.Object, scheme *runtime.Scheme) *ObjectRef {
-	ref := k.of(obj, scheme)
-	ref.Namespace, ref.Name, ref.UID = obj.GetNamespace(), obj.GetName(), obj.GetUID()
-	return &ref
+	ref := &ObjectRef{Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID()}
+	ref.APIVersion, ref.Kind = gvk.ToAPIVersionAndKind()
+	return ref
 }

@@ -420,6 +420,9 @@ func TestSourcesAreNamed(t *testing.T) {
 	if diff := cmp.Diff([]string{"Generic", "Create ReplicationController shop/web"}, brief(r)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+	if len(b.tap.credits) != 0 {
+		t.Errorf("credits are left: %v", b.tap.credits)
+	}
 	if r.Triggers[0].Reason != "the night watch" {
 		t.Errorf("reason %q", r.Triggers[0].Reason)
 	}
@@ -475,17 +478,20 @@ func TestWhatIsDroppedIsNotWorkedOut(t *testing.T) {
 		after.Labels["new"] = "x"
 		return event.UpdateEvent{ObjectOld: before, ObjectNew: after}
 	}
-	events := map[string]*watchEvent{}
+	described := map[string]int{}
 	for _, name := range []string{"a", "b", "c", "a"} {
-		e := pair(name)
-		events[name] = b.tap.newEvent(TriggerUpdate, objectPair{e.ObjectOld, e.ObjectNew})
-		b.tap.add(web(), events[name], 0, false, false)
+		update := pair(name)
+		e := b.tap.newEvent(TriggerUpdate, update.ObjectOld, update.ObjectNew)
+		describe := e.describe
+		e.describe = func() *Trigger {
+			described[name]++
+			return describe()
+		}
+		b.tap.note(web(), e, priorityqueue.AddOpts{}, false)
 	}
-	if events["c"].trigger.Load() != nil {
-		t.Error("the event that was dropped was worked out")
-	}
-	if events["a"].trigger.Load() == nil {
-		t.Error("the event that was merged was not worked out")
+	// The first a is described so that the second can be merged into it.
+	if diff := cmp.Diff(map[string]int{"a": 2}, described); diff != "" {
+		t.Errorf("described, -want +got:\n%s", diff)
 	}
 	b.queue.Add(web())
 	r := b.work()
@@ -546,10 +552,7 @@ func TestWithoutOptionsTheReconcilerStillRecords(t *testing.T) {
 	q := priorityqueue.New[reconcile.Request](t.Name())
 	defer q.ShutDown()
 	tap.Handler(&handler.EnqueueRequestForObject{}).Create(t.Context(), event.CreateEvent{Object: controllerFor("1")}, q)
-	r := tap.Reconciler(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-		if got := Triggers(ctx); len(got) != 1 || got[0].Kind == "" || RecordID(ctx) == "" {
-			t.Errorf("inside: %v, %q", got, RecordID(ctx))
-		}
+	r := tap.Reconciler(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 		return reconcile.Result{RequeueAfter: time.Minute}, nil
 	}))
 	for range 2 {
@@ -611,7 +614,7 @@ func TestATapNeedsAKnownType(t *testing.T) {
 	if _, err := NewTap(rec, host{}, "", &corev1.Pod{}); err == nil {
 		t.Error("a controller without a name was taken")
 	}
-	if got := (&kinds{}).of(&stranger{}, scheme.Scheme); got.Kind != "*flightrecorder.stranger" {
+	if got := refOf(&stranger{}, scheme.Scheme); got.Kind != "*flightrecorder.stranger" {
 		t.Errorf("kind %q", got.Kind)
 	}
 }
@@ -646,7 +649,7 @@ func TestAnObjectThatCannotBeComparedCostsItsDetailsOnly(t *testing.T) {
 		u.Object["spec"] = map[string]any{"x": func() {}}
 		return u
 	}
-	trigger := tap.newEvent(TriggerUpdate, objectPair{bad("1"), bad("2")}).describe()
+	trigger := tap.newEvent(TriggerUpdate, bad("1"), bad("2")).describe()
 	if trigger.Kind != TriggerUpdate || trigger.Object.Name != "web" || rec.Stats().Faults != 1 {
 		t.Errorf("got %+v, %+v", trigger, rec.Stats())
 	}

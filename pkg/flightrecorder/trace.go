@@ -18,8 +18,7 @@ package flightrecorder
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
+	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -27,6 +26,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
 )
 
 // TraceparentAnnotation is the annotation in which KEP-5915, "Standardizing Async Trace Context
@@ -90,21 +90,14 @@ func (r *Recorder) InjectTraceparent(ctx context.Context, obj metav1.Object) {
 	obj.SetAnnotations(annotations)
 }
 
-// startRun opens the span of a reconcile.
-func (t *tracing) startRun(ctx context.Context, run *run, causes []trace.SpanContext) (context.Context, trace.Span) {
-	record := run.record
-	var links []trace.Link
+// startRun opens the span of a reconcile, with links to what caused it.
+func (t *tracing) startRun(ctx context.Context, record *Record, links []trace.Link) (context.Context, trace.Span) {
 	for i := range record.Triggers {
-		trigger := &record.Triggers[i]
-		attributes := triggerAttributes(trigger)
-		if sc := parseTraceparent(trigger.TraceParent); sc.IsValid() {
-			links = append(links, trace.Link{SpanContext: sc, Attributes: attributes})
-		}
-		if causes[i].IsValid() {
-			links = append(links, trace.Link{SpanContext: causes[i], Attributes: attributes})
+		if sc := parseTraceparent(record.Triggers[i].TraceParent); sc.IsValid() {
+			links = append(links, trace.Link{SpanContext: sc, Attributes: triggerAttributes(&record.Triggers[i])})
 		}
 	}
-	return t.tracer.Start(ctx, "reconcile "+record.Controller,
+	ctx, span := t.tracer.Start(ctx, "reconcile "+record.Controller,
 		trace.WithNewRoot(), trace.WithTimestamp(record.Start), trace.WithLinks(links...),
 		trace.WithAttributes(
 			attribute.String("controller", record.Controller),
@@ -115,6 +108,10 @@ func (t *tracing) startRun(ctx context.Context, run *run, causes []trace.SpanCon
 			attribute.String("reconcile.id", record.ReconcileID),
 			attribute.Int("reconcile.triggers", len(record.Triggers)),
 		))
+	if sc := span.SpanContext(); sc.IsValid() {
+		record.TraceID, record.SpanID = sc.TraceID().String(), sc.SpanID().String()
+	}
+	return ctx, span
 }
 
 func triggerAttributes(t *Trigger) []attribute.KeyValue {
@@ -125,9 +122,8 @@ func triggerAttributes(t *Trigger) []attribute.KeyValue {
 	return attributes
 }
 
-// endRun closes the span. A cause that was found only now (the watch event outran the answer to the
-// write that led to it) is linked before that.
-func (t *tracing) endRun(run *run, late []trace.Link) {
+// endRun closes the span, with links to the causes that were found only now.
+func endRun(run *run, late []trace.Link) {
 	span := run.span
 	if span == nil {
 		return
@@ -149,18 +145,18 @@ func (t *tracing) endRun(run *run, late []trace.Link) {
 }
 
 // startWrite opens the span of one API write.
-func (t *tracing) startWrite(ctx context.Context, verb string, object ObjectRef, subresource string) (context.Context, trace.Span) {
+func (t *tracing) startWrite(ctx context.Context, w *Write) (context.Context, trace.Span) {
 	if t.tracer == nil {
 		return ctx, nil
 	}
-	name := verb + " " + object.Kind
-	if subresource != "" {
-		name += "/" + subresource
+	name := w.Verb + " " + w.Object.Kind
+	if w.Subresource != "" {
+		name += "/" + w.Subresource
 	}
 	return t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-		attribute.String("k8s.object.kind", object.Kind),
-		attribute.String("k8s.namespace.name", object.Namespace),
-		attribute.String("k8s.object.name", object.Name),
+		attribute.String("k8s.object.kind", w.Object.Kind),
+		attribute.String("k8s.namespace.name", w.Object.Namespace),
+		attribute.String("k8s.object.name", w.Object.Name),
 	))
 }
 
@@ -177,13 +173,7 @@ func endWrite(span trace.Span, w *Write) {
 
 // writeTable remembers which reconcile made which version of an object, so that the watch event for
 // that version can be told to be the echo of it.
-type writeTable struct {
-	mu     sync.Mutex
-	causes map[writeKey]cause
-	order  [keptWrites]writeKey
-	next   int
-	noted  atomic.Uint64
-}
+type writeTable struct{ causes *lru.Cache } // writeKey -> cause
 
 const keptWrites = 4096
 
@@ -199,21 +189,12 @@ type cause struct {
 	span   trace.SpanContext
 }
 
-func newWriteTable() *writeTable { return &writeTable{causes: map[writeKey]cause{}} }
+func newWriteTable() *writeTable { return &writeTable{lru.New(keptWrites)} }
 
 func (t *writeTable) note(key writeKey, c cause) {
-	if key.uid == "" {
-		return
+	if key.uid != "" {
+		t.causes.Add(key, c)
 	}
-	t.noted.Add(1)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if _, known := t.causes[key]; !known {
-		delete(t.causes, t.order[t.next])
-		t.order[t.next] = key
-		t.next = (t.next + 1) % keptWrites
-	}
-	t.causes[key] = c
 }
 
 // causeOf finds the reconcile that led to a trigger.
@@ -222,31 +203,22 @@ func (t *writeTable) causeOf(trigger *Trigger) (cause, bool) {
 	if o == nil || o.UID == "" {
 		return cause{}, false
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	switch trigger.Kind {
 	case TriggerCreate, TriggerUpdate:
-		if c, ok := t.causes[writeKey{o.UID, trigger.ResourceVersion}]; ok {
-			return c, true
+		if c, ok := t.causes.Get(writeKey{o.UID, trigger.ResourceVersion}); ok {
+			return c.(cause), true
 		}
-		if !startsDeletion(trigger) {
+		startsDeletion := slices.ContainsFunc(trigger.Changes, func(c Change) bool {
+			return slices.Contains(c.Fields, "metadata.deletionTimestamp")
+		})
+		if !startsDeletion {
 			return cause{}, false
 		}
 	case TriggerDelete:
 	default:
 		return cause{}, false
 	}
-	c, ok := t.causes[writeKey{uid: o.UID}]
+	found, _ := t.causes.Get(writeKey{uid: o.UID})
+	c, ok := found.(cause)
 	return c, ok
-}
-
-func startsDeletion(trigger *Trigger) bool {
-	for i := range trigger.Changes {
-		for _, f := range trigger.Changes[i].Fields {
-			if f == "metadata.deletionTimestamp" {
-				return true
-			}
-		}
-	}
-	return false
 }

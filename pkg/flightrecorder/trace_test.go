@@ -122,8 +122,8 @@ func TestCausesAreFoundByVersionAndByDeletion(t *testing.T) {
 	for i := range 2 * keptWrites {
 		table.note(writeKey{types.UID(fmt.Sprint(i)), "1"}, cause{})
 	}
-	if len(table.causes) != keptWrites {
-		t.Errorf("%d kept", len(table.causes))
+	if table.causes.Len() != keptWrites {
+		t.Errorf("%d kept", table.causes.Len())
 	}
 }
 
@@ -133,8 +133,8 @@ func TestAWriteThatChangedNothingCausesNothing(t *testing.T) {
 	run := &run{recorder: rec, record: &Record{ID: "r1"}}
 	run.noteCause(&Write{Verb: "patch", ResourceVersion: "7", Object: ObjectRef{UID: "u"}}, "7")
 	run.noteCause(&Write{Verb: "patch", ResourceVersion: "8", Object: ObjectRef{UID: "u"}, DryRun: true}, "7")
-	if len(rec.writes.causes) != 0 {
-		t.Errorf("%v", rec.writes.causes)
+	if n := rec.writes.causes.Len(); n != 0 {
+		t.Errorf("%d causes", n)
 	}
 }
 

@@ -17,8 +17,10 @@ limitations under the License.
 package flightrecorder
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -53,12 +55,10 @@ type transport struct {
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	run := runFrom(request.Context())
-	if run == nil || isRead(request.Method) {
-		return t.inner.RoundTrip(request)
-	}
-	f, _ := request.Context().Value(flightKey{}).(*flight)
-	target, ok := parsePath(request.URL.Path)
-	if f == nil && !ok { // not an API object: nothing to call it by
+	answered, _ := request.Context().Value(codeKey{}).(*atomic.Int32)
+	target, isObject := parsePath(request.URL.Path)
+	verb := verbOf(request, target.name)
+	if run == nil || verb == "" || (answered == nil && !isObject) {
 		return t.inner.RoundTrip(request)
 	}
 	start := t.recorder.config.Now()
@@ -67,12 +67,12 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err == nil {
 		code = response.StatusCode
 	}
-	if f != nil {
-		f.code.Store(int32(code))
+	if answered != nil {
+		answered.Store(int32(code))
 		return response, err
 	}
 	w := Write{
-		Verb: verbOf(request, target.name), Object: t.object(target), Subresource: target.subresource,
+		Verb: verb, Object: t.object(target), Subresource: target.subresource,
 		Code: code, Start: start, Latency: Duration(t.recorder.config.Now().Sub(start)),
 		DryRun: request.URL.Query().Get("dryRun") != "",
 	}
@@ -86,14 +86,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 // WrappedRoundTripper lets client-go look through, as it does to cancel requests.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.inner }
 
-func isRead(method string) bool {
-	switch method {
-	case "", http.MethodGet, http.MethodHead, http.MethodOptions:
-		return true
-	}
-	return false
-}
-
+// verbOf is empty for a read.
 func verbOf(request *http.Request, name string) string {
 	switch request.Method {
 	case http.MethodPost:
@@ -111,16 +104,12 @@ func verbOf(request *http.Request, name string) string {
 		}
 		return "delete"
 	}
-	return strings.ToLower(request.Method)
+	return ""
 }
 
 func (t *transport) object(target apiPath) ObjectRef {
-	kind, ok := t.kinds[target.resource]
-	if !ok {
-		kind = target.resource.Resource
-	}
 	return ObjectRef{
-		APIVersion: target.resource.GroupVersion().String(), Kind: kind,
+		APIVersion: target.resource.GroupVersion().String(), Kind: cmp.Or(t.kinds[target.resource], target.resource.Resource),
 		Namespace: target.namespace, Name: target.name,
 	}
 }
