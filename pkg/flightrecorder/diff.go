@@ -55,9 +55,7 @@ type differ struct {
 	max     int
 }
 
-func newDiffer(names *interner, maxFields int) *differ {
-	return &differ{names: names, max: maxFields}
-}
+func newDiffer(names *interner, maxFields int) *differ { return &differ{names: names, max: maxFields} }
 
 // diff returns at most d.max paths, sorted, and how many more there were.
 func (d *differ) diff(oldObj, newObj client.Object) (fields []string, more int) {
@@ -218,12 +216,15 @@ func (w *walk) structure(a, b reflect.Value) {
 		return
 	}
 	for _, f := range s.fields {
-		mark := len(w.path)
+		x, y, mark := a.Field(f.index), b.Field(f.index), len(w.path)
+		if x.IsZero() && y.IsZero() {
+			continue // most fields are not set
+		}
 		if !f.inline {
 			w.pushKey(f.name)
 		}
 		if !w.skips() {
-			w.value(a.Field(f.index), b.Field(f.index), f)
+			w.value(x, y, f)
 		}
 		w.path = w.path[:mark]
 	}
