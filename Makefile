@@ -110,7 +110,7 @@ test: $(if $(filter ./...,$(PKG)),build) ## Vet everything and run the tests tha
 	@$(GO_TEST) -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(if $(filter ./...,$(PKG)),$(quick),$(PKG))
 
 .PHONY: test-all
-test-all: test test-rest ## Run all tests there are: make test, then make test-rest.
+test-all: test test-rest ## Run make test, then make test-rest; make e2e, make faults and make fuzz are separate.
 
 .PHONY: test-rest
 test-rest: build chromium $(HELM) $(HUGO) ## Run what make test leaves out: browser, helm, hugo, many clusters, fuzzing, and the race detector.
