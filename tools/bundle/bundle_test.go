@@ -68,7 +68,7 @@ func TestTheValidatorsRefuse(t *testing.T) {
 	const csv = "manifests/pod-operator.clusterserviceversion.yaml"
 	for name, test := range map[string]struct{ file, old, next, want string }{
 		"a version that is none":     {csv, "\n  version: 0.1.0", "\n  version: one", "one"},
-		"an unknown capability":      {csv, "capabilities: Deep Insights", "capabilities: Magic", "capabilities"},
+		"an unknown capability":      {csv, "capabilities: Seamless Upgrades", "capabilities: Magic", "capabilities"},
 		"an example that is no JSON": {csv, `"apiVersion": "apps.mycompany.com/v1",`, `"apiVersion"`, "invalid example"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -74,7 +74,7 @@ func describe(o options, s *shipped) (*operatorsv1alpha1.ClusterServiceVersion, 
 		ObjectMeta: metav1.ObjectMeta{
 			Name: packageName + ".v" + o.version, Namespace: "placeholder",
 			Annotations: map[string]string{
-				"alm-examples": examples, "capabilities": "Deep Insights", "categories": "Application Runtime",
+				"alm-examples": examples, "capabilities": "Seamless Upgrades", "categories": "Application Runtime",
 				"containerImage": o.image, "createdAt": o.created.Format("2006-01-02T15:04:05Z"),
 				"description": "Keeps fleets of Pods, changes as little as it can, and tells why.",
 				"support":     "The pod-operator Authors", "repository": "https://github.com/mycompany/pod-operator",
