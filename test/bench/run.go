@@ -54,7 +54,7 @@ func Run(ctx context.Context, o Options, log io.Writer) (figures.Results, error)
 	}
 	r := &runner{stage: s, deadline: began.Add(o.Budget), results: figures.Results{
 		Kubernetes: version.GitVersion, CPUs: runtime.NumCPU(), FullSize: o.Sizes.full(),
-		Steps: describeSteps(o.Steps, o.Sizes, began),
+		Steps: describeSteps(o.Steps, o.Sizes, began, commit(ctx)),
 	}}
 	s.say("Kubernetes %s is up after %.1f s", version.GitVersion, time.Since(began).Seconds())
 	if o.WarmUp {

@@ -19,20 +19,23 @@ package bench
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/mycompany/pod-operator/internal/testkit"
 	"github.com/mycompany/pod-operator/test/bench/figures"
 )
 
 // stepNames in the order of the report.
 func stepNames() []string { return []string{"a", "b", "c", "d", "e", "f", "g1", "g2"} }
 
-// describeSteps says what is measured, with the sizes.
-func describeSteps(names []string, s Sizes, now time.Time) []figures.Step {
+// describeSteps says what is measured, with the sizes, when, and at which commit.
+func describeSteps(names []string, s Sizes, now time.Time, built string) []figures.Step {
 	n := figures.Thousands
 	all := []figures.Step{
 		{Name: "a", Title: fmt.Sprintf("0 to %s pods of one object", n(s.Pods)), Goal: "until all are ready, and the status says so"},
@@ -52,9 +55,18 @@ func describeSteps(names []string, s Sizes, now time.Time) []figures.Step {
 	}
 	all = slices.DeleteFunc(all, func(step figures.Step) bool { return !slices.Contains(names, step.Name) })
 	for i := range all {
-		all[i].Time = now.UTC().Truncate(time.Second)
+		all[i].Time, all[i].Commit = now.UTC().Truncate(time.Second), built
 	}
 	return all
+}
+
+// commit is the one that is checked out, or nothing outside of a repository.
+func commit(ctx context.Context) string {
+	out, err := exec.CommandContext(ctx, "git", "-C", testkit.Root(), "rev-parse", "--short=7", "HEAD").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // group is a list of steps that one process goes through.

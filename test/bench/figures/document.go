@@ -103,8 +103,8 @@ func (r *Results) markdown(links []string) string {
 		if len(step.Samples) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n### %s) %s\n\n%s. Measured on %s, %s.\n\n%s", step.Name, step.Title, capital(step.Goal),
-			step.Time.UTC().Format("2006-01-02"), repetitions(step), markdown(rows(step)))
+		fmt.Fprintf(&b, "\n### %s) %s\n\n%s. Measured on %s%s, %s.\n\n%s", step.Name, step.Title, capital(step.Goal),
+			step.Time.UTC().Format("2006-01-02"), step.at(), repetitions(step), markdown(rows(step)))
 		if share := step.others(); share.Median >= noise {
 			fmt.Fprintf(&b, "\nThe machine was not idle: other programs took %s %% of it, so the times are rough.\n", share.digits(0))
 		}
@@ -119,6 +119,14 @@ func (r *Results) markdown(links []string) string {
 		fmt.Fprintf(&b, "\nA pod in the cache takes %s bytes of heap, with its places in the indexes.\n", Thousands(int(r.CacheBytesPerPod)))
 	}
 	return b.String()
+}
+
+// at names the commit.
+func (s *Step) at() string {
+	if s.Commit == "" {
+		return ""
+	}
+	return " at commit `" + s.Commit + "`"
 }
 
 func capital(text string) string {

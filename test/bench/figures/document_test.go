@@ -39,7 +39,7 @@ func full() *Results {
 		Kubernetes: "v1.37.1", CPUs: 2, FullSize: true,
 		Steps: []Step{
 			{
-				Name: "a", Title: "0 to 1,000 pods", Goal: "until all are ready", Time: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC),
+				Name: "a", Title: "0 to 1,000 pods", Goal: "until all are ready", Time: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Commit: "0123abc",
 				Samples: []Sample{
 					{Contender: "raw-8", Repetition: 1, Seconds: 5, Writes: writes(1000, 0)},
 					{Contender: ReplicaSet, Repetition: 1, Seconds: 10, ControllerCPU: 1, APIServerCPU: 4, Writes: writes(1000, 258), PeakMemory: 140e6},
@@ -127,7 +127,7 @@ func TestTheDocumentKeepsWhatOthersWrote(t *testing.T) {
 		t.Errorf("got:\n%s", text)
 	}
 	for _, part := range []string{
-		"| a       | status writes ", "### a) 0 to 1,000 pods\n\nUntil all are ready. Measured on 2026-03-01, 2 repetitions.\n",
+		"| a       | status writes ", "### a) 0 to 1,000 pods\n\nUntil all are ready. Measured on 2026-03-01 at commit `0123abc`, 2 repetitions.\n",
 		"![Seconds to the goal of each step](images/bench-time.svg)", "- PodManager: 1,000 create pods, 10 patch podmanagers/status\n",
 	} {
 		if strings.Count(text, part) != 1 {

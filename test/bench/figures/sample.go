@@ -97,15 +97,17 @@ type PlannerCost struct {
 	AllocatedBytes float64 `json:"bytesPerPod"`
 }
 
-// Step is what was measured in a step, and when.
+// Step is what was measured in a step, when, and at which commit.
 type Step struct {
 	Name string `json:"name"`
 	// Title says in words, and with the sizes, what the step does.
 	Title string `json:"title"`
 	// Goal is what the seconds are counted to.
-	Goal    string    `json:"goal"`
-	Time    time.Time `json:"time"`
-	Samples []Sample  `json:"samples"`
+	Goal string    `json:"goal"`
+	Time time.Time `json:"time"`
+	// Commit is what was checked out, if that is known.
+	Commit  string   `json:"commit,omitempty"`
+	Samples []Sample `json:"samples"`
 }
 
 // Results are everything that was measured.
