@@ -40,7 +40,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/quarantine"
 )
 
-// reasonUnreadable is the reason of the events about objects in quarantine.
+// reasonUnreadable: the object cannot be decoded, so the operator skips it.
 const reasonUnreadable = "Unreadable"
 
 // newQuarantine makes the quarantine of all kinds, and has every client of the

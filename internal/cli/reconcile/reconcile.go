@@ -46,7 +46,7 @@ func New(s *kube.Session, e *explain.Options) *cobra.Command {
 	o := &options{explain: e}
 	cmd := &cobra.Command{
 		Use:   "reconcile NAME",
-		Short: "Have the operator look at a PodManager now, and tell what came of it",
+		Short: "Ask the operator to reconcile a PodManager now, and show the result",
 		Long: "Have the operator look at a PodManager now. It never needs that by itself; it is for those who want to see that it\n" +
 			"is alive, or what it thinks. The recorder keeps your name with it. You need the right to update the PodManager.",
 		Args:              cobra.ExactArgs(1),

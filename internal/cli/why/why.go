@@ -58,8 +58,8 @@ func New(s *kube.Session, e *explain.Options) *cobra.Command {
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args[0]) },
 	}
 	o.output.Bind(cmd)
-	cmd.Flags().BoolVar(&o.all, "all", false, "Tell of reconciles that found nothing to do, too.")
-	cmd.Flags().IntVar(&o.limit, "limit", 20, "How many moments to tell at most.")
+	cmd.Flags().BoolVar(&o.all, "all", false, "Also list reconciles that found nothing to do.")
+	cmd.Flags().IntVar(&o.limit, "limit", 20, "How many entries to list at most.")
 	return cmd
 }
 
