@@ -44,6 +44,9 @@ var update = flag.Bool("update", false, "take the code blocks over from the Engl
 var pages = map[string]string{
 	"README.md":                  "docs/zh/README.md",
 	"docs/start.md":              "docs/zh/start.md",
+	"docs/concepts.md":           "docs/zh/concepts.md",
+	"docs/rollouts.md":           "docs/zh/rollouts.md",
+	"docs/collector.md":          "docs/zh/collector.md",
 	"docs/from-the-tutorials.md": "docs/zh/from-the-tutorials.md",
 	"docs/tour.md":               "docs/zh/tour.md",
 	"docs/tutorial/README.md":    "docs/zh/tutorial.md",
@@ -85,6 +88,23 @@ func TestLinksLeadSomewhere(t *testing.T) {
 		for _, target := range targets(t, chinese) {
 			if _, err := os.Stat(filepath.Join(testkit.Root(), target)); err != nil && !known[target] {
 				t.Errorf("%s: the link to %s leads nowhere", chinese, target)
+			}
+		}
+	}
+}
+
+// A reader of a translation wants to know which links lead to English pages.
+func TestEnglishPagesAreMarked(t *testing.T) {
+	toEnglish := regexp.MustCompile(`\]\((\.\./[^)#]*\.md)(?:#[^)]*)?\)(（英文）)?`)
+	for english, chinese := range pages {
+		for _, match := range toEnglish.FindAllStringSubmatch(fenced.ReplaceAllString(read(t, chinese), ""), -1) {
+			target := filepath.Join(filepath.Dir(chinese), match[1])
+			switch translated, ok := pages[target]; {
+			case target == english: // the switch between the languages
+			case ok:
+				t.Errorf("%s leads to %s: take its translation, %s", chinese, target, translated)
+			case match[2] == "":
+				t.Errorf("%s leads to %s, which is English: write （英文） behind the link", chinese, target)
 			}
 		}
 	}
