@@ -206,11 +206,24 @@ func TestBarsAreToScale(t *testing.T) {
 	if diff := cmp.Diff([]string{"Time & <more>", "a", "ours", "2", "theirs", "4", "nothing", "0", "b", "zero", "0"}, texts); diff != "" {
 		t.Errorf("texts (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]float64{860, 240, 480, 0, 0}, widths); diff != "" {
+	if diff := cmp.Diff([]float64{990, 240, 480, 0, 0}, widths); diff != "" {
 		t.Errorf("widths (-want +got):\n%s", diff)
 	}
 	if lines != 1 {
 		t.Errorf("%d ranges are drawn, and one has a range", lines)
+	}
+}
+
+// A label ends beside its bar. One that is too long begins outside of the picture.
+func TestLabelsFit(t *testing.T) {
+	const letter = 0.6 * 12 // of a wide font, in pixels
+	for _, contender := range []string{
+		PodManager, PodManagerRecreate, ReplicaSet, Deployment, StatefulSet, CloneSet, CloneSetRecreate,
+		RawLoop + "1", RawLoop + "8", RawLoop + "32", RawOpen, RawTyped, RawServed,
+	} {
+		if title := Title(contender); letter*float64(len(title)) > labelWidth-8 {
+			t.Errorf("%q may be wider than the %d pixels that it has", title, labelWidth-8)
+		}
 	}
 }
 

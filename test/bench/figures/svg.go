@@ -38,8 +38,8 @@ type bar struct {
 
 // The measures of a picture, in pixels.
 const (
-	svgWidth   = 860
-	labelWidth = 190
+	svgWidth   = 990
+	labelWidth = 320 // TestLabelsFit
 	textWidth  = 190
 	barHeight  = 16
 	barGap     = 6
