@@ -24,6 +24,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -60,12 +62,59 @@ func status(ctx context.Context, l layout, out io.Writer, now time.Time) error {
 	if s.Ready.IsZero() {
 		return nil
 	}
-	version, err := health(ctx, l.kubeconfig())
+	clients, err := connect(l.kubeconfig())
+	if err != nil {
+		return err
+	}
+	version, err := health(ctx, clients)
 	if err != nil {
 		return fmt.Errorf("the API server is not well: %w", err)
 	}
 	fmt.Fprintf(out, "\nThe API server (Kubernetes %s) is healthy.\nKUBECONFIG=%s\n", version, l.kubeconfig())
+	return showWaiting(ctx, clients, out)
+}
+
+// showWaiting says why pods wait for a node: mostly, the nodes are full.
+func showWaiting(ctx context.Context, clients kubernetes.Interface, out io.Writer) error {
+	nodes, err := clients.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list the nodes: %w", err)
+	}
+	pods, err := clients.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "status.phase!=Succeeded,status.phase!=Failed"})
+	if err != nil {
+		return fmt.Errorf("list the pods: %w", err)
+	}
+	if why := waiting(nodes.Items, pods.Items); why != "" {
+		fmt.Fprintf(out, "\n%s\n", why)
+	}
 	return nil
+}
+
+// waiting is about the pods for which the scheduler finds no node; empty where there
+// are none. pods are those that have not ended.
+func waiting(nodes []corev1.Node, pods []corev1.Pod) string {
+	n, why := 0, ""
+	for i := range pods {
+		for _, c := range pods[i].Status.Conditions {
+			if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable {
+				n, why = n+1, c.Message
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	room, most := 0, 0
+	for i := range nodes {
+		takes := int(nodes[i].Status.Allocatable.Pods().Value())
+		room, most = room+takes, max(most, takes)
+	}
+	if len(pods) <= room || most == 0 {
+		return fmt.Sprintf("Pods without a node: %d. The scheduler says: %s", n, why)
+	}
+	needed := (len(pods) + most - 1) / most
+	return fmt.Sprintf("Pods without a node: %d. %d nodes take %d pods each. For more nodes: make down, then make up ARGS=--nodes=%d",
+		n, len(nodes), most, needed)
 }
 
 func row(p process, now time.Time) string {
@@ -84,17 +133,17 @@ func row(p process, now time.Time) string {
 	return fmt.Sprintf("%s\t%d\t%s\t%s\t%s\t%s", p.Name, p.PID, port, now.Sub(p.Started).Round(time.Second), cpu, memory)
 }
 
-// health returns the API server's version when it says it is ready.
-func health(ctx context.Context, kubeconfig string) (string, error) {
+func connect(kubeconfig string) (*kubernetes.Clientset, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	config.Timeout = healthTimeout
-	clients, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return "", err
-	}
+	return kubernetes.NewForConfig(config)
+}
+
+// health returns the API server's version when it says it is ready.
+func health(ctx context.Context, clients *kubernetes.Clientset) (string, error) {
 	if err := clients.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
 		return "", err
 	}

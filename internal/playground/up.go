@@ -132,13 +132,18 @@ func (s *supervisor) run(ctx context.Context) error {
 			s.say("%v", err)
 		}
 	}()
-	if s.opts.noOperator {
-		return s.idle(ctx, cluster)
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	var keeping sync.WaitGroup
 	defer keeping.Wait()
 	defer cancel()
+	keeping.Go(func() {
+		if err := provideVolumes(ctx, cluster.RESTConfig(), s.say); err != nil && ctx.Err() == nil {
+			s.say("claims get no volumes: %v", err)
+		}
+	})
+	if s.opts.noOperator {
+		return s.idle(ctx, cluster)
+	}
 	page, err := localkube.FreePort()
 	if err != nil {
 		return err

@@ -18,9 +18,11 @@ package playground
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -51,6 +53,7 @@ func TestPlayground(t *testing.T) {
 		contains(t, p.mustRun("kubectl", "get", "pods", "-o", "wide"), "node-")
 	})
 	t.Run("the operator is its own ServiceAccount", func(t *testing.T) { testOperatorUser(t, p) })
+	t.Run("claims get volumes", func(t *testing.T) { testVolumes(t, p) })
 	t.Run("an operator that is killed comes back", func(t *testing.T) { testOperatorComesBack(t, p) })
 	t.Run("nothing is left of a playground that is killed", func(t *testing.T) { testKilled(t, p) })
 	t.Run("up after a kill continues with the data", func(t *testing.T) {
@@ -102,6 +105,35 @@ func testOperatorUser(t *testing.T, p *project) {
 			}
 		}
 		return fmt.Errorf("no create of my-pod-manager-0 by %s", user)
+	})
+}
+
+// testVolumes: pods that need volumes become ready, and the volumes go with them.
+func testVolumes(t *testing.T, p *project) {
+	file := filepath.Join(t.TempDir(), "db.yaml")
+	err := os.WriteFile(file, []byte(`apiVersion: apps.mycompany.com/v1
+kind: PodManager
+metadata: {name: db}
+spec:
+  replicas: 2
+  image: postgres:17
+  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+  persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete}
+`), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.mustRun("kubectl", "--", "apply", "-f", file)
+	p.mustRun("kubectl", "--", "wait", "--for=condition=Ready", "--timeout=2m", "pm/db")
+	contains(t, p.mustRun("kubectl", "--", "get", "pvc"), "data-db-0   Bound", "data-db-1   Bound", "standard")
+	p.mustRun("kubectl", "--", "delete", "pm/db")
+	eventually(t, "the volumes are gone", func() error {
+		if out := p.mustRun("kubectl", "--", "get", "pv", "-o", "name"); strings.Contains(out, "persistentvolume/") {
+			return errors.New(out)
+		}
+		return nil
 	})
 }
 
