@@ -174,7 +174,7 @@ func identity() string {
 func workOnShard(ctx context.Context, root ctrl.Manager, o Options, records *records, n int) error {
 	shared := newSharedCache(root.GetCache())
 	defer shared.leave()
-	mgr, err := ctrl.NewManager(root.GetConfig(), ctrl.Options{
+	plain, err := ctrl.NewManager(root.GetConfig(), ctrl.Options{
 		Scheme:                  root.GetScheme(),
 		Logger:                  root.GetLogger().WithValues("shard", n),
 		Cache:                   shardCacheOptions(o, records, n),
@@ -187,6 +187,10 @@ func workOnShard(ctx context.Context, root ctrl.Manager, o Options, records *rec
 	})
 	if err != nil {
 		return fmt.Errorf("make the manager of shard %d: %w", n, err)
+	}
+	mgr, err := withDatedEvents(plain)
+	if err != nil {
+		return err
 	}
 	keeper := shardlabels.New(mgr.GetClient(), mgr.GetAPIReader(), o.Shards.Count)
 	var strays cache.Cache

@@ -179,8 +179,14 @@ func (c *cluster) rollOut(namespace, name string) {
 		c.stop(o)
 		// helm took away the rights that the new ones do not need before the old
 		// ones ended; what these still had to do they must have been able to.
-		if text, err := os.ReadFile(o.log); err != nil || strings.Contains(string(text), "is forbidden: User ") {
-			c.Errorf("an operator that was replaced lacked a right: %v", err)
+		text, err := os.ReadFile(o.log)
+		if err != nil {
+			c.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, "is forbidden: User ") {
+				c.Errorf("an operator that was replaced lacked a right: %s", line)
+			}
 		}
 	}
 }
