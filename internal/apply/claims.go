@@ -99,9 +99,9 @@ func (r *run) patchClaim(ctx context.Context, action plan.Action, labels, annota
 	return nil
 }
 
-// expectNewer has the next look wait for the claim as the API server has it. It was
-// changed since it was read, and no event of a claim wakes its owner: with a cache
-// that is behind, its mark would be missed.
+// expectNewer makes the next reconcile wait for the claim as the API server has it. It
+// was changed since it was read: with a cache that is behind, the same patch would
+// meet the same conflict.
 func (r *run) expectNewer(ctx context.Context, action plan.Action) {
 	claim := r.claimOf(action)
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(claim), claim); err == nil && claim.UID == action.UID {

@@ -84,8 +84,7 @@ func TestWhoseAClaimIs(t *testing.T) {
 }
 
 // TestAClaimThatIsGoneNeedsNoMark, and one that changed is read again first: the
-// next look waits until the cache shows it, because no event of a claim wakes the
-// owner.
+// next reconcile waits until the cache shows it, or it would meet the same conflict.
 func TestAClaimThatIsGoneNeedsNoMark(t *testing.T) {
 	user := pod("web-0", controlledBy(me))
 	outcomes, err := newWorld(t, owner(), user).apply(t, onClaim(plan.CondemnClaim))

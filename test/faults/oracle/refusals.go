@@ -49,9 +49,6 @@ type Request struct {
 	Verb, Kind, Name string
 	// Refused: the API server said no, and nothing happened.
 	Refused bool
-	// Began is how many steps the world had made when the reconcile that asked
-	// for it began.
-	Began int
 }
 
 // Refusal is a rule of the API server that is in force at the end, and an object

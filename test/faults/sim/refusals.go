@@ -123,27 +123,15 @@ func (s *Server) admit(by request, verb, subresource string, key objectKey) erro
 	if by.actor != oracle.Operator && by.actor != oracle.Late || subresource == "status" && key.kind == "PodManager" {
 		return nil
 	}
-	s.asked(by, verb, key, false)
+	s.requests = append(s.requests, oracle.Request{Time: s.clock.Now(), Version: s.version, Verb: verb, Kind: key.kind, Name: key.name})
 	for _, rule := range s.rules {
 		if rule.matches(verb, key) && !rule.over() {
 			rule.refused = append(rule.refused, refused{key.name, by.began})
-			s.asked(by, verb, key, true)
+			s.requests[len(s.requests)-1].Refused = true
 			return rule.answer(key.name)
 		}
 	}
 	return nil
-}
-
-// asked writes down a write of the operator, and then, if so, that it was
-// refused.
-func (s *Server) asked(by request, verb string, key objectKey, refused bool) {
-	if refused {
-		s.requests[len(s.requests)-1].Refused = true
-		return
-	}
-	s.requests = append(s.requests, oracle.Request{
-		Time: s.clock.Now(), Version: s.version, Verb: verb, Kind: key.kind, Name: key.name, Began: by.began,
-	})
 }
 
 // inForce are the rules that still would refuse what a reconcile wanted that began

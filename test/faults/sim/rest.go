@@ -14,23 +14,6 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package sim runs the operator's real observe, plan, apply and report on a
-// simulated cluster, under every order of events that a schedule asks for.
-//
-// The cluster is one append-only log (server.go). A cache of the operator is a
-// cursor into it (cache.go), so how stale it is, is how far the cursor is
-// behind. An operator (process.go) is the real fleet reconciler with the real
-// predicates and handlers; each of its calls to the API server waits until the
-// scheduler answers it, and what it is answered need not be what happened.
-//
-// The scheduler (world.go) makes a list of everything that could happen next,
-// with the fair choice first, and a schedule says where to deviate from it. So
-// a schedule is a short list of numbers: it can be drawn at random, enumerated,
-// shrunk to what matters, and kept. After the chaos everything is fair again
-// and the cluster has to come to rest; then the oracles judge the log.
-//
-// All goroutines run in a testing/synctest bubble: the scheduler goes on when
-// all of them wait, so a schedule gives the same run every time.
 package sim
 
 import (
