@@ -264,6 +264,7 @@ debug: $(DLV) ## Run the operator under delve, headless, on DEBUG_ADDR. ARGS are
 
 .PHONY: generate
 generate: $(CONTROLLER_GEN) $(CLIENT_GENS) ## Generate the deep copies of the API types, and pkg/client.
+	@hack/adopt-scaffold
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	hack/generate-clients
 
