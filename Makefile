@@ -113,7 +113,7 @@ test: $(if $(filter ./...,$(PKG)),build) ## Vet everything and run the tests tha
 test-all: test test-rest ## Run make test, then make test-rest; make e2e, make faults and make fuzz are separate.
 
 .PHONY: test-rest
-test-rest: build chromium $(HELM) $(HUGO) ## Run what make test leaves out: browser, helm, hugo, many clusters, fuzzing, and the race detector.
+test-rest: build chromium $(HELM) $(HUGO) $(KUBEBUILDER) $(CONTROLLER_GEN) $(CLIENT_GENS) ## Run what make test leaves out: browser, helm, hugo, many clusters, fuzzing, and the race detector.
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
 	$(if $(RACE),@echo "compiling for the race detector" && GOGC=400 go build $(RACE) ./internal/manager ./internal/testkit/... ./pkg/flightrecorder/...)
 	@$(GO_TEST) $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(call longest-first,$(call slashed,$(RACED)))
@@ -359,7 +359,7 @@ examples: control-plane ## Run every example on a real cluster and compare what 
 	go test -count=1 -v ./test/examples
 
 .PHONY: tutorial
-tutorial: control-plane $(KUBEBUILDER) $(CONTROLLER_GEN) $(KUSTOMIZE) $(DLV) ## Follow docs/tutorial to the letter, from the empty folder to the debugger.
+tutorial: control-plane $(KUBEBUILDER) $(CONTROLLER_GEN) $(CLIENT_GENS) $(KUSTOMIZE) $(DLV) ## Follow docs/tutorial to the letter, and add a kind to a copy of this project.
 	TUTORIAL=full go test -count=1 -v ./test/tutorial
 
 .PHONY: readme
