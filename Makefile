@@ -263,10 +263,14 @@ debug: $(DLV) ## Run the operator under delve, headless, on DEBUG_ADDR. ARGS are
 	$(DLV) exec --headless --api-version=2 --accept-multiclient --listen=$(DEBUG_ADDR) $(BIN)/manager-debug -- --zap-encoder=console $$flags $(ARGS)
 
 .PHONY: generate
-generate: $(CONTROLLER_GEN) $(CLIENT_GENS) ## Generate the deep copies of the API types, and pkg/client.
-	@hack/adopt-scaffold
+generate: adopt-scaffold $(CONTROLLER_GEN) $(CLIENT_GENS) ## Generate the deep copies of the API types, and pkg/client.
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	hack/generate-clients
+
+# kubebuilder runs make generate after create api, and then asks for make manifests.
+.PHONY: adopt-scaffold
+adopt-scaffold:
+	@hack/adopt-scaffold
 
 # Its warnings are of types deep in Kubernetes that it only links to.
 .PHONY: api-docs
@@ -294,7 +298,7 @@ docs-serve: $(HUGO) ## Serve the docs on localhost:1313 and follow changes.
 # The CRDs are made beside their folder and move into it when they are whole, so
 # that a test that runs meanwhile never reads an untrimmed one.
 .PHONY: manifests
-manifests: $(CONTROLLER_GEN) ## Generate the CRDs and the operator's ClusterRole.
+manifests: adopt-scaffold $(CONTROLLER_GEN) ## Generate the CRDs and the operator's ClusterRole.
 	@tmp=$$(mktemp -d config/crd/.bases.XXXXXX); trap 'rm -rf "$$tmp"' EXIT; \
 	$(CONTROLLER_GEN) crd:generateEmbeddedObjectMeta=true paths=./api/... output:crd:artifacts:config="$$tmp"; \
 	go run ./hack/crdtrim "$$tmp"/*.yaml; \

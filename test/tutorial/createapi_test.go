@@ -32,9 +32,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -74,14 +76,15 @@ var reconciled = regexp.MustCompile(`(?m)^controller_runtime_reconcile_total\{co
 // kubebuilder adds a kind with a controller and a webhook to a copy of this project, and
 // the operator that is built from the copy serves it beside our own kinds.
 func TestKubebuilderAddsAKind(t *testing.T) {
+	ctrl.SetLogger(logr.Discard()) // the program has a log of its own
 	c := copyOfTheProject(t)
 	c.run(t, "bin/kubebuilder", slices.Concat([]string{"create", "api", "--resource", "--controller"}, guestbook)...)
-	c.run(t, "bin/kubebuilder", slices.Concat([]string{"create", "webhook", "--defaulting", "--programmatic-validation"}, guestbook)...)
+	c.run(t, "bin/kubebuilder", slices.Concat([]string{"create", "webhook", "--defaulting", "--programmatic-validation", "--make=false"}, guestbook)...)
 	c.append(t, "config/webhook/validating.yaml", calling)
 	c.run(t, "make", "manifests")
 
 	c.expectInPROJECT(t)
-	c.expectSample(t)
+	c.expectAdopted(t)
 	manager := filepath.Join(t.TempDir(), "manager")
 	c.run(t, "go", "build", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", manager, "./cmd/manager")
 	c.expectReconciled(t, manager)
@@ -211,8 +214,9 @@ func (c projectCopy) expectInPROJECT(t *testing.T) {
 	}
 }
 
-// expectSample: the samples can still be rendered, and the new one is among them.
-func (c projectCopy) expectSample(t *testing.T) {
+// expectAdopted: the samples can still be rendered with the new one among them, and
+// nothing is left of what kubebuilder wrote for another layout.
+func (c projectCopy) expectAdopted(t *testing.T) {
 	t.Helper()
 	samples, err := install.Render(c.path("config/samples"))
 	if err != nil {
@@ -221,6 +225,19 @@ func (c projectCopy) expectSample(t *testing.T) {
 	isNew := func(o *unstructured.Unstructured) bool { return o.GetKind() == "Guestbook" }
 	if !slices.ContainsFunc(samples, isNew) {
 		t.Error("config/samples/Kustomization does not list the Guestbook")
+	}
+	for _, folder := range []string{"config/default", "config/certmanager"} {
+		before, err := os.ReadDir(filepath.Join(testkit.Root(), folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := os.ReadDir(c.path(folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.EqualFunc(before, after, func(a, b os.DirEntry) bool { return a.Name() == b.Name() }) {
+			t.Errorf("%s has %v, want %v", folder, after, before)
+		}
 	}
 }
 
