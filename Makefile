@@ -113,7 +113,7 @@ test: $(if $(filter ./...,$(PKG)),build) ## Vet everything and run the tests tha
 test-all: test test-rest ## Run make test, then make test-rest; make e2e, make faults and make fuzz are separate.
 
 .PHONY: test-rest
-test-rest: build chromium $(HELM) $(HUGO) $(KUBEBUILDER) $(CONTROLLER_GEN) $(CLIENT_GENS) ## Run what make test leaves out: browser, helm, hugo, many clusters, fuzzing, and the race detector.
+test-rest: build chromium $(DLV) $(HELM) $(HUGO) $(KUBEBUILDER) $(CONTROLLER_GEN) $(CLIENT_GENS) ## Run what make test leaves out: browser, helm, hugo, many clusters, fuzzing, and the race detector.
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
 	$(if $(RACE),@echo "compiling for the race detector" && GOGC=400 go build $(RACE) ./internal/manager ./internal/testkit/... ./pkg/flightrecorder/...)
 	@$(GO_TEST) $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(call longest-first,$(call slashed,$(RACED)))
