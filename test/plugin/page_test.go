@@ -85,5 +85,6 @@ func transcriptsIn(page string) []string {
 
 // narrow is a text whose columns are as wide as what is in them.
 func narrow(text string) string {
+	text = regexp.MustCompile(`(?m) \d+[smh]$`).ReplaceAllString(text, " AGE") // in the last column
 	return regexp.MustCompile(` +`).ReplaceAllString(text, " ")
 }
