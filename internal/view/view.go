@@ -76,15 +76,11 @@ func NewPreview(f forecast.Forecast) Preview {
 			continue
 		}
 		p.Steps = append(p.Steps, step)
-		p.Counts[step.What]++
 	}
 	for _, b := range f.Blocked {
-		n := max(1, b.Count)
-		p.Steps = append(p.Steps, Step{What: Held, Pod: b.Pod, Reason: b.By, Why: b.Message, Count: n})
-		p.Counts[Held] += n
+		p.Steps = append(p.Steps, Step{What: Held, Pod: b.Pod, Reason: b.By, Why: b.Message, Count: max(1, b.Count)})
 	}
-	p.Disruptive = p.Counts[Recreate]+p.Counts[Delete] > 0
-	p.Summary = summarize(p.Counts)
+	p.sum()
 	return p
 }
 
@@ -126,7 +122,8 @@ func comesBack(reason string) bool {
 	return true
 }
 
-func summarize(counts map[string]int) string {
+// Summary is a sentence about how many pods each thing would happen to.
+func Summary(counts map[string]int) string {
 	words := []struct{ what, form string }{
 		{InPlace, "%s changed in place"},
 		{Recreate, "%s recreated"},
