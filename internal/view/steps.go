@@ -28,9 +28,9 @@ func Resized(workload string, from, to int) Preview {
 	why := fmt.Sprintf("%s has %s, and %d are asked for", workload, Count(from, "pod"), to)
 	switch {
 	case to > from:
-		return summed([]Step{{What: Create, Reason: appsv1.WhyScaleUp, Why: why, Count: to - from}})
+		return summed([]Step{{What: Create, Reason: appsv1.WhyScaleUp, Why: why, Count: to - from, Wave: 1}})
 	case to < from:
-		return summed([]Step{{What: Delete, Reason: appsv1.WhyScaleDown, Why: why, Count: from - to}})
+		return summed([]Step{{What: Delete, Reason: appsv1.WhyScaleDown, Why: why, Count: from - to, Wave: 1}})
 	}
 	return summed(nil)
 }
@@ -51,6 +51,7 @@ func summed(steps []Step) Preview {
 func (p *Preview) sum() {
 	for _, step := range p.Steps {
 		p.Counts[step.What] += max(1, step.Count)
+		p.Waves = max(p.Waves, step.Wave)
 	}
 	p.Disruptive = p.Counts[Recreate]+p.Counts[Delete] > 0
 	p.Summary = Summary(p.Counts)

@@ -49,7 +49,7 @@ func TestAPreviewTellsWhatHappensToEachPod(t *testing.T) {
 		"an orphan and a lost one": {forecast.Forecast{Actions: []plan.Action{action(plan.AdoptPod, "web-0", appsv1.WhyMatchingOrphan), action(plan.ReleasePod, "web-1", appsv1.WhyLabelsEdited)}}, "1 pod adopted, 1 pod released.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := NewPreview(c.forecast)
+			got := NewPreview(forecast.Run{Forecast: c.forecast, Passes: [][]plan.Action{c.forecast.Actions}})
 			if got.Summary != c.summary || got.Disruptive != c.disruptive {
 				t.Errorf("%q, disruptive %t; want %q, %t", got.Summary, got.Disruptive, c.summary, c.disruptive)
 			}

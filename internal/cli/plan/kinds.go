@@ -19,9 +19,11 @@ package plan
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	kappsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -37,6 +39,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/cli/kube"
 	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/forecast"
+	"github.com/mycompany/pod-operator/internal/podrender"
 	"github.com/mycompany/pod-operator/internal/view"
 )
 
@@ -70,16 +73,23 @@ func foreseePodManager(ctx context.Context, c client.Client, live, changed *unst
 	if err != nil {
 		return view.Preview{}, err
 	}
-	if live != nil {
-		before, err := podManager(live)
-		if err != nil {
-			return view.Preview{}, err
-		}
-		// A dry run's answer has the status of now, which is what the planner
-		// remembers.
-		pm.Status = before.Status
+	if live == nil {
+		return foresee(ctx, c, desired.PodManager(pm), appsv1.LabelName)
 	}
-	return foresee(ctx, c, desired.PodManager(pm), appsv1.LabelName)
+	before, err := podManager(live)
+	if err != nil {
+		return view.Preview{}, err
+	}
+	// A dry run's answer has the status of now, which is what the planner
+	// remembers.
+	pm.Status = before.Status
+	fleet := desired.PodManager(pm)
+	preview, err := foresee(ctx, c, fleet, appsv1.LabelName)
+	if err != nil {
+		return preview, err
+	}
+	preview.TemplateDiff, err = view.TemplateDiff(desired.PodManager(before).Template, fleet.Template)
+	return preview, err
 }
 
 // podManager reads an object of either version.
@@ -124,7 +134,15 @@ func foresee(ctx context.Context, c client.Client, fleet desired.Fleet, orphans 
 	if err != nil {
 		return view.Preview{}, err
 	}
-	return view.NewPreview(forecast.Of(fleet.Desired, seen.Observed, time.Now())), nil
+	preview := view.NewPreview(forecast.Play(fleet.Desired, seen.Observed, time.Now()))
+	var pods corev1.PodList
+	if err := c.List(ctx, &pods, client.InNamespace(fleet.Ref.Namespace), client.MatchingLabelsSelector{Selector: fleet.Selector}); err != nil {
+		return preview, fmt.Errorf("list the pods of %s/%s: %w", fleet.Ref.Namespace, fleet.Ref.Name, err)
+	}
+	own := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, fleet.Owner) })
+	grace := time.Duration(ptr.Deref(fleet.Template.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)) * time.Second
+	preview.Estimate = view.NewEstimate(preview, forecast.PaceOf(own, podrender.ManagedBy), fleet.Desired.MinReady, grace)
+	return preview, nil
 }
 
 // foreseeHelloWorld: its pods are those of a Deployment, which chooses them.

@@ -19,6 +19,8 @@ package plan
 import (
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/mycompany/pod-operator/internal/cli/kube"
@@ -53,6 +55,7 @@ func (o *options) print(out io.Writer, paint kube.Paint, r Report) error {
 
 func (p *Plan) print(out io.Writer, paint kube.Paint) error {
 	fmt.Fprintf(out, "Plan for %s\n\n", p.title())
+	printDiff(out, paint, p.TemplateDiff)
 	if len(p.Steps) > 0 {
 		if err := printSteps(out, paint, p.Steps); err != nil {
 			return err
@@ -63,7 +66,29 @@ func (p *Plan) print(out io.Writer, paint kube.Paint) error {
 		fmt.Fprintln(out, "The forecast was cut off before the fleet came to rest.")
 	}
 	_, err := fmt.Fprintln(out, p.Summary)
+	if p.Estimate != nil {
+		_, err = fmt.Fprintln(out, p.Estimate.Text)
+	}
 	return err
+}
+
+func printDiff(out io.Writer, paint kube.Paint, diff string) {
+	if diff == "" {
+		return
+	}
+	for line := range strings.Lines(diff) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "-"):
+			line = paint.Bad(line)
+		case strings.HasPrefix(line, "+"):
+			line = paint.Good(line)
+		case strings.HasPrefix(line, "@@"):
+			line = paint.Soft(line)
+		}
+		fmt.Fprintln(out, line)
+	}
+	fmt.Fprintln(out)
 }
 
 func (p *Plan) title() string {
@@ -79,9 +104,13 @@ func (p *Plan) title() string {
 
 func printSteps(out io.Writer, paint kube.Paint, steps []view.Step) error {
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintf(w, "POD\t%s\tREASON\tWHY\n", paint.Plain("ACTION"))
+	fmt.Fprintf(w, "WAVE\tPOD\t%s\tREASON\tWHY\n", paint.Plain("ACTION"))
 	for _, step := range steps {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", podsOf(step), actionColour(paint, step.What), step.Reason, step.Why)
+		wave := "-"
+		if step.Wave > 0 {
+			wave = strconv.Itoa(step.Wave)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", wave, podsOf(step), actionColour(paint, step.What), step.Reason, step.Why)
 	}
 	return w.Flush()
 }
