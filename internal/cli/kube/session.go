@@ -129,6 +129,15 @@ func (s *Session) Get(ctx context.Context, c client.Client, word string) (*appsv
 	return pm, nil
 }
 
+// Hint is what a printed command needs to find what this one did: " -n NAMESPACE"
+// where a flag named the namespace.
+func (s *Session) Hint() string {
+	if namespace, given, err := s.NamespaceGiven(); err == nil && given {
+		return " -n " + namespace
+	}
+	return ""
+}
+
 // List reads all PodManagers of the namespace, or of all namespaces, sorted.
 func (s *Session) List(ctx context.Context, c client.Client, everywhere bool) ([]appsv1.PodManager, error) {
 	namespace, err := s.Namespace()
