@@ -63,6 +63,9 @@ func (f *follower) status(ctx context.Context, c client.Client, pm *appsv1.PodMa
 	last := ""
 	for {
 		told, waits, err := Verdict(pm)
+		if told == "" && waits && !f.watch {
+			told = "waiting: the operator has not seen the latest spec yet"
+		}
 		if told != last && told != "" {
 			last = told
 			fmt.Fprintln(f.Out, told)
@@ -103,7 +106,7 @@ func Verdict(pm *appsv1.PodManager) (told string, waits bool, err error) {
 	ready, reconciling, stalled := find(appsv1.ConditionReady), find(appsv1.ConditionReconciling), find(appsv1.ConditionStalled)
 	switch {
 	case pm.Status.ObservedGeneration != pm.Generation || ready == nil:
-		return "waiting: the operator has not seen the latest spec yet", true, nil
+		return "", true, nil
 	case stalled != nil:
 		return "", false, fmt.Errorf("%s: %s", stalled.Reason, stalled.Message)
 	case reconciling != nil:

@@ -19,6 +19,7 @@ package root
 import (
 	"bytes"
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -51,7 +52,8 @@ func TestAWrongVerbIsAnErrorThatNamesTheRightOne(t *testing.T) {
 		"rollout pause pod/web-0": {`"pod/web-0" is of another type: give NAME or pm/NAME`},
 	} {
 		t.Run(words, func(t *testing.T) {
-			out, err := run(t, append([]string{"--kubeconfig", "/nowhere", "--server", "https://127.0.0.1:1"}, strings.Fields(words)...)...)
+			t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+			out, err := run(t, append([]string{"--server", "https://127.0.0.1:1"}, strings.Fields(words)...)...)
 			if kube.ExitCode(err) != kube.ExitFailed {
 				t.Fatalf("the error is %v, want exit code 1:\n%s", err, out)
 			}
