@@ -118,8 +118,8 @@ func TestRolloutStatusWaitsOnlyAsLongAsItMay(t *testing.T) {
 	namespace := suite.Namespace(t)
 	p := as(t, namespace, "ada")
 	fleet(t, namespace, 1)
-	// For an hour, no new pod counts as available.
-	patch(t, namespace, `{"spec":{"minReadySeconds":3600,"image":"nginx:1.28"}}`)
+	// For minutes, no new pod counts as available.
+	patch(t, namespace, `{"spec":{"minReadySeconds":500,"image":"nginx:1.28"}}`)
 	_, err := p.try(t, "rollout", "status", "web", "--timeout", "1s")
 	if kube.ExitCode(err) != kube.ExitFailed || !strings.Contains(err.Error(), "not rolled out after 1s: kubectl podmanager why-not web -n "+namespace) {
 		t.Errorf("after the timeout: %v", err)

@@ -58,7 +58,7 @@ func New(s *kube.Session) *cobra.Command {
 		Long: "Show a PodManager with its revisions and pods, what it waits for, and how far a rollout is. Without a name, show\n" +
 			"all of the namespace, or with -A of all namespaces, a line each.",
 		Example: "  kubectl podmanager status web --watch\n  kubectl podmanager status -A",
-		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: s.CompleteNameOrPod,
+		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: s.CompleteName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 1 && o.everywhere:

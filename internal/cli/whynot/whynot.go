@@ -40,7 +40,7 @@ func New(s *kube.Session) *cobra.Command {
 		Use:               "why-not (NAME | pod/POD)",
 		Short:             "Tell what is held back, by what, and what to do about it",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: s.CompleteNameOrPod,
+		ValidArgsFunction: s.CompleteName,
 		RunE:              func(cmd *cobra.Command, args []string) error { return run(cmd, s, &output, args[0]) },
 	}
 	output.Bind(cmd)
