@@ -320,9 +320,8 @@ func startInformer(t testing.TB, pods typedcorev1.PodInterface, first watch.Inte
 			},
 		},
 	})
-	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { informer.RunWithContext(ctx) })
-	t.Cleanup(func() { cancel(); running.Wait() })
+	running.Go(func() { informer.RunWithContext(t.Context()) }) // it ends before the cleanup
+	t.Cleanup(running.Wait)
 	return calls
 }

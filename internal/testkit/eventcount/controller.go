@@ -83,14 +83,13 @@ func startController(t testing.TB, config *rest.Config, namespace string) *contr
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx := t.Context() // it ends before the cleanup
 	var running sync.WaitGroup
 	for range workers {
 		running.Go(func() { c.work(ctx) })
 	}
 	factory.StartWithContext(ctx)
 	t.Cleanup(func() {
-		cancel()
 		c.queue.ShutDown()
 		factory.Shutdown()
 		running.Wait()

@@ -85,7 +85,7 @@ func Run(t testing.TB, suite *testkit.Suite, images [3]string, shape func(*corev
 		var busy []*subject
 		for _, s := range subjects {
 			if i < len(s.steps) {
-				s.make(t, s.steps[i])
+				s.perform(t, s.steps[i])
 				busy = append(busy, s)
 			}
 		}

@@ -172,7 +172,7 @@ func deletePods(n int) func(context.Context, *subject) error {
 	}
 }
 
-func (s *subject) make(t testing.TB, step Step) {
+func (s *subject) perform(t testing.TB, step Step) {
 	t.Helper()
 	if err := step.do(t.Context(), s); err != nil {
 		t.Fatalf("%s: %s: %v", s.name, step.Title, err)
