@@ -18,6 +18,7 @@ package eventcount
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 
@@ -29,6 +30,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	collectorv1 "github.com/mycompany/pod-operator/api/collector/v1"
+	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
 // Calls is what a controller counts that does not look at the watch itself.
@@ -57,6 +59,8 @@ type controller struct {
 
 	mu    sync.Mutex
 	calls map[string]*Calls
+	// busy is how many workers reconcile.
+	busy int
 }
 
 // workers is how many Deployments are reconciled at the same time, so that they do
@@ -147,17 +151,35 @@ func (c *controller) work(ctx context.Context) {
 		if shutdown {
 			return
 		}
+		c.reconciling(name, 1)
 		// An error means that the test is over.
 		_, _ = c.clients.CoreV1().Pods(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: appLabel + "=" + name})
-		c.mu.Lock()
-		c.of(name).Reconciles++
-		c.mu.Unlock()
-		c.queue.Done(name)
+		c.queue.Done(name) // before the worker is free: Done queues again what arrived meanwhile
+		c.reconciling(name, -1)
 	}
 }
 
-// take returns what was counted for a Deployment since the last time.
-func (c *controller) take(name string) Calls {
+// reconciling notes that a worker begins (1) or ends (-1).
+func (c *controller) reconciling(name string, change int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.busy += change; change > 0 {
+		c.of(name).Reconciles++
+	}
+}
+
+// take returns what was counted for a Deployment since the last time, when no
+// reconcile is left to do.
+func (c *controller) take(t testing.TB, name string) Calls {
+	t.Helper()
+	testkit.Eventually(t, "the queue is empty", func() error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if waiting := c.queue.Len(); waiting+c.busy > 0 {
+			return fmt.Errorf("%d wait, %d are reconciled", waiting, c.busy)
+		}
+		return nil
+	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	taken := c.of(name)

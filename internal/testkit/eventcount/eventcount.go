@@ -92,7 +92,7 @@ func Run(t testing.TB, suite *testkit.Suite, images [3]string, shape func(*corev
 		for _, s := range busy {
 			step := s.steps[i]
 			change := waitSettled(t, suite.Client, meter, s.name, s.described(step))
-			m := Measured{Step: step, Events: byKind(change.EventsByKind), Calls: counter.take(s.name)}
+			m := Measured{Step: step, Events: byKind(change.EventsByKind), Calls: counter.take(t, s.name)}
 			m.check(t, s.name)
 			rows[first[s]+i][column(s.containers)] = m
 		}
