@@ -68,21 +68,44 @@ func TestAnEstimateIsTheSumOfTheWaves(t *testing.T) {
 		want     *Estimate
 	}{
 		"nothing happens": {nil, pace, 0, nil},
-		"pods change in place, one after the other": {[]Step{step(1, InPlace), step(2, InPlace)}, pace, 0,
-			&Estimate{Seconds: ptr.To[int64](8), Text: "2 waves, in about 8s: pods were ready 4s after their last change in place."}},
-		"pods of one wave take no longer than one": {[]Step{step(1, InPlace), step(1, InPlace)}, pace, 0,
-			&Estimate{Seconds: ptr.To[int64](4), Text: "1 wave, in about 4s: pods were ready 4s after their last change in place."}},
-		"each wave has to prove itself": {[]Step{step(1, InPlace), step(2, InPlace)}, pace, 10 * time.Second,
-			&Estimate{Seconds: ptr.To[int64](28), MinReadySeconds: 20, Text: "2 waves, in about 28s: pods were ready 4s after their last change in place; minReadySeconds takes 10s in each wave."}},
-		"recreated pods stop and start": {[]Step{step(1, Create), step(2, Recreate), step(3, Delete)}, pace, 0,
-			&Estimate{Seconds: ptr.To[int64](40), StopSeconds: 30, Text: "3 waves, in about 40s: pods were ready 20s after they were created; recreated pods may take up to 30s to stop, which is not counted."}},
-		"no pod was changed in place before": {[]Step{step(1, InPlace)}, forecast.Pace{Start: 20 * time.Second, Started: 3}, 0,
-			&Estimate{Seconds: ptr.To[int64](20), Text: "1 wave, in about 20s: pods were ready 20s after they were created."}},
-		"the slower of a wave counts": {[]Step{step(1, InPlace), step(1, Create)}, pace, 0,
-			&Estimate{Seconds: ptr.To[int64](20), Text: "1 wave, in about 20s: pods were ready 20s after they were created."}},
+		"pods change in place, one after the other": {
+			[]Step{step(1, InPlace), step(2, InPlace)},
+			pace, 0,
+			&Estimate{Seconds: ptr.To[int64](8), Text: "2 waves, in about 8s: pods were ready 4s after their last change in place."},
+		},
+		"pods of one wave take no longer than one": {
+			[]Step{step(1, InPlace), step(1, InPlace)},
+			pace, 0,
+			&Estimate{Seconds: ptr.To[int64](4), Text: "1 wave, in about 4s: pods were ready 4s after their last change in place."},
+		},
+		"each wave has to prove itself": {
+			[]Step{step(1, InPlace), step(2, InPlace)},
+			pace, 10 * time.Second,
+			&Estimate{Seconds: ptr.To[int64](28), MinReadySeconds: 20, Text: "2 waves, in about 28s: pods were ready 4s after their last change in place; minReadySeconds takes 10s in each wave."},
+		},
+		"recreated pods stop and start": {
+			[]Step{step(1, Create), step(2, Recreate), step(3, Delete)},
+			pace, 0,
+			&Estimate{Seconds: ptr.To[int64](40), StopSeconds: 30, Text: "3 waves, in about 40s: pods were ready 20s after they were created; recreated pods may take up to 30s to stop, which is not counted."},
+		},
+		"no pod was changed in place before": {
+			[]Step{step(1, InPlace)},
+			forecast.Pace{Start: 20 * time.Second, Started: 3},
+			0,
+			&Estimate{Seconds: ptr.To[int64](20), Text: "1 wave, in about 20s: pods were ready 20s after they were created."},
+		},
+		"the slower of a wave counts": {
+			[]Step{step(1, InPlace), step(1, Create)},
+			pace, 0,
+			&Estimate{Seconds: ptr.To[int64](20), Text: "1 wave, in about 20s: pods were ready 20s after they were created."},
+		},
 		"labels are changed at once": {[]Step{{Wave: 1, What: InPlace}}, pace, 10 * time.Second, &Estimate{Seconds: ptr.To[int64](0), Text: "1 wave, at once."}},
-		"a fleet without pods": {[]Step{step(1, Create)}, forecast.Pace{}, 10 * time.Second,
-			&Estimate{MinReadySeconds: 10, Text: "1 wave, in an unknown time: no pod of this fleet shows how long it takes to be ready; minReadySeconds takes 10s in each wave."}},
+		"a fleet without pods": {
+			[]Step{step(1, Create)},
+			forecast.Pace{},
+			10 * time.Second,
+			&Estimate{MinReadySeconds: 10, Text: "1 wave, in an unknown time: no pod of this fleet shows how long it takes to be ready; minReadySeconds takes 10s in each wave."},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			preview := Preview{Steps: c.steps, Counts: map[string]int{}}

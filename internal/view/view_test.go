@@ -65,23 +65,28 @@ func TestAHoldSaysWhatByWhatHowLongAndWhatToDo(t *testing.T) {
 		want    Hold
 	}{
 		"a pause in a namespace that was given": {
-			plan.Blocked{Verb: plan.UpdatePod, Pod: "web-0", By: appsv1.BlockedByPause, Message: "spec.paused is true"}, Subject{"web", " -n shop"},
+			plan.Blocked{Verb: plan.UpdatePod, Pod: "web-0", By: appsv1.BlockedByPause, Message: "spec.paused is true"},
+			Subject{"web", " -n shop"},
 			Hold{What: "the update of web-0", By: "Paused", Why: "spec.paused is true", Advice: "kubectl podmanager rollout resume web -n shop"},
 		},
 		"a pause": {
-			plan.Blocked{Verb: plan.UpdatePod, Pod: "web-0", Count: 3, By: appsv1.BlockedByPause, Message: "spec.paused is true"}, Subject{Name: "web"},
+			plan.Blocked{Verb: plan.UpdatePod, Pod: "web-0", Count: 3, By: appsv1.BlockedByPause, Message: "spec.paused is true"},
+			Subject{Name: "web"},
 			Hold{What: "the update of web-0 and 2 more", By: "Paused", Why: "spec.paused is true", Advice: "kubectl podmanager rollout resume web"},
 		},
 		"a backoff": {
-			plan.Blocked{Verb: plan.CreatePod, Pod: "web-1", By: appsv1.BlockedByBackoff, Message: "failed 3 times", Until: now.Add(40 * time.Second)}, Subject{Name: "web"},
+			plan.Blocked{Verb: plan.CreatePod, Pod: "web-1", By: appsv1.BlockedByBackoff, Message: "failed 3 times", Until: now.Add(40 * time.Second)},
+			Subject{Name: "web"},
 			Hold{What: "the creation of web-1", By: "Backoff", Why: "failed 3 times", Until: "40s", Advice: "look at why the pods fail: kubectl logs, kubectl describe pod"},
 		},
 		"a backoff that is over": {
-			plan.Blocked{Verb: plan.CreatePod, Pod: "web-1", By: appsv1.BlockedByTermination, Until: now.Add(-time.Second)}, Subject{Name: "web"},
+			plan.Blocked{Verb: plan.CreatePod, Pod: "web-1", By: appsv1.BlockedByTermination, Until: now.Add(-time.Second)},
+			Subject{Name: "web"},
 			Hold{What: "the creation of web-1", By: "Terminating"},
 		},
 		"pods without a name": {
-			plan.Blocked{Verb: plan.CreatePod, Count: 2, By: appsv1.BlockedByTermination}, Subject{Name: "web"},
+			plan.Blocked{Verb: plan.CreatePod, Count: 2, By: appsv1.BlockedByTermination},
+			Subject{Name: "web"},
 			Hold{What: "the creation of 2 pods", By: "Terminating"},
 		},
 	} {

@@ -88,7 +88,7 @@ func unfinished(command string) bool {
 		return true
 	}
 	document := here.FindStringSubmatch(command)
-	return document != nil && !strings.HasSuffix(command, "\n"+document[1]+"\n")
+	return len(document) > 1 && !strings.HasSuffix(command, "\n"+document[1]+"\n")
 }
 
 // moving is what differs from run to run, and what stands for it.
@@ -132,8 +132,11 @@ func TestBlocksAreReadAsAReaderTypesThem(t *testing.T) {
 		}
 	}
 	want := []step{
-		{command: "export A=1   # one\n"}, {command: "kubectl get pods \\\n  -o name\n"},
-		{command: "cat <<'EOF'\n$ no command\nEOF\n", shows: ""}, {command: "no command\n"}, {command: "true\n"},
+		{command: "export A=1   # one\n"},
+		{command: "kubectl get pods \\\n  -o name\n"},
+		{command: "cat <<'EOF'\n$ no command\nEOF\n", shows: ""},
+		{command: "no command\n"},
+		{command: "true\n"},
 	}
 	if diff := cmp.Diff(want, steps, cmp.AllowUnexported(step{})); diff != "" {
 		t.Errorf("the steps of the page (-want +got):\n%s", diff)

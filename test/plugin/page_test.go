@@ -74,7 +74,7 @@ func TestThePageShowsTheTranscripts(t *testing.T) {
 // the exit code that the page asks for.
 func transcriptsIn(page string) []string {
 	var found []string
-	for _, block := range regexp.MustCompile("(?ms)^```console\n(.+?)^```$").FindAllStringSubmatch(page, -1) {
+	for _, block := range regexp.MustCompile("(?s)\n```console\n(.+?\n)```\n").FindAllStringSubmatch(page, -1) {
 		text := regexp.MustCompile(`(?m)^\$ echo \$\?\n(\d+)$`).ReplaceAllString(block[1], "(exit code $1)")
 		for _, one := range strings.Split("\n"+text, "\n$ ")[1:] {
 			found = append(found, normal("$ "+regexp.MustCompile(`\bshop\b`).ReplaceAllString(strings.TrimSuffix(one, "\n"), "shop-0000")))

@@ -35,7 +35,7 @@ func (o *options) print(out io.Writer, paint kube.Paint, r Report) error {
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		if err := r.Items[i].print(out, paint); err != nil {
+		if err := r.Items[i].show(out, paint); err != nil {
 			return err
 		}
 	}
@@ -53,7 +53,7 @@ func (o *options) print(out io.Writer, paint kube.Paint, r Report) error {
 	return nil
 }
 
-func (p *Plan) print(out io.Writer, paint kube.Paint) error {
+func (p *Plan) show(out io.Writer, paint kube.Paint) error {
 	fmt.Fprintf(out, "Plan for %s\n\n", p.title())
 	printDiff(out, paint, p.TemplateDiff)
 	if len(p.Steps) > 0 {

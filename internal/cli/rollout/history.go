@@ -88,7 +88,7 @@ func (h *historian) history(ctx context.Context, c client.Client, pm *appsv1.Pod
 		if h.output.Structured() {
 			return h.output.Print(h.Out, revisions[at])
 		}
-		return revisions[at].print(h.Out, pm)
+		return revisions[at].show(h.Out, pm)
 	}
 	if h.output.Structured() {
 		return h.output.Print(h.Out, map[string]any{"items": revisions})
@@ -122,7 +122,7 @@ func (r *Revision) named(word string) bool {
 	return word == strconv.FormatInt(r.Revision, 10) || word == r.Name
 }
 
-func (r *Revision) print(out io.Writer, pm *appsv1.PodManager) error {
+func (r *Revision) show(out io.Writer, pm *appsv1.PodManager) error {
 	raw, err := yaml.Marshal(r.Template)
 	if err != nil {
 		return fmt.Errorf("print the template of revision %s: %w", r.Name, err)
