@@ -289,7 +289,7 @@ func (r *reader) yaml(where, text string) {
 // the operator has done its work, so they are typed until they agree.
 var asks = regexp.MustCompile(`^kubectl (get|describe|wait|podmanager (status|why|why-not|plan|events|rollout (status|history))) `)
 
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 func (r *reader) step(where string, s step) {
 	r.t.Helper()
@@ -324,7 +324,7 @@ const end = "--- the command has ended with "
 // run types a command, and returns what it printed and its exit code.
 func (r *reader) run(command string) (printed string, code int) {
 	r.t.Helper()
-	defer time.AfterFunc(2*time.Minute, r.stop).Stop()
+	defer time.AfterFunc(6*time.Minute, r.stop).Stop()
 	if _, err := fmt.Fprintf(r.in, "{ %s} </dev/null 2>&1; code=$?; echo; echo '%s'$code\n", command, end); err != nil {
 		r.t.Fatalf("%s: type %s: %v", r.page, command, err)
 	}

@@ -343,7 +343,7 @@ func TestTheDocumentedWayToOtherNamespacesWorks(t *testing.T) {
 	}
 	ran := 0
 	for line := range strings.Lines(section) {
-		if command, is := strings.CutPrefix(line, "$ kubectl "); is {
+		if command, is := strings.CutPrefix(line, "kubectl "); is {
 			suite.Kubectl(t, strings.Fields(command)...)
 			ran++
 		}
