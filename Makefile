@@ -113,7 +113,7 @@ test: $(if $(filter ./...,$(PKG)),build) ## Vet everything and run the tests tha
 test-all: test test-rest ## Run make test, then make test-rest; make e2e, make faults and make fuzz are separate.
 
 .PHONY: test-rest
-test-rest: build chromium $(DLV) $(HELM) $(HUGO) $(KUBEBUILDER) $(CONTROLLER_GEN) $(CLIENT_GENS) ## Run what make test leaves out: browser, helm, hugo, many clusters, fuzzing, and the race detector.
+test-rest: build chromium $(DLV) $(HELM) $(HUGO) ## Run what make test leaves out: browser, helm, hugo, many clusters, fuzzing, and the race detector.
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
 	$(if $(RACE),@echo "compiling for the race detector" && GOGC=400 go build $(RACE) ./internal/manager ./internal/testkit/... ./pkg/flightrecorder/...)
 	@$(GO_TEST) $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(call longest-first,$(call slashed,$(RACED)))
@@ -364,7 +364,7 @@ examples: control-plane ## Run every example on a real cluster and compare what 
 
 .PHONY: tutorial
 tutorial: control-plane $(KUBEBUILDER) $(CONTROLLER_GEN) $(CLIENT_GENS) $(KUSTOMIZE) $(DLV) ## Follow docs/tutorial to the letter, and add a kind to a copy of this project.
-	TUTORIAL=full go test -count=1 -v ./test/tutorial
+	TUTORIAL=full go test -count=1 -timeout 40m -v ./test/tutorial
 
 .PHONY: readme
 readme: build ## Run the transcripts of docs/start.md again, and write down what was printed. The README quotes them: a test says what to copy.
