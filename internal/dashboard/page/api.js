@@ -1,0 +1,36 @@
+// Requests to the page's own origin, with the token of this tab.
+
+import { page } from './state.js';
+
+export class Refused extends Error {
+  constructor(code, message) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export async function ask(path, options = {}) {
+  const response = await fetch(path, { ...options, headers: { Authorization: `Bearer ${page.token}` }, credentials: 'omit' });
+  if (response.ok) return response;
+  const body = await response.json().catch(() => ({}));
+  throw new Refused(response.status, body.message || response.statusText);
+}
+
+export const askJSON = async (path, options) => (await ask(path, options)).json();
+
+// readStream reads server-sent events until their end.
+export async function readStream(body, visit) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    rest += value;
+    const events = rest.split('\n\n');
+    rest = events.pop();
+    for (const event of events) {
+      const data = event.split('\n').find((line) => line.startsWith('data: '));
+      if (data) visit(JSON.parse(data.slice(6)));
+    }
+  }
+}

@@ -1,0 +1,20 @@
+// What every view builds with. Text is always text, never markup.
+
+export const $ = (id) => document.getElementById(id);
+
+export const byName = new Intl.Collator(undefined, { numeric: true }).compare;
+
+// el makes an element.
+export function el(tag, props = {}, ...children) {
+  const e = document.createElement(tag);
+  for (const [key, value] of Object.entries(props)) {
+    if (key in e && key !== 'list') e[key] = value;
+    else e.setAttribute(key, value);
+  }
+  e.append(...children);
+  return e;
+}
+
+export const section = (title, ...content) => el('section', {}, el('h3', { textContent: title }), ...content);
+export const items = (tag, list) => el(tag, {}, ...list.map((text) => el('li', {}, text)));
+export const facts = (pairs) => el('dl', {}, ...pairs.filter(([, v]) => v !== undefined && v !== '' && v !== null).flatMap(([k, v]) => [el('dt', { textContent: k }), el('dd', { textContent: v })]));

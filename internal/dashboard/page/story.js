@@ -1,0 +1,79 @@
+// The records of a fleet as they come.
+
+import { ask, readStream } from './api.js';
+import { $, el } from './dom.js';
+import { failed } from './session.js';
+import { page } from './state.js';
+
+const keptRecords = 300;
+
+// follow reads the records of a fleet until another is followed. came is called after each.
+export async function follow(key, came) {
+  page.stream?.abort();
+  const stop = new AbortController();
+  page.stream = stop;
+  let pause = 500;
+  while (!stop.signal.aborted && page.token) {
+    try {
+      const response = await ask(`api/records/stream?limit=100&object=${encodeURIComponent(key)}`, { signal: stop.signal });
+      live(true);
+      pause = 500;
+      await readStream(response.body, (entry) => {
+        if (!stop.signal.aborted && take(entry)) came();
+      });
+    } catch (err) {
+      if (stop.signal.aborted) return;
+      if (err.code === 401 || err.code === 403) {
+        live(false);
+        failed(err);
+        return;
+      }
+    }
+    live(false);
+    await new Promise((done) => setTimeout(done, pause));
+    pause = Math.min(pause * 2, 15000);
+  }
+}
+
+function live(on) {
+  $('live').textContent = on ? 'live' : 'connecting…';
+  $('live').classList.toggle('on', on);
+}
+
+// take reports whether the record is new.
+function take(entry) {
+  if (page.records.has(entry.id)) return false;
+  page.records.set(entry.id, entry);
+  if (page.records.size > keptRecords) page.records.delete(page.records.keys().next().value);
+  if (!page.drawing) {
+    page.drawing = requestAnimationFrame(() => {
+      page.drawing = 0;
+      drawStory();
+    });
+  }
+  return true;
+}
+
+const acted = (e) => Boolean(e.error || e.payload?.decision?.actions?.length || e.payload?.undone?.length || e.triggers.some((t) => t.kind === 'Manual'));
+
+export function drawStory() {
+  const wanted = $('search').value.trim().toLowerCase();
+  const focused = document.activeElement?.dataset?.record;
+  const lines = [...page.records.values()].reverse()
+    .filter((e) => !$('quiet').checked || acted(e))
+    .filter((e) => !wanted || `${e.summary} ${e.causes.join(' ')} ${e.object.name}`.toLowerCase().includes(wanted))
+    .slice(0, 100)
+    .map((e) => {
+      const line = el('button', { type: 'button', className: e.error ? 'bad' : '' },
+        el('time', { dateTime: e.start, textContent: new Date(e.start).toLocaleTimeString() }),
+        el('span', { textContent: e.summary }),
+        el('span', { className: 'cause', textContent: `because ${e.causes[0] || 'of nothing known'}${e.causes.length > 1 ? `, and ${e.causes.length - 1} more` : ''}` }));
+      line.dataset.record = e.id;
+      return el('li', {}, line);
+    });
+  if (!lines.length && page.detail) {
+    lines.push(...page.detail.history.map((h) => el('li', { textContent: `${new Date(h.time).toLocaleString()}  ${h.text}` })));
+  }
+  $('story').replaceChildren(...lines);
+  if (focused) document.querySelector(`[data-record="${CSS.escape(focused)}"]`)?.focus();
+}
