@@ -20,10 +20,12 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/report"
 )
 
 // Hold is something that should happen and does not.
@@ -57,6 +59,60 @@ func NewHold(b plan.Blocked, name string, now time.Time) Hold {
 		hold.Until = duration.HumanDuration(b.Until.Sub(now))
 	}
 	return hold
+}
+
+// Holds are all that holds a fleet back: what stalls it, the planner's blockers, and
+// what its pods cannot overcome.
+func Holds(status *appsv1.PodManagerStatus, causes []report.Cause, blocked []plan.Blocked, name string, now time.Time) []Hold {
+	holds := []Hold{}
+	stalled := meta.FindStatusCondition(status.Conditions, appsv1.ConditionStalled)
+	if stalled != nil {
+		holds = append(holds, Hold{By: stalled.Reason, Why: stalled.Message, Advice: Advice(stalled.Reason, name)})
+	}
+	for _, c := range causes {
+		if c.Trouble {
+			holds = append(holds, heldBy(c))
+		}
+	}
+	for _, b := range blocked {
+		hold := NewHold(b, name, now)
+		if stalled == nil || stalled.Reason != hold.By || stalled.Message != hold.Why {
+			holds = append(holds, hold)
+		}
+	}
+	return holds
+}
+
+// heldBy puts the cause that keeps pods from being available in words.
+func heldBy(c report.Cause) Hold {
+	hold := Hold{What: "the availability of " + c.Pods[0], By: c.Reason, Why: c.String(), Advice: podAdvice(c.Reason, c.Pods[0])}
+	if more := len(c.Pods) - 1; more > 0 {
+		hold.What += fmt.Sprintf(" and %d more", more)
+	}
+	return hold
+}
+
+// podAdvice is what a user can do for a pod that is not available.
+func podAdvice(reason, pod string) string {
+	switch reason {
+	case appsv1.UnavailableCrashing:
+		return "kubectl logs --previous " + pod + ": repair what the container prints, or go back: kubectl podmanager rollout undo"
+	case appsv1.UnavailableImage:
+		return "kubectl describe pod " + pod + ": repair the image's name, the registry or the pull secret"
+	case appsv1.UnavailableContainer:
+		return "kubectl describe pod " + pod + ": repair what the event names, often a ConfigMap or a Secret"
+	case appsv1.UnavailableVolume:
+		return "kubectl get pvc; kubectl describe pvc: create the volume, or repair the storage class"
+	case appsv1.UnavailableUnschedulable:
+		return "add room or nodes, or change the requests, selectors and tolerations of spec.template"
+	case appsv1.UnavailableGated:
+		return "the controller that set spec.schedulingGates has to remove them"
+	case appsv1.UnavailableNodeDown:
+		return "kubectl describe node: repair it, or delete it so that its pods are replaced"
+	case appsv1.UnavailableResize:
+		return "make room on the node, or wait for update.resizeDeadlineSeconds: then the pod is recreated"
+	}
+	return ""
 }
 
 // Advice is what a user can do about a blocker or a stall; empty where only time

@@ -122,7 +122,7 @@ func (r runner) patch(ctx context.Context, c client.Client, pm *appsv1.PodManage
 func (r runner) status(ctx context.Context, c client.Client, pm *appsv1.PodManager) error {
 	last := ""
 	for {
-		told, waits, err := Verdict(pm)
+		told, waits, err := r.verdict(ctx, c, pm)
 		if told != last && told != "" {
 			last = told
 			fmt.Fprintln(r.Out, told)
@@ -139,6 +139,20 @@ func (r runner) status(ctx context.Context, c client.Client, pm *appsv1.PodManag
 			return fmt.Errorf("read PodManager %s: %w", client.ObjectKeyFromObject(pm), err)
 		}
 	}
+}
+
+// verdict looks at the pods, too. A restart changes no spec, so that right after it only
+// the pods show that something is under way; and the pods say what is waited for before
+// the status does. That the rollout is done is for the operator to say.
+func (r runner) verdict(ctx context.Context, c client.Client, pm *appsv1.PodManager) (told string, waits bool, err error) {
+	if sight, err := kube.Look(ctx, c, pm); err == nil { // else the user may not read pods
+		seen := pm.DeepCopy()
+		seen.Status = sight.Status
+		if told, waits, err := Verdict(seen); waits {
+			return told, waits, err
+		}
+	}
+	return Verdict(pm)
 }
 
 // ErrNotRolledOut says that nothing is under way, and that the pods are not on

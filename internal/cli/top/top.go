@@ -239,7 +239,7 @@ func rowOf(pm *appsv1.PodManager) Row {
 	if pm.Spec.Replicas != nil {
 		r.Desired = int(*pm.Spec.Replicas)
 	}
-	r.State, _, r.Message = view.State(pm)
+	r.State, _, r.Message = view.State(&pm.Status)
 	return r
 }
 

@@ -2,7 +2,7 @@
 // textContent, and keeps the token in this tab's session storage.
 
 const $ = (id) => document.getElementById(id);
-const states = ['ready', 'starting', 'changing', 'waiting', 'failed', 'lost', 'terminating'];
+const states = ['ready', 'not-yet-available', 'starting', 'changing', 'waiting', 'failed', 'lost', 'terminating'];
 const manyPods = 400; // past this many, tiles are small
 const keptRecords = 300;
 const listedHolds = 20;
@@ -163,7 +163,8 @@ async function refresh() {
     if (key !== page.chosen) return;
     const begin = performance.now();
     page.detail = detail;
-    page.fleets = list.items;
+    // The list has each fleet as its status was written; the chosen one is as its pods are now.
+    page.fleets = list.items.map((f) => (keyOf(f) === key ? detail : f));
     problem('');
     drawFleets();
     drawFleet();
@@ -190,15 +191,15 @@ function drawFleet() {
   $('reconcile').title = d.mayReconcile ? '' : 'You may not update this PodManager.';
   const counts = { desired: d.desired, live: d.live, ready: d.ready, available: d.available, 'up to date': d.updated, terminating: d.terminating };
   $('counts').replaceChildren(...Object.entries(counts).map(([name, n]) => el('div', {}, el('dt', { textContent: name }), el('dd', { textContent: n, 'data-count': name }))));
-  const rolling = d.currentRevision && d.currentRevision !== d.updateRevision;
-  $('rollout').hidden = !rolling;
-  if (rolling) {
-    Object.assign($('progress'), { max: Math.max(1, d.desired), value: d.updated });
-    $('progress-text').textContent = `${d.updated} of ${d.desired} on ${d.updateRevision}`;
+  $('rollout').hidden = !d.progress;
+  if (d.progress) {
+    const { done, total, revision } = d.progress;
+    Object.assign($('progress'), { max: Math.max(1, total), value: done });
+    $('progress-text').textContent = revision ? `${done} of ${total} on ${revision}` : `${done} of ${total} restarted`;
   }
-  $('held').hidden = d.blocked.length === 0;
-  const held = d.blocked.slice(0, listedHolds).map((b) => el('li', { textContent: `${b.by}: ${b.pod || ''}${b.count > 1 ? ` and ${b.count - 1} more` : ''}${b.pod ? ': ' : ''}${b.message}` }));
-  if (d.blocked.length > listedHolds) held.push(el('li', { textContent: `and ${d.blocked.length - listedHolds} more` }));
+  $('held').hidden = d.held.length === 0;
+  const held = d.held.slice(0, listedHolds).map((h) => el('li', { textContent: `${h.what || 'everything'} is held back by ${h.by}: ${h.why}${h.until ? ` (ends in ${h.until})` : ''}`, title: h.advice || '' }));
+  if (d.held.length > listedHolds) held.push(el('li', { textContent: `${d.held.length - listedHolds} further actions are held back` }));
   $('blocked').replaceChildren(...held);
   drawPods();
 }
@@ -262,7 +263,7 @@ function placeTile(box, pod, cursor, wanted) {
     page.tiles.set(pod.name, tile);
   }
   const old = pod.revision && pod.revision !== page.detail.updateRevision;
-  const text = `${pod.name}: ${pod.state}${pod.note ? `, ${pod.note}` : ''}${old ? ', old revision' : ''}${pod.node ? `, on ${pod.node}` : ''}`;
+  const text = `${pod.name}: ${pod.note || pod.state}${old ? ', old revision' : ''}${pod.node ? `, on ${pod.node}` : ''}`;
   const off = wanted && !text.toLowerCase().includes(wanted) && !page.detail.name.toLowerCase().includes(wanted);
   const name = `tile ${pod.state}${old ? ' old' : ''}${off ? ' off' : ''}`;
   if (tile.className !== name) tile.className = name;
@@ -275,10 +276,12 @@ function placeTile(box, pod, cursor, wanted) {
   return cursor;
 }
 
+const inWords = (state) => state.replaceAll('-', ' ');
+
 function drawLegend() {
   const n = {};
   for (const pod of page.detail.pods) n[pod.state] = (n[pod.state] || 0) + 1;
-  $('legend').replaceChildren(...states.filter((s) => n[s]).map((s) => el('li', {}, el('i', { className: s }), `${s} ${n[s]}`)));
+  $('legend').replaceChildren(...states.filter((s) => n[s]).map((s) => el('li', {}, el('i', { className: s }), `${inWords(s)} ${n[s]}`)));
 }
 
 // rowLength counts the tiles beside one, not all there are.
@@ -470,7 +473,7 @@ async function showPod(name) {
   try {
     const told = await askJSON(`api/records?limit=50&pod=${encodeURIComponent(`${page.detail.namespace}/${name}`)}`);
     openDrawer(name,
-      pod ? facts([['state', pod.state], ['note', pod.note], ['revision', pod.revision], ['node', pod.node], ['zone', pod.zone], ['restarts', pod.restarts || 0], ['created', new Date(pod.created).toLocaleString()]]) : el('p', { textContent: 'The pod is gone.' }),
+      pod ? facts([['state', inWords(pod.state)], ['note', pod.note], ['revision', pod.revision], ['node', pod.node], ['zone', pod.zone], ['restarts', pod.restarts || 0], ['created', new Date(pod.created).toLocaleString()]]) : el('p', { textContent: 'The pod is gone.' }),
       section('Its story, newest first', told.items.length
         ? items('ol', told.items.map((e) => el('button', { type: 'button', textContent: `${new Date(e.start).toLocaleTimeString()}  ${e.summary}`, onclick: () => showRecord(e.id) })))
         : el('p', { textContent: 'The recorder knows nothing of it.' })));
