@@ -245,11 +245,6 @@ func rowOf(pm *appsv1.PodManager) Row {
 
 func lineOf(e *flight.Entry) Line {
 	l := Line{ID: e.ID, Time: e.Start.Local(), Key: e.Object.Namespace + "/" + e.Object.Name, Text: e.Summary, Bad: e.Error != ""}
-	if len(e.Causes) > 0 {
-		l.Cause = e.Causes[0]
-		if more := len(e.Causes) - 1; more > 0 {
-			l.Cause += fmt.Sprintf(", and %d more", more)
-		}
-	}
+	l.Cause = flight.FirstCause(e.Causes)
 	return l
 }
