@@ -255,7 +255,7 @@ func (s *Server) showFleet(w http.ResponseWriter, r *http.Request) {
 		Fleet: fleetOf(pm, &look.Status), Progress: look.Progress, Pods: make([]Pod, len(seen.Observed.Pods)),
 		Revisions: append([]plan.Revision{}, seen.Observed.Revisions...),
 		Blocked:   append([]plan.Blocked{}, decision.Blocked...), History: []Entry{}, MayReconcile: mayReconcile,
-		Held: view.Holds(&look.Status, look.Causes, decision.Blocked, pm.Name, now),
+		Held: view.Holds(&look.Status, look.Causes, decision.Blocked, view.Subject{Name: pm.Name, Flags: " -n " + pm.Namespace}, now),
 	}
 	for i := range seen.Observed.Pods {
 		d.Pods[i] = podOf(&seen.Observed.Pods[i], fleet.Desired.MinReady, now)

@@ -41,9 +41,16 @@ type Hold struct {
 	Advice string `json:"advice,omitempty"`
 }
 
+// Subject is the PodManager that advice is about.
+type Subject struct {
+	Name string
+	// Flags are those that commands need to find it, " -n shop" say, or empty.
+	Flags string
+}
+
 // NewHold puts a blocker of a PodManager in words.
-func NewHold(b plan.Blocked, name string, now time.Time) Hold {
-	hold := Hold{What: b.Verb.Facts().Noun, By: b.By, Why: b.Message, Advice: Advice(b.By, name)}
+func NewHold(b plan.Blocked, about Subject, now time.Time) Hold {
+	hold := Hold{What: b.Verb.Facts().Noun, By: b.By, Why: b.Message, Advice: Advice(b.By, about)}
 	if hold.What == "" {
 		hold.What = string(b.Verb)
 	}
@@ -63,19 +70,19 @@ func NewHold(b plan.Blocked, name string, now time.Time) Hold {
 
 // Holds are all that holds a fleet back: what stalls it, the planner's blockers, and
 // what its pods cannot overcome.
-func Holds(status *appsv1.PodManagerStatus, causes []report.Cause, blocked []plan.Blocked, name string, now time.Time) []Hold {
+func Holds(status *appsv1.PodManagerStatus, causes []report.Cause, blocked []plan.Blocked, about Subject, now time.Time) []Hold {
 	holds := []Hold{}
 	stalled := meta.FindStatusCondition(status.Conditions, appsv1.ConditionStalled)
 	if stalled != nil {
-		holds = append(holds, Hold{By: stalled.Reason, Why: stalled.Message, Advice: Advice(stalled.Reason, name)})
+		holds = append(holds, Hold{By: stalled.Reason, Why: stalled.Message, Advice: Advice(stalled.Reason, about)})
 	}
 	for _, c := range causes {
 		if c.Trouble {
-			holds = append(holds, heldBy(c))
+			holds = append(holds, heldBy(c, about))
 		}
 	}
 	for _, b := range blocked {
-		hold := NewHold(b, name, now)
+		hold := NewHold(b, about, now)
 		if stalled == nil || stalled.Reason != hold.By || stalled.Message != hold.Why {
 			holds = append(holds, hold)
 		}
@@ -84,8 +91,8 @@ func Holds(status *appsv1.PodManagerStatus, causes []report.Cause, blocked []pla
 }
 
 // heldBy puts the cause that keeps pods from being available in words.
-func heldBy(c report.Cause) Hold {
-	hold := Hold{What: "the availability of " + c.Pods[0], By: c.Reason, Why: c.String(), Advice: podAdvice(c.Reason, c.Pods[0])}
+func heldBy(c report.Cause, about Subject) Hold {
+	hold := Hold{What: "the availability of " + c.Pods[0], By: c.Reason, Why: c.String(), Advice: podAdvice(c.Reason, c.Pods[0], about)}
 	if more := len(c.Pods) - 1; more > 0 {
 		hold.What += fmt.Sprintf(" and %d more", more)
 	}
@@ -93,16 +100,17 @@ func heldBy(c report.Cause) Hold {
 }
 
 // podAdvice is what a user can do for a pod that is not available.
-func podAdvice(reason, pod string) string {
+func podAdvice(reason, pod string, about Subject) string {
+	pod += about.Flags
 	switch reason {
 	case appsv1.UnavailableCrashing:
-		return "kubectl logs --previous " + pod + ": repair what the container prints, or go back: kubectl podmanager rollout undo"
+		return "repair what the container prints (kubectl logs --previous " + pod + "), or go back: kubectl podmanager rollout undo " + about.Name + about.Flags
 	case appsv1.UnavailableImage:
 		return "kubectl describe pod " + pod + ": repair the image's name, the registry or the pull secret"
 	case appsv1.UnavailableContainer:
 		return "kubectl describe pod " + pod + ": repair what the event names, often a ConfigMap or a Secret"
 	case appsv1.UnavailableVolume:
-		return "kubectl get pvc; kubectl describe pvc: create the volume, or repair the storage class"
+		return "kubectl describe pvc" + about.Flags + ": create the volume, or repair the storage class"
 	case appsv1.UnavailableUnschedulable:
 		return "add room or nodes, or change the requests, selectors and tolerations of spec.template"
 	case appsv1.UnavailableGated:
@@ -117,32 +125,33 @@ func podAdvice(reason, pod string) string {
 
 // Advice is what a user can do about a blocker or a stall; empty where only time
 // helps.
-func Advice(by, name string) string {
+func Advice(by string, about Subject) string {
+	rollout := func(verb string) string { return "kubectl podmanager rollout " + verb + " " + about.Name + about.Flags }
 	switch by {
 	case appsv1.BlockedByPause:
-		return "kubectl podmanager rollout resume " + name
+		return rollout("resume")
 	case appsv1.BlockedByPartition:
 		return "lower spec.update.partition when the updated pods have proved themselves"
 	case appsv1.BlockedByOnDelete:
-		return "kubectl podmanager delete-pod POD, one by one"
+		return "kubectl podmanager delete-pod POD" + about.Flags + ", one by one"
 	case appsv1.BlockedByDeadline:
-		return "repair the template, or go back: kubectl podmanager rollout undo " + name
+		return "repair the template, or go back: " + rollout("undo")
 	case appsv1.BlockedByBudget:
 		return "wait until the pods that were changed are available, or raise spec.update.maxUnavailable"
 	case appsv1.BlockedByBackoff, appsv1.ReasonPodsFailing:
-		return "look at why the pods fail: kubectl logs, kubectl describe pod"
+		return "look at why the pods fail: kubectl logs" + about.Flags + ", kubectl describe pod" + about.Flags
 	case appsv1.BlockedByName:
-		return "delete the pod that has the name, or label it podmanager=" + name + " to have it adopted"
+		return "delete the pod that has the name, or label it podmanager=" + about.Name + " to have it adopted"
 	case appsv1.BlockedByHold:
 		return "the owner of the hold label has to remove it from the pod"
 	case appsv1.BlockedByDisruptionBudget:
-		return "kubectl get pdb: a budget allows no disruption now"
+		return "kubectl get pdb" + about.Flags + ": a budget allows no disruption now"
 	case appsv1.BlockedByPin:
-		return "follow the template again: kubectl podmanager rollout undo " + name + " --clear"
+		return "follow the template again: " + rollout("undo") + " --clear"
 	case appsv1.BlockedByMissingPin:
-		return "kubectl podmanager rollout undo " + name + " --to-revision=N, or --clear"
+		return rollout("undo") + " --to-revision=N, or --clear"
 	case appsv1.ReasonQuotaExceeded:
-		return "kubectl describe quota: raise it, or ask for less"
+		return "kubectl describe quota" + about.Flags + ": raise it, or ask for less"
 	case appsv1.ReasonPodsRefused:
 		return "repair what the message names in spec.template"
 	case appsv1.ReasonChangesRefused:

@@ -123,7 +123,7 @@ func TestTheCauseIsToldEverywhere(t *testing.T) {
 			told["rollout status"] = fmt.Sprint(rolled, err)
 			_, _, told["page"] = view.State(&sight.Status)
 			told["status"] = printed(t, func(out *bytes.Buffer) error { return status.Print(out, kube.NewPaint(false), pm, &sight) })
-			holds := view.Holds(&sight.Status, sight.Causes, sight.Decision.Blocked, "web", noon)
+			holds := view.Holds(&sight.Status, sight.Causes, sight.Decision.Blocked, view.Subject{Name: "web"}, noon)
 			told["why-not"] = printed(t, func(out *bytes.Buffer) error {
 				return whynot.Print(out, kube.NewPaint(false), &sight.Status, holds)
 			})

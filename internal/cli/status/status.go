@@ -52,7 +52,7 @@ type options struct {
 func New(s *kube.Session) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
-		Use:   "status [NAME]",
+		Use:   "status [NAME | pod/POD]",
 		Short: "Show a PodManager with its revisions and pods, and what it waits for",
 		Long: "Show a PodManager with its revisions and pods, what it waits for, and how far a rollout is. Without a name, show\n" +
 			"all of the namespace, or with -A of all namespaces, a line each.",
@@ -182,7 +182,7 @@ func Print(out io.Writer, paint kube.Paint, pm *appsv1.PodManager, sight *kube.S
 		return err
 	}
 	for _, b := range sight.Decision.Blocked {
-		hold := view.NewHold(b, pm.Name, sight.Now)
+		hold := view.NewHold(b, view.Subject{Name: pm.Name}, sight.Now)
 		fmt.Fprintf(out, "  %s is held back by %s: %s\n", hold.What, paint.Warn(hold.By), hold.Why)
 	}
 	return nil
@@ -319,9 +319,10 @@ type pod struct {
 }
 
 func detailOf(pm *appsv1.PodManager, sight *kube.Sight) detail {
+	about := view.Subject{Name: pm.Name, Flags: " -n " + pm.Namespace}
 	d := detail{
 		summary: summarize(pm, &sight.Status), Progress: sight.Progress, Revisions: sight.Observed.Revisions, Pods: []pod{},
-		Held: view.Holds(&sight.Status, sight.Causes, sight.Decision.Blocked, pm.Name, sight.Now),
+		Held: view.Holds(&sight.Status, sight.Causes, sight.Decision.Blocked, about, sight.Now),
 	}
 	for i := range sight.Observed.Pods {
 		p := &sight.Observed.Pods[i]

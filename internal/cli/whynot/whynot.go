@@ -35,7 +35,7 @@ import (
 func New(s *kube.Session) *cobra.Command {
 	output := kube.Output{}
 	cmd := &cobra.Command{
-		Use:               "why-not NAME",
+		Use:               "why-not (NAME | pod/POD)",
 		Short:             "Tell what is held back, by what, and what to do about it",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: s.CompleteName,
@@ -61,7 +61,8 @@ func run(cmd *cobra.Command, s *kube.Session, output *kube.Output, name string) 
 	if err != nil {
 		return err
 	}
-	holds := view.Holds(&sight.Status, sight.Causes, sight.Decision.Blocked, name, sight.Now)
+	about := view.Subject{Name: pm.Name, Flags: s.Hint()}
+	holds := view.Holds(&sight.Status, sight.Causes, sight.Decision.Blocked, about, sight.Now)
 	if output.Structured() {
 		return output.Print(s.Out, map[string]any{"items": holds})
 	}
