@@ -55,26 +55,13 @@ type Reported struct {
 // are those of the observation moved by what was done, so one write tells the
 // outcome of a pass and the pods' own events need not.
 func Report(desired plan.Desired, observed plan.Observed, decision plan.Decision, outcomes []plan.Outcome, now time.Time) Reported {
-	r := &reporter{desired: desired, decision: decision, outcomes: outcomes, now: now.Truncate(time.Second)}
-	r.status = *observed.Status.DeepCopy()
-	r.previous = &observed.Status
-
-	counts, names := r.settle(observed.Pods)
-	r.counts = counts
+	r := newReporter(desired, observed, decision, outcomes, now)
+	r.causes = causesAfter(patience, desired, observed.Pods, r.live, now)
 	r.status.ObservedGeneration = desired.Generation
-	r.status.Replicas = int32(counts.Live)
-	r.status.CurrentReplicas = int32(counts.Live)
-	r.status.ReadyReplicas = int32(counts.Ready)
-	r.status.AvailableReplicas = int32(counts.Available)
-	r.status.UpdatedReplicas = int32(counts.Updated)
-	r.status.TerminatingReplicas = int32(counts.Terminating)
-	r.status.UpdateRevision = decision.UpdateRevision
-	r.status.CurrentRevision = decision.CurrentRevision
 	r.status.Selector = desired.Selector
-	r.status.Nodes = names
 	r.status.Failures = decision.Failures
 	r.status.CurrentFailures = decision.CurrentFailures
-	r.status.Rollout = plan.AfterOutcomes(desired, decision, outcomes, counts.Available)
+	r.status.Rollout = plan.AfterOutcomes(desired, decision, outcomes, r.counts.Available)
 	r.status.Rollback = decision.Rollback
 	r.status.Held = decision.Held
 
@@ -86,12 +73,37 @@ func Report(desired plan.Desired, observed plan.Observed, decision plan.Decision
 	return Reported{Status: r.status, Events: r.events, Decisions: r.decisions}
 }
 
+// newReporter counts the fleet as it is after the outcomes.
+func newReporter(desired plan.Desired, observed plan.Observed, decision plan.Decision, outcomes []plan.Outcome, now time.Time) *reporter {
+	r := &reporter{desired: desired, decision: decision, outcomes: outcomes, pods: observed.Pods, now: now.Truncate(time.Second)}
+	r.status = *observed.Status.DeepCopy()
+	r.previous = &observed.Status
+	r.counts, r.status.Nodes = r.settle(observed.Pods)
+	r.status.Replicas = int32(r.counts.Live)
+	r.status.CurrentReplicas = int32(r.counts.Live)
+	r.status.ReadyReplicas = int32(r.counts.Ready)
+	r.status.AvailableReplicas = int32(r.counts.Available)
+	r.status.UpdatedReplicas = int32(r.counts.Updated)
+	r.status.TerminatingReplicas = int32(r.counts.Terminating)
+	r.status.UpdateRevision = decision.UpdateRevision
+	r.status.CurrentRevision = decision.CurrentRevision
+	return r
+}
+
 type reporter struct {
 	desired  plan.Desired
 	decision plan.Decision
 	outcomes []plan.Outcome
+	pods     []plan.Pod
 	now      time.Time
 	counts   plan.Counts
+	// live are the live pods after the outcomes, and causes why some of them are not
+	// available.
+	live   []plan.LivePod
+	causes []Cause
+	// looking: the status is only looked at, and what the operator was refused is known
+	// from the last one it wrote.
+	looking bool
 	// excess counts pods that were adopted and are beyond those asked for.
 	excess   int
 	previous *appsv1.PodManagerStatus
@@ -164,6 +176,7 @@ func (r *reporter) settle(pods []plan.Pod) (plan.Counts, []string) {
 	live = slices.DeleteFunc(live, func(p plan.LivePod) bool { return left[p.Name] })
 	slices.SortFunc(live, func(a, b plan.LivePod) int { return strings.Compare(a.Name, b.Name) })
 
+	r.live = live
 	counts := plan.CountLive(live)
 	counts.Terminating, counts.Failed, counts.Lost = terminating, r.decision.Counts.Failed, r.decision.Counts.Lost
 	counts.Following = r.decision.Counts.Following

@@ -15,6 +15,9 @@ export function el(tag, props = {}, ...children) {
   return e;
 }
 
+// inWords is the name of a state as people read it.
+export const inWords = (state) => state.replaceAll('-', ' ');
+
 export const section = (title, ...content) => el('section', {}, el('h3', { textContent: title }), ...content);
 export const items = (tag, list) => el(tag, {}, ...list.map((text) => el('li', {}, text)));
 export const facts = (pairs) => el('dl', {}, ...pairs.filter(([, v]) => v !== undefined && v !== '' && v !== null).flatMap(([k, v]) => [el('dt', { textContent: k }), el('dd', { textContent: v })]));

@@ -1,7 +1,7 @@
 // The drawer: one record, or one pod.
 
 import { askJSON } from './api.js';
-import { $, el, facts, items, section } from './dom.js';
+import { $, el, facts, inWords, items, section } from './dom.js';
 import { failed } from './session.js';
 import { page } from './state.js';
 
@@ -40,7 +40,7 @@ export async function showPod(name) {
   try {
     const told = await askJSON(`api/records?limit=50&pod=${encodeURIComponent(`${page.detail.namespace}/${name}`)}`);
     openDrawer(name,
-      pod ? facts([['state', pod.state], ['note', pod.note], ['revision', pod.revision], ['node', pod.node], ['zone', pod.zone], ['restarts', pod.restarts || 0], ['created', new Date(pod.created).toLocaleString()]]) : el('p', { textContent: 'The pod is gone.' }),
+      pod ? facts([['state', inWords(pod.state)], ['note', pod.note], ['revision', pod.revision], ['node', pod.node], ['zone', pod.zone], ['restarts', pod.restarts || 0], ['created', new Date(pod.created).toLocaleString()]]) : el('p', { textContent: 'The pod is gone.' }),
       section('Its story, newest first', told.items.length
         ? items('ol', told.items.map((e) => el('button', { type: 'button', textContent: `${new Date(e.start).toLocaleTimeString()}  ${e.summary}`, onclick: () => showRecord(e.id) })))
         : el('p', { textContent: 'The recorder knows nothing of it.' })));

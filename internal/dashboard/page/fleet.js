@@ -16,15 +16,15 @@ export function drawFleet() {
   $('reconcile').title = d.mayReconcile ? '' : 'You may not update this PodManager.';
   const counts = { desired: d.desired, live: d.live, ready: d.ready, available: d.available, 'up to date': d.updated, terminating: d.terminating };
   $('counts').replaceChildren(...Object.entries(counts).map(([name, n]) => el('div', {}, el('dt', { textContent: name }), el('dd', { textContent: n, 'data-count': name }))));
-  const rolling = d.currentRevision && d.currentRevision !== d.updateRevision;
-  $('rollout').hidden = !rolling;
-  if (rolling) {
-    Object.assign($('progress'), { max: Math.max(1, d.desired), value: d.updated });
-    $('progress-text').textContent = `${d.updated} of ${d.desired} on ${d.updateRevision}`;
+  $('rollout').hidden = !d.progress;
+  if (d.progress) {
+    const { done, total, revision } = d.progress;
+    Object.assign($('progress'), { max: Math.max(1, total), value: done });
+    $('progress-text').textContent = revision ? `${done} of ${total} on ${revision}` : `${done} of ${total} restarted`;
   }
-  $('held').hidden = d.blocked.length === 0;
-  const held = d.blocked.slice(0, listedHolds).map((b) => el('li', { textContent: `${b.by}: ${b.pod || ''}${b.count > 1 ? ` and ${b.count - 1} more` : ''}${b.pod ? ': ' : ''}${b.message}` }));
-  if (d.blocked.length > listedHolds) held.push(el('li', { textContent: `and ${d.blocked.length - listedHolds} more` }));
+  $('held').hidden = d.held.length === 0;
+  const held = d.held.slice(0, listedHolds).map((h) => el('li', { textContent: `${h.what || 'everything'} is held back by ${h.by}: ${h.why}${h.until ? ` (ends in ${h.until})` : ''}`, title: h.advice || '' }));
+  if (d.held.length > listedHolds) held.push(el('li', { textContent: `${d.held.length - listedHolds} further actions are held back` }));
   $('blocked').replaceChildren(...held);
   drawPods();
 }

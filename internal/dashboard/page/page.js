@@ -70,7 +70,8 @@ async function refresh() {
     if (key !== page.chosen) return;
     const begin = performance.now();
     page.detail = detail;
-    page.fleets = list.items;
+    // The list has each fleet as its status was written; the chosen one is as its pods are now.
+    page.fleets = list.items.map((f) => (keyOf(f) === key ? detail : f));
     problem('');
     drawFleets();
     drawFleet();

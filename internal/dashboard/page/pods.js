@@ -1,9 +1,9 @@
 // The pods as tiles.
 
-import { $, byName, el } from './dom.js';
+import { $, byName, el, inWords } from './dom.js';
 import { page } from './state.js';
 
-const states = ['ready', 'starting', 'changing', 'waiting', 'failed', 'lost', 'terminating'];
+const states = ['ready', 'not-yet-available', 'starting', 'changing', 'waiting', 'failed', 'lost', 'terminating'];
 const manyPods = 400; // past this many, tiles are small
 
 // drawPods changes only what changed: 5,000 tiles are cheap to keep, and dear
@@ -63,7 +63,7 @@ function placeTile(box, pod, cursor, wanted) {
     page.tiles.set(pod.name, tile);
   }
   const old = pod.revision && pod.revision !== page.detail.updateRevision;
-  const text = `${pod.name}: ${pod.state}${pod.note ? `, ${pod.note}` : ''}${old ? ', old revision' : ''}${pod.node ? `, on ${pod.node}` : ''}`;
+  const text = `${pod.name}: ${pod.note || pod.state}${old ? ', old revision' : ''}${pod.node ? `, on ${pod.node}` : ''}`;
   const off = wanted && !text.toLowerCase().includes(wanted) && !page.detail.name.toLowerCase().includes(wanted);
   const name = `tile ${pod.state}${old ? ' old' : ''}${off ? ' off' : ''}`;
   if (tile.className !== name) tile.className = name;
@@ -79,7 +79,7 @@ function placeTile(box, pod, cursor, wanted) {
 function drawLegend() {
   const n = {};
   for (const pod of page.detail.pods) n[pod.state] = (n[pod.state] || 0) + 1;
-  $('legend').replaceChildren(...states.filter((s) => n[s]).map((s) => el('li', {}, el('i', { className: s }), `${s} ${n[s]}`)));
+  $('legend').replaceChildren(...states.filter((s) => n[s]).map((s) => el('li', {}, el('i', { className: s }), `${inWords(s)} ${n[s]}`)));
 }
 
 // rowLength counts the tiles beside one, not all there are.

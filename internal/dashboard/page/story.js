@@ -56,6 +56,12 @@ function take(entry) {
 
 const acted = (e) => Boolean(e.error || e.payload?.decision?.actions?.length || e.payload?.undone?.length || e.triggers.some((t) => t.kind === 'Manual'));
 
+function because(causes) {
+  if (!causes.length) return 'no cause is recorded';
+  const others = causes.length - 1;
+  return `because ${causes[0]}${others ? ` (and ${others === 1 ? 'another cause' : `${others} other causes`})` : ''}`;
+}
+
 export function drawStory() {
   const wanted = $('search').value.trim().toLowerCase();
   const focused = document.activeElement?.dataset?.record;
@@ -67,7 +73,7 @@ export function drawStory() {
       const line = el('button', { type: 'button', className: e.error ? 'bad' : '' },
         el('time', { dateTime: e.start, textContent: new Date(e.start).toLocaleTimeString() }),
         el('span', { textContent: e.summary }),
-        el('span', { className: 'cause', textContent: `because ${e.causes[0] || 'of nothing known'}${e.causes.length > 1 ? `, and ${e.causes.length - 1} more` : ''}` }));
+        el('span', { className: 'cause', textContent: because(e.causes) }));
       line.dataset.record = e.id;
       return el('li', {}, line);
     });
