@@ -21,12 +21,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -38,8 +38,11 @@ import (
 	"github.com/mycompany/pod-operator/pkg/flightrecorder"
 )
 
-// Fleet is a PodManager in numbers.
+// Fleet is an object of one of our kinds in numbers.
 type Fleet struct {
+	// Kind is the object's kind and Resource its name in paths.
+	Kind            string    `json:"kind"`
+	Resource        string    `json:"resource"`
 	Namespace       string    `json:"namespace"`
 	Name            string    `json:"name"`
 	UID             types.UID `json:"uid"`
@@ -57,9 +60,13 @@ type Fleet struct {
 	State   string `json:"state,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Created is when the object was made.
+	Created time.Time `json:"created"`
+	// Counted is what a Collector counted; it keeps no pods.
+	Counted string `json:"counted,omitempty"`
 }
 
-// Detail is a PodManager with all that belongs to it.
+// Detail is an object with all that belongs to it.
 type Detail struct {
 	// Fleet is as the pods below are: both come from one look at them.
 	Fleet
@@ -96,15 +103,21 @@ type Entry struct {
 
 // fleetOf is a PodManager with a status, its own or that of a look at its pods.
 func fleetOf(pm *appsv1.PodManager, st *appsv1.PodManagerStatus) Fleet {
+	f := countsOf(pm, st)
+	f.Kind, f.Resource, f.Paused = podManagers, "podmanagers", pm.Spec.Paused
+	f.Desired = ptr.Deref(pm.Spec.Replicas, 0)
+	return f
+}
+
+// countsOf is what all kinds share that keep pods.
+func countsOf(obj client.Object, st *appsv1.PodManagerStatus) Fleet {
 	f := Fleet{
-		Namespace: pm.Namespace, Name: pm.Name, UID: pm.UID, Live: st.CurrentReplicas, Ready: st.ReadyReplicas,
+		Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), Created: obj.GetCreationTimestamp().Time,
+		Live: st.CurrentReplicas, Ready: st.ReadyReplicas,
 		Updated: st.UpdatedReplicas, Available: st.AvailableReplicas, Terminating: st.TerminatingReplicas,
-		CurrentRevision: st.CurrentRevision, UpdateRevision: st.UpdateRevision, Paused: pm.Spec.Paused,
+		CurrentRevision: st.CurrentRevision, UpdateRevision: st.UpdateRevision,
+		Pinned: meta.IsStatusConditionTrue(st.Conditions, appsv1.ConditionPinned),
 	}
-	if pm.Spec.Replicas != nil {
-		f.Desired = *pm.Spec.Replicas
-	}
-	f.Pinned = meta.IsStatusConditionTrue(st.Conditions, appsv1.ConditionPinned)
 	f.State, f.Reason, f.Message = view.State(st)
 	return f
 }
@@ -132,55 +145,10 @@ func (s *Server) podManagers(ctx context.Context) ([]appsv1.PodManager, error) {
 	return list.Items, nil
 }
 
-// listFleets lists what the visitor may list: everything, or the namespaces in
-// which they may.
+// listFleets lists the PodManagers that the visitor may list: all of them, or those
+// of the namespaces in which they may.
 func (s *Server) listFleets(w http.ResponseWriter, r *http.Request) {
-	ctx := r.Context()
-	managers, err := s.podManagers(ctx)
-	if err != nil {
-		refuse(w, http.StatusServiceUnavailable, err.Error())
-		return
-	}
-	may, err := s.reach(ctx, "list", s.PodManagers)
-	if err != nil {
-		admitted(w, false, err, "", visitor(ctx))
-		return
-	}
-	fleets, asked := []Fleet{}, false
-	for i := range managers {
-		pm := &managers[i]
-		ok, err := may(pm.Namespace)
-		if err != nil {
-			admitted(w, false, err, "", visitor(ctx))
-			return
-		}
-		asked = asked || ok
-		if ok {
-			fleets = append(fleets, fleetOf(pm, &pm.Status))
-		}
-	}
-	// A visitor must not take "you may not see them" for "there are none".
-	if len(managers) > 0 && !asked {
-		admitted(w, false, nil, "list podmanagers in any namespace that has one", visitor(ctx))
-		return
-	}
-	slices.SortFunc(fleets, func(a, b Fleet) int {
-		if a.Namespace != b.Namespace {
-			return compare(a.Namespace, b.Namespace)
-		}
-		return compare(a.Name, b.Name)
-	})
-	answer(w, http.StatusOK, map[string]any{"items": fleets})
-}
-
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	s.list(w, r, []Kind{s.PodManagers})
 }
 
 // reach returns a function that says whether the visitor has the verb in a
@@ -207,63 +175,93 @@ func (s *Server) reach(ctx context.Context, verb string, kind Kind) (func(namesp
 }
 
 // enter finds the PodManager of a request for a visitor who has the verb on it.
-// Rights are checked first, so that a visitor without them cannot learn what
-// exists.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request, verb string) *appsv1.PodManager {
+	if pm, ok := s.find(w, r, verb, s.PodManagers).(*appsv1.PodManager); ok {
+		return pm
+	}
+	return nil
+}
+
+// find finds the object of a request for a visitor who has the verb on it. Rights
+// are checked first, so that a visitor without them cannot learn what exists. It
+// returns nil where it has answered.
+func (s *Server) find(w http.ResponseWriter, r *http.Request, verb string, kind Kind) client.Object {
 	key := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
-	ok, err := s.mayOn(r.Context(), verb, s.PodManagers, key.Namespace, key.Name)
-	if !admitted(w, ok, err, fmt.Sprintf("%s the PodManager %s", verb, key), visitor(r.Context())) {
+	ok, err := s.mayOn(r.Context(), verb, kind, key.Namespace, key.Name)
+	if !admitted(w, ok, err, fmt.Sprintf("%s the %s %s", verb, kind.Kind, key), visitor(r.Context())) {
 		return nil
 	}
-	pm := &appsv1.PodManager{}
-	if s.PodManagers.Served() {
-		err = s.Cache.Get(r.Context(), key, pm)
+	obj := readers[kind.Kind].new()
+	if kind.Served() {
+		err = s.Cache.Get(r.Context(), key, obj)
 	} else {
-		err = apierrors.NewNotFound(s.PodManagers.Resource.GroupResource(), key.Name)
+		err = apierrors.NewNotFound(kind.Resource.GroupResource(), key.Name)
 	}
 	switch {
 	case apierrors.IsNotFound(err):
-		refuse(w, http.StatusNotFound, fmt.Sprintf("There is no PodManager %s.", key))
+		refuse(w, http.StatusNotFound, fmt.Sprintf("There is no %s %s.", kind.Kind, key))
 		return nil
 	case err != nil:
-		refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("read PodManager %s: %v", key, err))
+		refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("read %s %s: %v", kind.Kind, key, err))
 		return nil
 	}
-	return pm
+	return obj
 }
 
+// showFleet shows an object. Those that keep pods are looked at as the planner does.
 func (s *Server) showFleet(w http.ResponseWriter, r *http.Request) {
-	pm := s.enter(w, r, "get")
-	if pm == nil {
+	kind, ok := s.kindAt(w, r)
+	if !ok {
 		return
 	}
-	fleet := desired.PodManager(pm)
-	seen, err := s.observer.Observe(r.Context(), fleet)
-	if err != nil {
-		refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("look at PodManager %s/%s: %v", pm.Namespace, pm.Name, err))
+	obj := s.find(w, r, "get", kind)
+	if obj == nil {
 		return
 	}
-	mayReconcile, err := s.mayOn(r.Context(), "update", s.PodManagers, pm.Namespace, pm.Name)
+	d := Detail{Pods: []Pod{}, Revisions: []plan.Revision{}, Blocked: []plan.Blocked{}, Held: []view.Hold{}, History: []Entry{}}
+	d.Fleet = readers[kind.Kind].row(obj)
+	if fleet, keeps := fleetFor(obj); keeps {
+		if err := s.look(r.Context(), &d, fleet); err != nil {
+			refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("look at %s %s/%s: %v", kind.Kind, obj.GetNamespace(), obj.GetName(), err))
+			return
+		}
+	}
+	if kind.Tap != nil {
+		may, err := s.mayOn(r.Context(), "update", kind, obj.GetNamespace(), obj.GetName())
+		if err != nil {
+			admitted(w, false, err, "", visitor(r.Context()))
+			return
+		}
+		d.MayReconcile = may && kind.Kind == podManagers
+	}
+	answer(w, http.StatusOK, d)
+}
+
+// look fills in what one look at the pods shows.
+func (s *Server) look(ctx context.Context, d *Detail, fleet desired.Fleet) error {
+	seen, err := s.observer.Observe(ctx, fleet)
 	if err != nil {
-		admitted(w, false, err, "", visitor(r.Context()))
-		return
+		return err
 	}
 	now := s.Clock.Now()
 	decision := plan.Plan(fleet.Desired, seen.Observed, now)
 	look := report.Look(fleet.Desired, seen.Observed, decision, now)
-	d := Detail{
-		Fleet: fleetOf(pm, &look.Status), Progress: look.Progress, Pods: make([]Pod, len(seen.Observed.Pods)),
-		Revisions: append([]plan.Revision{}, seen.Observed.Revisions...),
-		Blocked:   append([]plan.Blocked{}, decision.Blocked...), History: []Entry{}, MayReconcile: mayReconcile,
-		Held: view.Holds(&look.Status, look.Causes, decision.Blocked, view.Subject{Name: pm.Name, Flags: " -n " + pm.Namespace}, now),
+	if pm, ok := fleet.Owner.(*appsv1.PodManager); ok {
+		d.Fleet = fleetOf(pm, &look.Status)
 	}
+	d.Progress = look.Progress
+	d.Revisions = append(d.Revisions, seen.Observed.Revisions...)
+	d.Blocked = append(d.Blocked, decision.Blocked...)
+	subject := view.Subject{Name: d.Name, Flags: " -n " + d.Namespace}
+	d.Held = append(d.Held, view.Holds(&look.Status, look.Causes, decision.Blocked, subject, now)...)
+	d.Pods = make([]Pod, len(seen.Observed.Pods))
 	for i := range seen.Observed.Pods {
 		d.Pods[i] = podOf(&seen.Observed.Pods[i], fleet.Desired.MinReady, now)
 	}
-	for _, entry := range pm.Status.History {
+	for _, entry := range fleet.Status.History {
 		d.History = append(d.History, Entry{Time: entry.Time.Time, Text: view.Sentence(entry)})
 	}
-	answer(w, http.StatusOK, d)
+	return nil
 }
 
 func (s *Server) showSamples(w http.ResponseWriter, r *http.Request) {

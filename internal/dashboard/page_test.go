@@ -146,7 +146,7 @@ func meter(b *browser.Tab) (busy, nodes float64) {
 // nothing else. That is counted, as mutations of the document per changed pod.
 func TestThePageIsFluentWithFiveThousandPods(t *testing.T) {
 	https, c := town(t)
-	b := browser.Open(t, https.URL, "a-token", performance.Enable())
+	b := browser.OpenAt(t, https.URL, "/podmanagers/shop/web", "a-token", performance.Enable())
 	b.See("all tiles are there", fmt.Sprintf(`document.querySelectorAll('.tile').length === %d`, largeFleet))
 	b.See("in two groups", `document.querySelectorAll('.group').length === 2`)
 	first, nodes := meter(b)

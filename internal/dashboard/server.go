@@ -49,14 +49,15 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// Kind is a kind whose records are shown.
+// Kind is a kind whose objects are shown.
 type Kind struct {
 	Resource schema.GroupVersionResource
 	// Kind is the name in records.
 	Kind string
 	// Served reports whether the kind is installed now.
 	Served func() bool
-	Tap    *flightrecorder.Tap
+	// Tap is nil where nothing is recorded about the kind.
+	Tap *flightrecorder.Tap
 }
 
 // Parts is what a Server is made of.
@@ -65,8 +66,8 @@ type Parts struct {
 	Cache    client.Reader
 	Live     client.Reader
 	Recorder *flightrecorder.Recorder
-	// PodManagers is the kind that has a page of its own; Others have only
-	// records.
+	// PodManagers is the kind that the operator is about; Others are those beside
+	// it.
 	PodManagers Kind
 	Others      []Kind
 	Clock       clock.WithTicker
@@ -100,6 +101,8 @@ func (s *Server) Handler() (http.Handler, error) {
 	}
 	api := http.NewServeMux()
 	api.HandleFunc("GET /api/whoami", s.whoami)
+	api.HandleFunc("GET /api/fleets", s.listAll)
+	api.HandleFunc("GET /api/fleets/{resource}/{namespace}/{name}", s.showFleet)
 	api.HandleFunc("GET /api/podmanagers", s.listFleets)
 	api.HandleFunc("GET /api/podmanagers/{namespace}/{name}", s.showFleet)
 	api.HandleFunc("GET /api/podmanagers/{namespace}/{name}/samples", s.showSamples)
@@ -190,7 +193,7 @@ func (s *Server) mayOn(ctx context.Context, verb string, kind Kind, namespace, n
 
 // kindOf finds a kind by its name in records.
 func (s *Server) kindOf(name string) (Kind, bool) {
-	for _, k := range append([]Kind{s.PodManagers}, s.Others...) {
+	for _, k := range s.kinds() {
 		if k.Kind == name {
 			return k, true
 		}

@@ -148,6 +148,7 @@ func addControllers(ctx context.Context, w *wiring) error {
 	}
 	for _, k := range chosenKinds(w.options) {
 		gate := crdgate.New(mgr.GetCache(), k.new(), k.gvk)
+		w.records.shows(gate)
 		if err := k.add(ctx, w, gate); err != nil {
 			return fmt.Errorf("set up the controller %s: %w", k.name, err)
 		}

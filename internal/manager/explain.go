@@ -89,8 +89,18 @@ func (r *records) tap(mgr ctrl.Manager, controller string, gate *crdgate.Gate, o
 			return nil, fmt.Errorf("write the records to their file: %w", err)
 		}
 	}
-	r.taps[gate.GVK().GroupKind()], r.gates[gate.GVK().GroupKind()] = tap, gate
+	r.taps[gate.GVK().GroupKind()] = tap
 	return tap, nil
+}
+
+// shows keeps the gate of a kind that the page shows.
+func (r *records) shows(gate *crdgate.Gate) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gates[gate.GVK().GroupKind()] = gate
 }
 
 // write keeps the file of the records, where there is one.

@@ -35,8 +35,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 
-	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
 	"github.com/mycompany/pod-operator/internal/dashboard"
 	"github.com/mycompany/pod-operator/internal/desired"
 )
@@ -95,10 +93,13 @@ func addExplain(mgr ctrl.Manager, records *records, own *ownCertificate, o Optio
 	}
 	parts := dashboard.Parts{
 		Door: door, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: records.recorder, Clock: clock.RealClock{},
-		PodManagers: records.kind(desired.PodManagerGVK, appsv1.GroupVersion.WithResource("podmanagers")),
 	}
-	if records.taps[desired.ImoocPodGVK.GroupKind()] != nil {
-		parts.Others = append(parts.Others, records.kind(desired.ImoocPodGVK, batchv1alpha1.GroupVersion.WithResource("imoocpods")))
+	for _, k := range chosenKinds(o) {
+		if shown := records.kind(k.gvk, k.gvk.GroupVersion().WithResource(k.resource())); k.gvk == desired.PodManagerGVK {
+			parts.PodManagers = shown
+		} else {
+			parts.Others = append(parts.Others, shown)
+		}
 	}
 	server := dashboard.New(parts)
 	handler, err := server.Handler()

@@ -57,6 +57,12 @@ type Tab struct {
 // token.
 func Open(t testing.TB, origin, token string, before ...chromedp.Action) *Tab {
 	t.Helper()
+	return OpenAt(t, origin, "/", token, before...)
+}
+
+// OpenAt opens a view of the page: /podmanagers/NAMESPACE/NAME, say.
+func OpenAt(t testing.TB, origin, view, token string, before ...chromedp.Action) *Tab {
+	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); err == nil && path == "" {
@@ -74,9 +80,9 @@ func Open(t testing.TB, origin, token string, before ...chromedp.Action) *Tab {
 	t.Cleanup(func() { endPatience(); endTab(); endAllocator() })
 	b := &Tab{TB: t, Ctx: ctx, origin: origin, hosts: map[string]bool{}}
 	chromedp.ListenTarget(ctx, b.note)
-	address := origin + "/"
+	address := origin + "/#" + view
 	if token != "" {
-		address += "#token=" + url.QueryEscape(token)
+		address += "?token=" + url.QueryEscape(token)
 	}
 	b.Do("open the page", append(append([]chromedp.Action{cdplog.Enable(), network.Enable()}, before...), chromedp.Navigate(address))...)
 	return b

@@ -33,7 +33,7 @@ func TestThePageFollowsAFleetAndExplainsIt(t *testing.T) {
 	pm := fleet(t, namespace, "web", 3)
 	token := person(t, namespace, "editor", editorRole)
 	read(t, "/api/podmanagers/"+namespace+"/web", token, &struct{}{})
-	b := browser.Open(t, origin, token)
+	b := browser.OpenAt(t, origin, "/podmanagers/"+namespace+"/web", token)
 
 	b.See("three tiles are ready", `document.querySelectorAll('.tile.ready').length === 3`)
 	b.See("the stream is open", `document.getElementById('live').textContent === 'live'`)
@@ -69,7 +69,7 @@ func TestThePageCanBeUsedWithTheKeyboard(t *testing.T) {
 	fleet(t, namespace, "web", 3)
 	token := person(t, namespace, "viewer", viewerRole)
 	read(t, "/api/podmanagers/"+namespace+"/web", token, &struct{}{})
-	b := browser.Open(t, origin, token)
+	b := browser.OpenAt(t, origin, "/podmanagers/"+namespace+"/web", token)
 	b.See("three tiles are there", `document.querySelectorAll('.tile').length === 3`)
 	b.See("one of them is a tab stop", `document.querySelectorAll('.tile[tabindex="0"]').length === 1`)
 	b.See("each says what it is", `[...document.querySelectorAll('.tile')].every(t => /web-\d: /.test(t.getAttribute('aria-label')))`)
@@ -111,7 +111,7 @@ func TestThePageIsDarkForThoseWhoPreferIt(t *testing.T) {
 	}
 	const brightness = `(e) => getComputedStyle(e).backgroundColor.match(/\d+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0)`
 	for scheme, dark := range map[string]bool{"light": false, "dark": true} {
-		b := browser.Open(t, origin, token, browser.Prefer(scheme))
+		b := browser.OpenAt(t, origin, "/podmanagers/"+namespace+"/web", token, browser.Prefer(scheme))
 		b.See("six tiles are there in two groups", `document.querySelectorAll('.tile').length === 6 && document.querySelectorAll('.group').length === 2`)
 		b.See("what is held back is told", `document.getElementById('blocked').textContent.includes('Partition')`)
 		var ground int

@@ -2,12 +2,11 @@
 
 export const $ = (id) => document.getElementById(id);
 
-export const byName = new Intl.Collator(undefined, { numeric: true }).compare;
-
 // el makes an element.
 export function el(tag, props = {}, ...children) {
   const e = document.createElement(tag);
   for (const [key, value] of Object.entries(props)) {
+    if (value === undefined) continue;
     if (key in e && key !== 'list') e[key] = value;
     else e.setAttribute(key, value);
   }

@@ -1,19 +1,25 @@
 // One fleet in numbers, and what is held back.
 
 import { $, el } from './dom.js';
+import { stateClass } from './fleets.js';
+import { why } from './overview.js';
 import { drawPods } from './pods.js';
-import { keyOf, page } from './state.js';
+import { page, recorded } from './state.js';
 
 const listedHolds = 20;
 
 export function drawFleet() {
   const d = page.detail;
-  $('fleet-name').textContent = keyOf(d);
+  $('fleet-name').textContent = `${d.namespace}/${d.name}`;
+  $('fleet-kind').textContent = d.kind;
   $('fleet-state').textContent = [d.state || 'new', d.paused && 'paused', d.pinned && d.state !== 'Pinned' && 'pinned'].filter(Boolean).join(', ');
-  $('fleet-state').className = `state ${d.state || ''}`;
-  $('fleet-message').textContent = [d.reason, d.message].filter(Boolean).join(': ');
+  $('fleet-state').className = `state ${stateClass(d)}`;
+  $('fleet-message').textContent = why(d);
+  $('reconcile').hidden = d.resource !== 'podmanagers';
   $('reconcile').disabled = !d.mayReconcile;
   $('reconcile').title = d.mayReconcile ? '' : 'You may not update this PodManager.';
+  for (const id of ['pods-section', 'story-section', 'counts']) $(id).hidden = !recorded[d.resource];
+  $('graph-section').hidden = d.resource !== 'podmanagers';
   const counts = { desired: d.desired, live: d.live, ready: d.ready, available: d.available, 'up to date': d.updated, terminating: d.terminating };
   $('counts').replaceChildren(...Object.entries(counts).map(([name, n]) => el('div', {}, el('dt', { textContent: name }), el('dd', { textContent: n, 'data-count': name }))));
   $('rollout').hidden = !d.progress;

@@ -1,16 +1,25 @@
-// The list of fleets.
+// The list beside a fleet.
 
 import { $, el } from './dom.js';
+import { matches, ordered } from './order.js';
+import { format } from './route.js';
 import { keyOf, page } from './state.js';
 
 export function drawFleets() {
-  const wanted = $('search').value.trim().toLowerCase();
+  const { namespace, search = '' } = page.route.params;
+  const open = keyOf(page.route);
   const focused = document.activeElement?.dataset?.fleet;
-  $('fleets').replaceChildren(...page.fleets
-    .filter((f) => !wanted || keyOf(f).toLowerCase().includes(wanted) || keyOf(f) === page.chosen)
-    .map((f) => el('li', {}, el('button', { type: 'button', 'data-fleet': keyOf(f), 'aria-current': keyOf(f) === page.chosen },
-      el('span', { textContent: f.name }),
-      el('span', { className: 'numbers', textContent: `${f.ready}/${f.desired}`, title: `${f.ready} of ${f.desired} ready` }),
-      el('span', { className: 'space', textContent: `${f.namespace} · ${f.state || 'new'}` })))));
+  $('fleets').replaceChildren(...ordered(page.fleets)
+    .filter((f) => keyOf(f) === open || ((!namespace || f.namespace === namespace) && (!search || matches(f, search))))
+    .map((f) => el('li', {}, el('a', {
+      href: format({ ...f, params: { namespace, search } }), 'data-fleet': keyOf(f), 'aria-current': keyOf(f) === open, className: `fleet ${stateClass(f)}`,
+    },
+    el('span', { textContent: f.name }),
+    el('span', { className: 'numbers', textContent: numbers(f), title: f.counted || `${f.ready} of ${f.desired} ready` }),
+    el('span', { className: 'space', textContent: `${f.namespace} · ${f.kind} · ${f.state || 'new'}` })))));
   if (focused) document.querySelector(`[data-fleet="${CSS.escape(focused)}"]`)?.focus();
 }
+
+// A Collector keeps no pods: it has a number of those that it sees.
+export const numbers = (f) => (f.counted ? String(f.live) : `${f.ready}/${f.desired}`);
+export const stateClass = (f) => (f.state || 'new').replaceAll(' ', '-');

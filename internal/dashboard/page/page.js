@@ -8,9 +8,11 @@ import { showPod, showRecord } from './drawer.js';
 import { drawFleet } from './fleet.js';
 import { drawFleets } from './fleets.js';
 import { drawGraph } from './graph.js';
+import { drawOverview } from './overview.js';
 import { drawPods } from './pods.js';
-import { failed, problem, signOut, takeToken } from './session.js';
-import { keyOf, page, pathOf } from './state.js';
+import { format, parse, titleOf } from './route.js';
+import { answered, failed, signOut, takeToken } from './session.js';
+import { keyOf, page, pathOf, recorded } from './state.js';
 import { drawStory, follow } from './story.js';
 
 const refreshSoon = 400; // ms after a record, so that a burst is one request
@@ -22,38 +24,64 @@ async function signIn() {
     $('who').textContent = user;
     $('leave').hidden = false;
     $('login').hidden = true;
-    problem('');
-    await listFleets();
-    $('app').hidden = false;
+    answered();
+    await arrive();
   } catch (err) {
     failed(err);
   }
 }
 
-async function listFleets() {
-  page.fleets = (await askJSON('api/podmanagers')).items;
-  if (!page.fleets.some((f) => keyOf(f) === page.chosen)) page.chosen = page.fleets.length ? keyOf(page.fleets[0]) : '';
-  drawFleets();
-  $('empty').hidden = page.fleets.length > 0;
-  $('fleet').hidden = !page.chosen;
-  if (!page.chosen) setTimeout(() => page.token && !page.chosen && listFleets().catch(failed), refreshLate);
-  else if (page.streaming !== page.chosen) choose(page.chosen);
+// --- where the page is ---
+
+// arrive shows the view of the address.
+async function arrive() {
+  page.route = parse(location.hash);
+  if ($('search').value.trim() !== (page.route.params.search || '')) $('search').value = page.route.params.search || '';
+  $('group').value = page.route.params.group || 'revision';
+  const key = page.route.name ? keyOf(page.route) : '';
+  if (page.streaming !== key) leave();
+  $('overview').hidden = Boolean(key);
+  $('fleet').hidden = !key;
+  $('list').hidden = !key;
+  if (window.matchMedia('(max-width: 50rem)').matches) $('list').open = false;
+  if (key && page.streaming !== key && recorded[page.route.resource]) follow(page.route, () => refreshIn(refreshSoon));
+  page.streaming = key;
+  draw();
+  await refresh();
 }
 
-function choose(key) {
-  page.chosen = key;
-  page.streaming = key;
-  sessionStorage.setItem('chosen', key);
+// leave forgets what was shown of a fleet.
+function leave() {
+  page.stream?.abort();
   page.records.clear();
   page.tiles.clear();
   page.detail = null;
+  $('live').textContent = '';
+  $('live').classList.remove('on');
   $('pods').replaceChildren();
   $('story').replaceChildren();
-  $('fleet').hidden = false;
-  drawFleets();
-  refresh();
-  follow(key, () => refreshIn(refreshSoon));
 }
+
+// adjust changes the filters of a view. It is the same view, so that the way back
+// does not lead through every letter of a search.
+function adjust(params) {
+  page.route = { ...page.route, params: { ...page.route.params, ...params } };
+  history.replaceState(null, '', format(page.route));
+  draw();
+}
+
+function draw() {
+  document.title = titleOf(page.route, page.detail);
+  if (!page.route.name) {
+    drawOverview();
+    return;
+  }
+  drawFleets();
+  drawStory();
+  if (page.detail) drawPods();
+}
+
+// --- what is new ---
 
 // A large fleet that changes all the time gets at most a fifth of the tab.
 function refreshIn(ms) {
@@ -62,51 +90,74 @@ function refreshIn(ms) {
 }
 
 async function refresh() {
-  if (!page.token || !page.chosen) return;
-  const key = page.chosen;
+  if (!page.token) return;
+  clearTimeout(page.timer);
+  const at = page.route;
   try {
-    const [detail, samples, list] = await Promise.all([
-      askJSON(pathOf(key)), askJSON(`${pathOf(key)}/samples`), askJSON('api/podmanagers')]);
-    if (key !== page.chosen) return;
-    const begin = performance.now();
-    page.detail = detail;
-    // The list has each fleet as its status was written; the chosen one is as its pods are now.
-    page.fleets = list.items.map((f) => (keyOf(f) === key ? detail : f));
-    problem('');
-    drawFleets();
-    drawFleet();
-    // The samples are seconds old; the graph ends with what the counts say.
-    drawGraph([...samples.items, { time: new Date().toISOString(), desired: detail.desired, ready: detail.ready, updated: detail.updated }]);
-    page.cost = performance.now() - begin;
+    await (at.name ? refreshFleet(at) : refreshOverview());
+    if (keyOf(at) !== keyOf(page.route)) return;
+    $('app').hidden = false;
+    answered();
+    document.title = titleOf(page.route, page.detail);
   } catch (err) {
-    if (err.code === 404) {
-      await listFleets().catch(failed);
+    if (err.code === 404 && keyOf(at) === keyOf(page.route)) {
+      location.hash = format({ params: { namespace: page.route.params.namespace } });
+      $('say').textContent = err.message;
       return;
     }
     failed(err);
   }
-  refreshIn(document.hidden ? 6 * refreshLate : refreshLate);
+  if (page.token) refreshIn(document.hidden ? 6 * refreshLate : refreshLate);
+}
+
+async function refreshOverview() {
+  page.fleets = (await askJSON('api/fleets')).items;
+  drawOverview();
+}
+
+async function refreshFleet(at) {
+  const [detail, samples, list] = await Promise.all([
+    askJSON(pathOf(at)),
+    at.resource === 'podmanagers' ? askJSON(`api/podmanagers/${encodeURIComponent(at.namespace)}/${encodeURIComponent(at.name)}/samples`) : { items: [] },
+    // A person may see one fleet and not be allowed to list them.
+    askJSON('api/fleets').catch((err) => (err.code === 403 ? { items: [] } : Promise.reject(err))),
+  ]);
+  if (keyOf(at) !== keyOf(page.route)) return;
+  const begin = performance.now();
+  page.detail = detail;
+  // The list has each fleet as its status was written; the open one is as its pods are now.
+  page.fleets = list.items.map((f) => (keyOf(f) === keyOf(at) ? detail : f));
+  drawFleets();
+  drawFleet();
+  // The samples are seconds old; the graph ends with what the counts say.
+  drawGraph([...samples.items, { time: new Date().toISOString(), desired: detail.desired, ready: detail.ready, updated: detail.updated }]);
+  page.cost = performance.now() - begin;
 }
 
 // --- what people do ---
 
-$('fleets').addEventListener('click', (e) => {
-  const key = e.target.closest('[data-fleet]')?.dataset.fleet;
-  if (key) choose(key);
-});
+window.addEventListener('hashchange', () => page.token && arrive());
+$('skip').onclick = (e) => {
+  e.preventDefault(); // an address is a view
+  $('main').focus();
+};
 $('pods').addEventListener('click', (e) => e.target.dataset.pod && showPod(e.target.dataset.pod));
 $('story').addEventListener('click', (e) => {
   const id = e.target.closest('[data-record]')?.dataset.record;
   if (id) showRecord(id);
 });
+$('overview-head').addEventListener('click', (e) => {
+  const key = e.target.dataset.sort;
+  if (!key) return;
+  const { sort = 'trouble', down } = page.route.params;
+  adjust({ sort: key === 'trouble' ? '' : key, down: key === sort && !down ? 'yes' : '' });
+  document.querySelector(`[data-sort="${key}"]`)?.focus();
+});
+$('namespace').onchange = () => adjust({ namespace: $('namespace').value });
 $('leave').onclick = signOut;
-$('group').onchange = () => page.detail && drawPods();
+$('group').onchange = () => adjust({ group: $('group').value === 'revision' ? '' : $('group').value });
 $('quiet').onchange = drawStory;
-$('search').oninput = () => {
-  drawFleets();
-  drawStory();
-  if (page.detail) drawPods();
-};
+$('search').oninput = () => adjust({ search: $('search').value.trim() });
 $('login').onsubmit = (e) => {
   e.preventDefault();
   page.token = $('token').value.trim();
@@ -114,15 +165,16 @@ $('login').onsubmit = (e) => {
   signIn();
 };
 $('reconcile').onclick = async () => {
+  const { namespace, name } = page.route;
   try {
-    await ask(`${pathOf(page.chosen)}/reconcile`, { method: 'POST' });
-    $('say').textContent = `A reconcile of ${page.chosen} was asked for.`;
+    await ask(`api/podmanagers/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/reconcile`, { method: 'POST' });
+    $('say').textContent = `A reconcile of ${namespace}/${name} was asked for.`;
   } catch (err) {
     failed(err);
   }
 };
 document.addEventListener('keydown', (e) => {
-  if (e.key === '/' && !/INPUT|SELECT/.test(e.target.tagName)) {
+  if (e.key === '/' && !/INPUT|SELECT|TEXTAREA/.test(e.target.tagName)) {
     e.preventDefault();
     $('search').focus();
   }

@@ -1,6 +1,7 @@
 // The pods as tiles.
 
-import { $, byName, el, inWords } from './dom.js';
+import { $, el, inWords } from './dom.js';
+import { byName } from './order.js';
 import { page } from './state.js';
 
 const states = ['ready', 'not-yet-available', 'starting', 'changing', 'waiting', 'failed', 'lost', 'terminating'];
@@ -10,8 +11,8 @@ const manyPods = 400; // past this many, tiles are small
 // to make anew twice a second.
 export function drawPods() {
   const d = page.detail;
-  const by = $('group').value;
-  const wanted = $('search').value.trim().toLowerCase();
+  const by = page.route.params.group || 'revision';
+  const wanted = (page.route.params.search || '').trim().toLowerCase();
   const numbers = new Map(d.revisions.map((r) => [r.name, r.number]));
   const groups = new Map();
   for (const pod of d.pods) {

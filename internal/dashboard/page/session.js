@@ -1,6 +1,7 @@
 // Who is there, and what went wrong with a request.
 
 import { $ } from './dom.js';
+import { format, parse } from './route.js';
 import { page } from './state.js';
 
 export function problem(text) {
@@ -8,6 +9,7 @@ export function problem(text) {
   $('problem').hidden = !text;
 }
 
+// failed says what went wrong. Without an answer, what is shown stays, and looks old.
 export function failed(err) {
   if (err.name === 'AbortError') return;
   if (err.code === 401) {
@@ -15,16 +17,36 @@ export function failed(err) {
     problem(err.message);
     return;
   }
-  problem(err.code ? err.message : `The operator does not answer: ${err.message}`);
+  if (unanswered(err)) away(err.message);
+  else problem(err.message);
 }
 
+// A proxy before the operator answers 502 to 504 in its place.
+const unanswered = (err) => !err.code || (err.code >= 502 && err.code <= 504);
+
+let since = null;
+
+function away(why) {
+  since ||= new Date();
+  $('app').classList.add('stale');
+  problem(`The operator does not answer since ${since.toLocaleTimeString()}. What you see is from then. (${why})`);
+}
+
+// answered: the operator is there, and what is shown is of now.
+export function answered() {
+  since = null;
+  $('app').classList.remove('stale');
+  problem('');
+}
+
+// takeToken takes the token out of the address: it shall not stay in the address bar
+// or the history.
 export function takeToken() {
-  const fragment = new URLSearchParams(location.hash.slice(1));
-  if (!fragment.has('token')) return;
-  page.token = fragment.get('token');
+  const route = parse(location.hash);
+  if (!route.params.token) return;
+  page.token = route.params.token;
   sessionStorage.setItem('token', page.token);
-  // The token shall not stay in the address bar or the history.
-  history.replaceState(null, '', location.pathname + location.search);
+  history.replaceState(null, '', location.pathname + location.search + format({ ...route, params: { ...route.params, token: '' } }));
 }
 
 export function signOut() {

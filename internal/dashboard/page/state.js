@@ -1,10 +1,12 @@
 // What the page knows, shared by its views.
 
+import { parse } from './route.js';
+
 export const page = {
   token: sessionStorage.getItem('token') || '',
-  fleets: [],
-  chosen: sessionStorage.getItem('chosen') || '', // namespace/name
-  detail: null,
+  route: parse(''),
+  fleets: [], // of all kinds
+  detail: null, // of the fleet that is open
   records: new Map(), // by id
   tiles: new Map(), // by pod name
   stream: null,
@@ -14,5 +16,9 @@ export const page = {
   drawing: 0,
 };
 
-export const keyOf = (f) => `${f.namespace}/${f.name}`;
-export const pathOf = (key) => `api/podmanagers/${key.split('/').map(encodeURIComponent).join('/')}`;
+// What is recorded is recorded by kind.
+export const recorded = { podmanagers: 'PodManager', imoocpods: 'ImoocPod' };
+
+// keyOf tells fleets apart: RESOURCE/NAMESPACE/NAME.
+export const keyOf = (f) => `${f.resource}/${f.namespace}/${f.name}`;
+export const pathOf = (f) => `api/fleets/${[f.resource, f.namespace, f.name].map(encodeURIComponent).join('/')}`;

@@ -3,19 +3,19 @@
 import { ask, readStream } from './api.js';
 import { $, el } from './dom.js';
 import { failed } from './session.js';
-import { page } from './state.js';
+import { page, recorded } from './state.js';
 
 const keptRecords = 300;
 
 // follow reads the records of a fleet until another is followed. came is called after each.
-export async function follow(key, came) {
+export async function follow(fleet, came) {
   page.stream?.abort();
   const stop = new AbortController();
   page.stream = stop;
   let pause = 500;
   while (!stop.signal.aborted && page.token) {
     try {
-      const response = await ask(`api/records/stream?limit=100&object=${encodeURIComponent(key)}`, { signal: stop.signal });
+      const response = await ask(`api/records/stream?limit=100&kind=${recorded[fleet.resource]}&object=${encodeURIComponent(`${fleet.namespace}/${fleet.name}`)}`, { signal: stop.signal });
       live(true);
       pause = 500;
       await readStream(response.body, (entry) => {
@@ -63,7 +63,7 @@ function because(causes) {
 }
 
 export function drawStory() {
-  const wanted = $('search').value.trim().toLowerCase();
+  const wanted = (page.route.params.search || '').trim().toLowerCase();
   const focused = document.activeElement?.dataset?.record;
   const lines = [...page.records.values()].reverse()
     .filter((e) => !$('quiet').checked || acted(e))
