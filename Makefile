@@ -410,7 +410,7 @@ longest-first = $(filter $(1),$(call slashed,$(LONG))) $(filter-out $(call slash
 # FOLDER:TARGET. A fuzzed package is compiled for it with all it imports, so only
 # those that import little are part of make test; of the others it runs the seeds.
 FUZZ_LIGHT := internal/plan:FuzzPlan api/apps/v1alpha1:FuzzConversion
-FUZZ_HEAVY := internal/desired:FuzzPodManager internal/webhook/apps/v1:FuzzAdmission internal/cli/plan:FuzzApplyPatch internal/cli/replay:FuzzReplay
+FUZZ_HEAVY := internal/desired:FuzzPodManager internal/webhook/apps/v1:FuzzAdmission internal/change:FuzzApplyPatch internal/cli/replay:FuzzReplay
 
 # $(call fuzz,LIST,TIME) fuzzes one after the other.
 fuzz = for target in $(1); do go test -vet=off -run '^$$' -fuzz "^$${target\#\#*:}$$" -fuzztime $(2) "./$${target%%:*}"; done

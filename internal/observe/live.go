@@ -21,10 +21,36 @@ import (
 	"fmt"
 	"reflect"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mycompany/pod-operator/internal/desired"
 )
+
+// Live observes a fleet once, straight from the API server, with the rights of the
+// reader. The label is the one by which the fleet finds its orphans.
+func Live(ctx context.Context, reader client.Reader, fleet desired.Fleet, orphans string) (Seen, error) {
+	reader = nodesAside{reader}
+	return New(Indexed(reader, orphans), reader, NewLedger(clock.RealClock{})).Observe(ctx, fleet)
+}
+
+// nodesAside reads for people who may not read nodes, as most who work in one
+// namespace: to them every node is one that is there.
+type nodesAside struct{ client.Reader }
+
+// Get implements client.Reader.
+func (r nodesAside) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	err := r.Reader.Get(ctx, key, obj, opts...)
+	if _, isNode := obj.(*corev1.Node); isNode && apierrors.IsForbidden(err) {
+		obj.SetName(key.Name)
+		return nil
+	}
+	return err
+}
 
 // Indexed lets Observe read straight from the API server, which has no indexes
 // of ours: it lists a namespace and picks. That is for a command line, which

@@ -25,9 +25,10 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/change"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
 )
 
@@ -69,9 +70,7 @@ func run(cmd *cobra.Command, s *kube.Session, dry *kube.DryRun, word string) err
 	if owner == nil || owner.Kind != "PodManager" {
 		return fmt.Errorf("pod %s belongs to no PodManager: delete it with kubectl delete pod", key)
 	}
-	patch := client.MergeFrom(pod.DeepCopy())
-	pod.Labels[appsv1.LabelDelete] = "true"
-	if err := dry.Patch(cmd.Context(), c, pod, patch); err != nil {
+	if err := dry.Patch(cmd.Context(), c, pod, client.RawPatch(types.MergePatchType, change.AskToGo(pod))); err != nil {
 		return fmt.Errorf("label pod %s: %w", key, err)
 	}
 	fmt.Fprintf(s.Out, "pod/%s asked to go; PodManager %s replaces it, or takes it first when it scales down%s\n", ref.Name, owner.Name, dry.Suffix())

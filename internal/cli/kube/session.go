@@ -31,16 +31,13 @@ import (
 	"time"
 
 	"golang.org/x/term"
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -157,32 +154,11 @@ func (s *Session) List(ctx context.Context, c client.Client, everywhere bool) ([
 	return list.Items, nil
 }
 
-// nodesAside reads for people who may not read nodes, as most who work in one
-// namespace: to them every node is one that is there.
-type nodesAside struct{ client.Client }
-
-// Get implements client.Reader.
-func (r nodesAside) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-	err := r.Client.Get(ctx, key, obj, opts...)
-	if _, isNode := obj.(*corev1.Node); isNode && apierrors.IsForbidden(err) {
-		obj.SetName(key.Name)
-		return nil
-	}
-	return err
-}
-
 // Observe sees a PodManager's fleet, live, as the controller would.
 func Observe(ctx context.Context, c client.Client, pm *appsv1.PodManager) (desired.Fleet, observe.Seen, error) {
 	fleet := desired.PodManager(pm)
-	seen, err := ObserveFleet(ctx, c, fleet, appsv1.LabelName)
+	seen, err := observe.Live(ctx, c, fleet, appsv1.LabelName)
 	return fleet, seen, err
-}
-
-// ObserveFleet does the same for any fleet. The label is the one by which it
-// finds its orphans.
-func ObserveFleet(ctx context.Context, c client.Client, fleet desired.Fleet, orphans string) (observe.Seen, error) {
-	c = nodesAside{c}
-	return observe.New(observe.Indexed(c, orphans), c, observe.NewLedger(clock.RealClock{})).Observe(ctx, fleet)
 }
 
 // Terminal reports whether a stream is a person's screen.

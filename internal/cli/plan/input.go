@@ -27,12 +27,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	"github.com/mycompany/pod-operator/internal/change"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
+	"github.com/mycompany/pod-operator/internal/desired"
 )
 
 // request is an object to plan: one of a file, or a live one.
 type request struct {
-	kind kind
+	kind change.Kind
 	// object is the object of a file. Of a live object it has only the name.
 	object *unstructured.Unstructured
 	// source is the file; empty means a live object.
@@ -85,18 +87,18 @@ func requests(found []*resource.Info, namespace string, given bool) (planned []r
 	sources := map[string]string{}
 	for _, info := range found {
 		object := info.Object.(*unstructured.Unstructured)
-		known, ours := kinds[object.GroupVersionKind()]
+		known, ours := change.KindOf(object.GroupVersionKind())
 		switch own := object.GetNamespace(); {
-		case !ours && plannable(object.GroupVersionKind().GroupKind()):
+		case !ours && change.Plannable(object.GroupVersionKind().GroupKind()):
 			errs = append(errs, fmt.Errorf("%s: %s %s is of version %s, which this plugin does not know", info.Source, object.GetKind(), object.GetName(), object.GetAPIVersion()))
 			continue
 		case !ours:
-			others = append(others, NotPlanned{Kind: object.GetKind(), Namespace: own, Name: nameOf(object), Source: info.Source})
+			others = append(others, NotPlanned{Kind: object.GetKind(), Namespace: own, Name: change.NameOf(object), Source: info.Source})
 			continue
 		case own == "":
 			object.SetNamespace(namespace)
 		case given && own != namespace:
-			errs = append(errs, fmt.Errorf("%s: %s %s is in namespace %s, not in %s: leave -n out, or give -n %s", info.Source, object.GetKind(), nameOf(object), own, namespace, own))
+			errs = append(errs, fmt.Errorf("%s: %s %s is in namespace %s, not in %s: leave -n out, or give -n %s", info.Source, object.GetKind(), change.NameOf(object), own, namespace, own))
 			continue
 		}
 		key := object.GroupVersionKind().GroupKind().String() + " " + object.GetNamespace() + "/" + object.GetName()
@@ -111,22 +113,11 @@ func requests(found []*resource.Info, namespace string, given bool) (planned []r
 	return planned, others, errors.Join(errs...)
 }
 
-// nameOf is the name of an object, or what it will begin with.
-func nameOf(object *unstructured.Unstructured) string {
-	if name := object.GetName(); name != "" {
-		return name
-	}
-	return object.GetGenerateName() + "*"
-}
-
-// plannable: some version of the kind has plans.
-func plannable(kind schema.GroupKind) bool {
-	for known := range kinds {
-		if known.GroupKind() == kind {
-			return true
-		}
-	}
-	return false
+// current are the versions in which live objects are read.
+var current = map[schema.GroupKind]schema.GroupVersionKind{
+	kube.PodManagers.Kind: desired.PodManagerGVK,
+	kube.ImoocPods.Kind:   desired.ImoocPodGVK,
+	kube.HelloWorlds.Kind: desired.HelloWorldGVK,
 }
 
 // named are requests for live objects: NAME, pm/NAME, imoocpod/NAME or
@@ -143,7 +134,8 @@ func named(words []string, namespace string) ([]request, error) {
 		object.SetGroupVersionKind(version)
 		object.SetNamespace(namespace)
 		object.SetName(ref.Name)
-		live = append(live, request{kind: kinds[version], object: object})
+		known, _ := change.KindOf(version)
+		live = append(live, request{kind: known, object: object})
 	}
 	return live, nil
 }

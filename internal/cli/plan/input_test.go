@@ -24,6 +24,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/mycompany/pod-operator/internal/change"
 )
 
 const (
@@ -197,7 +199,7 @@ func (c inputCase) check(t *testing.T) {
 	var planned, listed []string
 	for _, r := range requests {
 		from := strings.TrimPrefix(strings.TrimPrefix(r.source, at), "/")
-		planned = append(planned, r.object.GetKind()+" "+r.object.GetNamespace()+"/"+nameOf(r.object)+" in "+from)
+		planned = append(planned, r.object.GetKind()+" "+r.object.GetNamespace()+"/"+change.NameOf(r.object)+" in "+from)
 	}
 	for _, n := range others {
 		n.Source = strings.TrimPrefix(n.Source, at+"/")

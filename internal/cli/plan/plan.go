@@ -26,14 +26,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/mycompany/pod-operator/internal/change"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
 	"github.com/mycompany/pod-operator/internal/view"
 )
@@ -115,7 +116,7 @@ func New(s *kube.Session) *cobra.Command {
 }
 
 func (o *options) run(cmd *cobra.Command, s *kube.Session, args []string) error {
-	change, err := o.edits(cmd)
+	edits, err := o.edits(cmd)
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (o *options) run(cmd *cobra.Command, s *kube.Session, args []string) error 
 	}
 	// kubectl apply lets the API server refuse unknown fields, too.
 	c = client.WithFieldValidation(c, metav1.FieldValidationStrict)
-	plans, failed := change.plans(cmd.Context(), c, planned)
+	plans, failed := planAll(cmd.Context(), c, edits, planned)
 	failed = errors.Join(unread, failed)
 	if len(plans) == 0 && failed != nil {
 		return failed
@@ -151,18 +152,14 @@ func (o *options) run(cmd *cobra.Command, s *kube.Session, args []string) error 
 }
 
 // edits are the changes that the flags ask for.
-func (o *options) edits(cmd *cobra.Command) (edits, error) {
-	e := edits{images: o.images}
+func (o *options) edits(cmd *cobra.Command) (change.Edits, error) {
+	e := change.Edits{Images: o.images}
 	if cmd.Flags().Changed("replicas") {
-		e.replicas = &o.replicas
+		e.Replicas = &o.replicas
 	}
 	for _, word := range o.images {
-		container, _, err := parseImage(word)
-		if err != nil {
-			return e, err
-		}
-		if errs := validation.IsDNS1123Label(container); container != "" && container != every && len(errs) > 0 {
-			return e, fmt.Errorf("--set-image %s: %q is no name of a container: %s", word, container, errs[0])
+		if err := change.CheckImage(word); err != nil {
+			return e, fmt.Errorf("--set-image: %w", err)
 		}
 	}
 	return e, nil
@@ -191,12 +188,12 @@ func (o *options) requests(s *kube.Session, args []string) ([]request, []NotPlan
 	return planned, others, err
 }
 
-// plans plans one object after the other, and goes on after one that cannot be
+// planAll plans one object after the other, and goes on after one that cannot be
 // planned.
-func (e edits) plans(ctx context.Context, c client.Client, planned []request) ([]Plan, error) {
+func planAll(ctx context.Context, c client.Client, edits change.Edits, planned []request) ([]Plan, error) {
 	plans, errs := []Plan{}, []error(nil)
 	for _, r := range planned {
-		p, err := e.plan(ctx, c, r)
+		p, err := r.plan(ctx, c, edits)
 		if err != nil && r.source != "" {
 			err = fmt.Errorf("%s: %w", r.source, err)
 		}
@@ -209,8 +206,12 @@ func (e edits) plans(ctx context.Context, c client.Client, planned []request) ([
 	return plans, errors.Join(errs...)
 }
 
-func (e edits) plan(ctx context.Context, c client.Client, r request) (Plan, error) {
-	live, changed, err := e.try(ctx, c, r)
+func (r request) plan(ctx context.Context, c client.Client, edits change.Edits) (Plan, error) {
+	try := edits.TryLive
+	if r.source != "" {
+		try = edits.TryFile
+	}
+	live, changed, err := try(ctx, c, r.kind, r.object)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -221,7 +222,7 @@ func (e edits) plan(ctx context.Context, c client.Client, r request) (Plan, erro
 	if r.object.GetName() == "" {
 		p.GenerateName = r.object.GetGenerateName()
 	}
-	p.Preview, err = r.kind.foresee(ctx, c, live, changed)
+	p.Preview, err = r.kind.Foresee(ctx, change.Look{Reader: c, Eyes: change.Live{Reader: c}, Now: time.Now()}, live, changed)
 	if err != nil {
 		err = fmt.Errorf("plan %s %s/%s: %w", p.Kind, p.Namespace, p.Name, err)
 	}

@@ -34,6 +34,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/change"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
 	"github.com/mycompany/pod-operator/internal/podrender"
 )
@@ -70,7 +71,7 @@ func (h *historian) history(ctx context.Context, c client.Client, pm *appsv1.Pod
 	if err := h.output.Check(); err != nil {
 		return err
 	}
-	stored, err := listRevisions(ctx, c, pm)
+	stored, err := change.Revisions(ctx, c, pm)
 	if err != nil {
 		return err
 	}

@@ -20,19 +20,16 @@ package rollout
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
-	kappsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/change"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
 )
 
@@ -41,16 +38,9 @@ func New(s *kube.Session) *cobra.Command {
 	cmd := &cobra.Command{Use: "rollout", Short: "Follow, pause, restart or undo a rollout", RunE: kube.Subcommands}
 	cmd.AddCommand(
 		newStatus(s), newHistory(s),
-		newChange(s, "pause", "Stop the rollout", "paused", func() map[string]any {
-			return map[string]any{"spec": map[string]any{"paused": true}}
-		}),
-		newChange(s, "resume", "Let the rollout go on", "resumed", func() map[string]any {
-			// False and not nothing: a removed field does not show which client removed it.
-			return map[string]any{"spec": map[string]any{"paused": false}}
-		}),
-		newChange(s, "restart", "Recreate all pods, within the budget", "restarted", func() map[string]any {
-			return annotation(appsv1.AnnotationRestart, time.Now().UTC().Format(time.RFC3339))
-		}),
+		newChange(s, "pause", "Stop the rollout", "paused", func() []byte { return change.Pause(true) }),
+		newChange(s, "resume", "Let the rollout go on", "resumed", func() []byte { return change.Pause(false) }),
+		newChange(s, "restart", "Recreate all pods, within the budget", "restarted", func() []byte { return change.Restart(time.Now()) }),
 		newUndo(s),
 	)
 	return cmd
@@ -81,7 +71,7 @@ func verb(s *kube.Session, use, short string, run func(ctx context.Context, c cl
 }
 
 // newChange makes a verb that patches.
-func newChange(s *kube.Session, use, short, did string, body func() map[string]any) *cobra.Command {
+func newChange(s *kube.Session, use, short, did string, body func() []byte) *cobra.Command {
 	w := &writer{Session: s}
 	cmd := verb(s, use, short, func(ctx context.Context, c client.Client, pm *appsv1.PodManager) error {
 		return w.patch(ctx, c, pm, body(), did)
@@ -90,40 +80,21 @@ func newChange(s *kube.Session, use, short, did string, body func() map[string]a
 	return cmd
 }
 
-func annotation(key string, value any) map[string]any {
-	return map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: value}}}
-}
-
 // writer changes PodManagers.
 type writer struct {
 	*kube.Session
 	dry kube.DryRun
 }
 
-func (w *writer) patch(ctx context.Context, c client.Client, pm *appsv1.PodManager, body map[string]any, did string) error {
+func (w *writer) patch(ctx context.Context, c client.Client, pm *appsv1.PodManager, body []byte, did string) error {
 	if err := w.dry.Check(); err != nil {
 		return err
 	}
-	raw, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	if err := w.dry.Patch(ctx, c, pm, client.RawPatch(types.MergePatchType, raw)); err != nil {
+	if err := w.dry.Patch(ctx, c, pm, client.RawPatch(types.MergePatchType, body)); err != nil {
 		return fmt.Errorf("change PodManager %s: %w", client.ObjectKeyFromObject(pm), err)
 	}
 	fmt.Fprintf(w.Out, "podmanager.apps.mycompany.com/%s %s%s\n", pm.Name, did, w.dry.Suffix())
 	return nil
-}
-
-// listRevisions are the stored revisions of a PodManager, oldest first.
-func listRevisions(ctx context.Context, c client.Client, pm *appsv1.PodManager) ([]kappsv1.ControllerRevision, error) {
-	var list kappsv1.ControllerRevisionList
-	if err := c.List(ctx, &list, client.InNamespace(pm.Namespace), client.MatchingLabels{appsv1.LabelName: pm.Name}); err != nil {
-		return nil, fmt.Errorf("list the revisions of %s: %w", client.ObjectKeyFromObject(pm), err)
-	}
-	items := slices.DeleteFunc(list.Items, func(rev kappsv1.ControllerRevision) bool { return !metav1.IsControlledBy(&rev, pm) })
-	slices.SortFunc(items, func(a, b kappsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
-	return items, nil
 }
 
 // noRevision is the error for a revision that is not stored.

@@ -18,17 +18,13 @@ package rollout
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/spf13/cobra"
-	kappsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/change"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
-	"github.com/mycompany/pod-operator/internal/desired"
-	"github.com/mycompany/pod-operator/internal/plan"
-	"github.com/mycompany/pod-operator/internal/podrender"
 )
 
 type undoer struct {
@@ -52,71 +48,35 @@ func newUndo(s *kube.Session) *cobra.Command {
 	return cmd
 }
 
-// undo pins the fleet to a stored revision. It is an annotation and not an
-// edit of the spec, so a GitOps tool that owns the spec does not fight it.
+// undo pins the fleet to a stored revision.
 func (u *undoer) undo(ctx context.Context, c client.Client, pm *appsv1.PodManager) error {
 	if u.unpin {
-		return u.patch(ctx, c, pm, annotation(appsv1.AnnotationPin, nil), "follows its template again")
+		return u.patch(ctx, c, pm, change.Pin(""), "follows its template again")
 	}
-	revisions, err := listRevisions(ctx, c, pm)
+	revisions, err := change.Revisions(ctx, c, pm)
 	if err != nil {
 		return err
 	}
-	target := u.target(pm, revisions)
+	target := change.Target(pm, revisions, u.to)
 	if target == "" {
 		return noRevision(u.Session, pm)
 	}
 	if u.stay {
-		return u.patch(ctx, c, pm, annotation(appsv1.AnnotationPin, target),
+		return u.patch(ctx, c, pm, change.Pin(target),
 			"goes to revision "+target+" and stays there when its template changes, until: "+u.clearing(pm))
 	}
-	observed, err := observedRevisions(pm, revisions)
+	pin, err := change.UndoPin(pm, revisions, target)
 	if err != nil {
 		return err
 	}
-	pin := plan.UndoPin(observed, target)
 	if pin == "" {
-		return u.patch(ctx, c, pm, annotation(appsv1.AnnotationPin, nil), "follows its template, which is revision "+target)
+		return u.patch(ctx, c, pm, change.Pin(""), "follows its template, which is revision "+target)
 	}
-	return u.patch(ctx, c, pm, annotation(appsv1.AnnotationPin, pin),
+	return u.patch(ctx, c, pm, change.Pin(pin),
 		"goes back to revision "+target+" until its template changes, or until: "+u.clearing(pm))
 }
 
 // clearing is the command that ends a pin.
 func (u *undoer) clearing(pm *appsv1.PodManager) string {
 	return "kubectl podmanager rollout undo " + pm.Name + " --clear" + u.Hint()
-}
-
-// target is the name of the revision to go to, or empty.
-func (u *undoer) target(pm *appsv1.PodManager, revisions []kappsv1.ControllerRevision) string {
-	target := ""
-	for i := range revisions {
-		rev := &revisions[i]
-		switch {
-		case u.to == "" && rev.Name != pm.Status.UpdateRevision:
-			target = rev.Name // the newest of the others
-		case u.to != "" && (u.to == strconv.FormatInt(rev.Revision, 10) || u.to == rev.Name):
-			target = rev.Name
-		}
-	}
-	return target
-}
-
-// observedRevisions are the stored revisions as the planner reads them.
-func observedRevisions(pm *appsv1.PodManager, revisions []kappsv1.ControllerRevision) (plan.Observed, error) {
-	template := desired.PodManager(pm).Template
-	encoded, err := podrender.Encode(template)
-	if err != nil {
-		return plan.Observed{}, err
-	}
-	var observed plan.Observed
-	for i := range revisions {
-		rev := &revisions[i]
-		equal, err := podrender.Means(rev, template, encoded)
-		if err != nil {
-			return plan.Observed{}, err
-		}
-		observed.Revisions = append(observed.Revisions, plan.Revision{Name: rev.Name, Number: rev.Revision, Equal: equal})
-	}
-	return observed, nil
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package plan
+package change
 
 import (
 	"errors"
@@ -23,12 +23,26 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
 // every means all containers, as in kubectl set image.
 const every = "*"
+
+// CheckImage rejects what no object could be given: a word that is not IMAGE or
+// CONTAINER=IMAGE.
+func CheckImage(word string) error {
+	container, _, err := parseImage(word)
+	if err != nil {
+		return err
+	}
+	if errs := validation.IsDNS1123Label(container); container != "" && container != every && len(errs) > 0 {
+		return fmt.Errorf("image %s: %q is no name of a container: %s", word, container, errs[0])
+	}
+	return nil
+}
 
 // parseImage reads IMAGE or CONTAINER=IMAGE.
 func parseImage(word string) (container, image string, err error) {
@@ -37,7 +51,7 @@ func parseImage(word string) (container, image string, err error) {
 		container, image = "", word
 	}
 	if image == "" || named && container == "" {
-		return "", "", fmt.Errorf("--set-image %q: give IMAGE or CONTAINER=IMAGE", word)
+		return "", "", fmt.Errorf("image %q: give IMAGE or CONTAINER=IMAGE", word)
 	}
 	return container, image, nil
 }
@@ -77,7 +91,7 @@ func setImage(spec map[string]any, container, image string) error {
 // setOnlyImage is for v1alpha1, which shows one image.
 func setOnlyImage(spec map[string]any, container, image string) error {
 	if container != "" && container != every && container != appsv1.AppContainer {
-		return errors.New("v1alpha1 shows one image: give --set-image IMAGE, or a file of " + appsv1.GroupVersion.String())
+		return errors.New("v1alpha1 shows one image: give IMAGE without a container, or a file of " + appsv1.GroupVersion.String())
 	}
 	spec["image"] = image
 	return nil

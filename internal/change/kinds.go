@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package plan
+package change
 
 import (
 	"context"
@@ -36,45 +36,81 @@ import (
 	appsv1alpha1 "github.com/mycompany/pod-operator/api/apps/v1alpha1"
 	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
 	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
-	"github.com/mycompany/pod-operator/internal/cli/kube"
 	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/forecast"
+	"github.com/mycompany/pod-operator/internal/observe"
+	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/podrender"
 	"github.com/mycompany/pod-operator/internal/view"
 )
 
-// kind is how the objects of one kind and version are planned.
-type kind struct {
-	// replicas is the field of the spec that --replicas sets.
+// Kind is how the objects of one kind and version are changed and planned.
+type Kind struct {
+	// replicas is the field of the spec that has the number of pods.
 	replicas string
-	// setImage does what --set-image asks for; nil where there is no image.
+	// setImage sets an image; nil where there is none to set.
 	setImage func(spec map[string]any, container, image string) error
 	// foresee plans a change. live is nil where the object is new.
-	foresee func(ctx context.Context, c client.Client, live, changed *unstructured.Unstructured) (view.Preview, error)
+	foresee func(ctx context.Context, look Look, live, changed *unstructured.Unstructured) (view.Preview, error)
 }
 
 // kinds are the kinds that have plans.
-var kinds = map[schema.GroupVersionKind]kind{
+var kinds = map[schema.GroupVersionKind]Kind{
 	desired.PodManagerGVK:                            {replicas: "replicas", setImage: setImage, foresee: foreseePodManager},
 	appsv1alpha1.GroupVersion.WithKind("PodManager"): {replicas: "size", setImage: setOnlyImage, foresee: foreseePodManager},
 	desired.ImoocPodGVK:                              {replicas: "replicas", foresee: foreseeImoocPod},
 	desired.HelloWorldGVK:                            {replicas: "size", foresee: foreseeHelloWorld},
 }
 
-// current are the versions in which live objects are read.
-var current = map[schema.GroupKind]schema.GroupVersionKind{
-	kube.PodManagers.Kind: desired.PodManagerGVK,
-	kube.ImoocPods.Kind:   desired.ImoocPodGVK,
-	kube.HelloWorlds.Kind: desired.HelloWorldGVK,
+// KindOf is the kind of a version that has plans.
+func KindOf(version schema.GroupVersionKind) (Kind, bool) {
+	k, ok := kinds[version]
+	return k, ok
 }
 
-func foreseePodManager(ctx context.Context, c client.Client, live, changed *unstructured.Unstructured) (view.Preview, error) {
+// Plannable reports whether some version of the kind has plans.
+func Plannable(kind schema.GroupKind) bool {
+	for known := range kinds {
+		if known.GroupKind() == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// Look is how the world is looked at for a forecast.
+type Look struct {
+	// Reader reads with the rights of the person.
+	Reader client.Reader
+	// Eyes see pods.
+	Eyes Eyes
+	Now  time.Time
+	// Passes bounds a forecast of so many pods; nil lets it play to its end.
+	Passes func(pods int) int
+}
+
+// Eyes see the pods of a fleet.
+type Eyes interface {
+	// Observe sees the fleet as the controller does. The label is the one by which
+	// it finds its orphans.
+	Observe(ctx context.Context, fleet desired.Fleet, orphans string) (observe.Seen, error)
+	// Pods are the pods that the fleet's selector finds; they show how long pods
+	// take to be ready.
+	Pods(ctx context.Context, fleet desired.Fleet) ([]corev1.Pod, error)
+}
+
+// Foresee is what a change would do. live is nil where the object is new.
+func (k Kind) Foresee(ctx context.Context, look Look, live, changed *unstructured.Unstructured) (view.Preview, error) {
+	return k.foresee(ctx, look, live, changed)
+}
+
+func foreseePodManager(ctx context.Context, look Look, live, changed *unstructured.Unstructured) (view.Preview, error) {
 	pm, err := podManager(changed)
 	if err != nil {
 		return view.Preview{}, err
 	}
 	if live == nil {
-		return foresee(ctx, c, desired.PodManager(pm), appsv1.LabelName)
+		return look.play(ctx, desired.PodManager(pm), appsv1.LabelName)
 	}
 	before, err := podManager(live)
 	if err != nil {
@@ -84,7 +120,7 @@ func foreseePodManager(ctx context.Context, c client.Client, live, changed *unst
 	// remembers.
 	pm.Status = before.Status
 	fleet := desired.PodManager(pm)
-	preview, err := foresee(ctx, c, fleet, appsv1.LabelName)
+	preview, err := look.play(ctx, fleet, appsv1.LabelName)
 	if err != nil {
 		return preview, err
 	}
@@ -112,7 +148,7 @@ func decode(content map[string]any, into client.Object) error {
 	return nil
 }
 
-func foreseeImoocPod(ctx context.Context, c client.Client, live, changed *unstructured.Unstructured) (view.Preview, error) {
+func foreseeImoocPod(ctx context.Context, look Look, live, changed *unstructured.Unstructured) (view.Preview, error) {
 	ip := &batchv1alpha1.ImoocPod{}
 	if err := decode(changed.Object, ip); err != nil {
 		return view.Preview{}, err
@@ -126,34 +162,49 @@ func foreseeImoocPod(ctx context.Context, c client.Client, live, changed *unstru
 	}
 	fleet := desired.ImoocPodKind{}.Fleet(ip)
 	fleet.Status = desired.ImoocPodKind{}.Status(ip)
-	return foresee(ctx, c, fleet, batchv1alpha1.LabelName)
+	return look.play(ctx, fleet, batchv1alpha1.LabelName)
 }
 
-func foresee(ctx context.Context, c client.Client, fleet desired.Fleet, orphans string) (view.Preview, error) {
-	seen, err := kube.ObserveFleet(ctx, c, fleet, orphans)
+// Outlook is what is still to come for a fleet that is not changed any more.
+func (l Look) Outlook(ctx context.Context, fleet desired.Fleet) (view.Preview, error) {
+	return l.play(ctx, fleet, appsv1.LabelName)
+}
+
+// play plays the fleet forward as it is seen now.
+func (l Look) play(ctx context.Context, fleet desired.Fleet, orphans string) (view.Preview, error) {
+	seen, err := l.Eyes.Observe(ctx, fleet, orphans)
 	if err != nil {
 		return view.Preview{}, err
 	}
-	preview := view.NewPreview(forecast.Play(fleet.Desired, seen.Observed, time.Now()))
-	var pods corev1.PodList
-	if err := c.List(ctx, &pods, client.InNamespace(fleet.Ref.Namespace), client.MatchingLabelsSelector{Selector: fleet.Selector}); err != nil {
-		return preview, fmt.Errorf("list the pods of %s/%s: %w", fleet.Ref.Namespace, fleet.Ref.Name, err)
+	return l.estimated(ctx, fleet, seen.Observed)
+}
+
+// estimated plays the fleet forward, and says how long it takes.
+func (l Look) estimated(ctx context.Context, fleet desired.Fleet, observed plan.Observed) (view.Preview, error) {
+	run := forecast.Play
+	if l.Passes != nil {
+		run = forecast.Within(l.Passes(len(observed.Pods) + fleet.Desired.Replicas))
 	}
-	own := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, fleet.Owner) })
+	preview := view.NewPreview(run(fleet.Desired, observed, l.Now))
+	pods, err := l.Eyes.Pods(ctx, fleet)
+	if err != nil {
+		return preview, err
+	}
+	own := slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, fleet.Owner) })
 	grace := time.Duration(ptr.Deref(fleet.Template.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)) * time.Second
 	preview.Estimate = view.NewEstimate(preview, forecast.PaceOf(own, podrender.ManagedBy), fleet.Desired.MinReady, grace)
 	return preview, nil
 }
 
 // foreseeHelloWorld: its pods are those of a Deployment, which chooses them.
-func foreseeHelloWorld(ctx context.Context, c client.Client, _, changed *unstructured.Unstructured) (view.Preview, error) {
+func foreseeHelloWorld(ctx context.Context, look Look, _, changed *unstructured.Unstructured) (view.Preview, error) {
 	hw := &testv1alpha1.HelloWorld{}
 	if err := decode(changed.Object, hw); err != nil {
 		return view.Preview{}, err
 	}
 	size := int(desired.HelloWorldSize(hw))
 	deployment := &kappsv1.Deployment{}
-	err := c.Get(ctx, client.ObjectKeyFromObject(hw), deployment)
+	err := look.Reader.Get(ctx, client.ObjectKeyFromObject(hw), deployment)
 	switch {
 	case apierrors.IsNotFound(err):
 		return view.Resized("Deployment "+hw.Name, 0, size), nil

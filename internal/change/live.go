@@ -1,0 +1,45 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package change
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mycompany/pod-operator/internal/desired"
+	"github.com/mycompany/pod-operator/internal/observe"
+)
+
+// Live are eyes that look at the API server itself, with the rights of a client.
+type Live struct{ client.Reader }
+
+// Observe implements Eyes.
+func (l Live) Observe(ctx context.Context, fleet desired.Fleet, orphans string) (observe.Seen, error) {
+	return observe.Live(ctx, l.Reader, fleet, orphans)
+}
+
+// Pods implements Eyes.
+func (l Live) Pods(ctx context.Context, fleet desired.Fleet) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	if err := l.List(ctx, &pods, client.InNamespace(fleet.Ref.Namespace), client.MatchingLabelsSelector{Selector: fleet.Selector}); err != nil {
+		return nil, fmt.Errorf("list the pods of %s/%s: %w", fleet.Ref.Namespace, fleet.Ref.Name, err)
+	}
+	return pods.Items, nil
+}
