@@ -50,10 +50,14 @@ func New(s *kube.Session, e *explain.Options) *cobra.Command {
 		Short: "Show the operator's page in a browser, until Ctrl-C",
 		Long: "Serve the operator's page on this machine and print the link, until Ctrl-C. The requests go to the operator as those of\n" +
 			"the other verbs do: to --explain-url, or through a port that is forwarded to its pod, with a short-lived token if one can\n" +
-			"be made (--explain-account). The token in the link is for this command alone and ends with it.",
+			"be made (--explain-account). Such a token is for the operator alone: to scale, set images or read logs on the page, add\n" +
+			"--actions. The token in the link is for this command alone and ends with it.",
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
 	}
+	cmd.Flags().BoolVar(&e.Acts, "actions", false,
+		"Send a token that is good for the API server, too, so that the page can do what you may: scale, set images, read logs. "+
+			"Without it, a token that is made for the operator alone only lets the page show.")
 	cmd.Flags().BoolVar(&o.open, "open", false, "Open the link in a browser, if the output is a terminal.")
 	cmd.Flags().Uint16Var(&o.port, "port", 0, "The port on this machine; 0 takes a free one.")
 	return cmd

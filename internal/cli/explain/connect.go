@@ -72,6 +72,9 @@ type Options struct {
 	Configuration string
 	// Account is a ServiceAccount, NAMESPACE/NAME, in whose name to ask.
 	Account string
+	// Acts sends a token that is good for the API server, too, so that the operator's
+	// page can ask it in the user's name.
+	Acts bool
 	// Namespace is where the operator runs. Empty means to find out.
 	Namespace string
 	// Off leaves the operator alone.

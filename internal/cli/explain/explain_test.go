@@ -27,11 +27,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -120,6 +123,35 @@ func TestAClientAsksWithTheUsersToken(t *testing.T) {
 	}
 	if strings.Join(seen, "") != "ab" {
 		t.Errorf("streamed %v", seen)
+	}
+}
+
+// A token that is made is for the operator alone, unless its page shall ask the API
+// server as the user.
+func TestATokenIsForTheOperatorAloneUnlessThePageActs(t *testing.T) {
+	var asked authenticationv1.TokenRequest
+	cluster := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = authenticationv1.TokenRequest{}
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+			t.Error(err)
+		}
+		asked.Status = authenticationv1.TokenRequestStatus{Token: "made", ExpirationTimestamp: metav1.NewTime(time.Now().Add(time.Hour))}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(asked)
+	}))
+	t.Cleanup(cluster.Close)
+	for acts, want := range map[bool][]string{false: {flight.Audience}, true: nil} {
+		o := Options{Account: "shop/ada", Acts: acts}
+		config := &rest.Config{
+			Host: cluster.URL, Transport: &http.Transport{DisableKeepAlives: true},
+			ContentConfig: rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"},
+		}
+		if _, err := o.login(t.Context(), config, Hint{}); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(asked.Spec.Audiences, want) {
+			t.Errorf("for a page that acts (%t) the token is for %v, want %v", acts, asked.Spec.Audiences, want)
+		}
 	}
 }
 

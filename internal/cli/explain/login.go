@@ -45,7 +45,8 @@ const (
 // login finds the token to ask with: one made for the account that was named;
 // one made for the user, who may be a ServiceAccount that can make them; or the
 // user's own, however the kubeconfig gets it. Those that are made are for the
-// operator alone, so that it cannot act as the user elsewhere.
+// operator alone, so that it cannot act as the user elsewhere, unless it is to act
+// as the user.
 func (o *Options) login(ctx context.Context, config *rest.Config, hint Hint) (func(http.RoundTripper) (http.RoundTripper, error), error) {
 	if config.Impersonate.UserName != "" {
 		return nil, errors.New("the operator knows people by their token and cannot see you as another user: leave --as out")
@@ -57,13 +58,13 @@ func (o *Options) login(ctx context.Context, config *rest.Config, hint Hint) (fu
 	}
 	switch {
 	case account != "":
-		return accountLogin(ctx, config, account)
+		return o.accountLogin(ctx, config, account)
 	case !token:
 		return nil, errors.New("the operator knows people by their token, and your login has none: " +
 			"add --explain-account NAMESPACE/SERVICEACCOUNT, or --token \"$(kubectl create token SERVICEACCOUNT)\"")
 	}
-	if own := accountOf(config); own != "" {
-		if narrow, err := accountLogin(ctx, config, own); err == nil {
+	if own := accountOf(config); own != "" && !o.Acts {
+		if narrow, err := o.accountLogin(ctx, config, own); err == nil {
 			return narrow, nil
 		}
 	}
@@ -100,7 +101,7 @@ func accountOf(config *rest.Config) string {
 	return strings.Replace(account, ":", "/", 1)
 }
 
-func accountLogin(ctx context.Context, config *rest.Config, account string) (func(http.RoundTripper) (http.RoundTripper, error), error) {
+func (o *Options) accountLogin(ctx context.Context, config *rest.Config, account string) (func(http.RoundTripper) (http.RoundTripper, error), error) {
 	namespace, name, ok := strings.Cut(account, "/")
 	if !ok || namespace == "" || name == "" {
 		return nil, fmt.Errorf("%q is no ServiceAccount: give NAMESPACE/NAME", account)
@@ -109,10 +110,14 @@ func accountLogin(ctx context.Context, config *rest.Config, account string) (fun
 	if err != nil {
 		return nil, err
 	}
+	audiences := []string{flight.Audience}
+	if o.Acts {
+		audiences = nil // those of the API server
+	}
 	tokens := &accountTokens{account: account, create: func(ctx context.Context) (*authenticationv1.TokenRequest, error) {
 		seconds := int64(tokenSeconds)
 		return clients.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, &authenticationv1.TokenRequest{
-			Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds, Audiences: []string{flight.Audience}},
+			Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds, Audiences: audiences},
 		}, metav1.CreateOptions{})
 	}}
 	if _, err := tokens.get(ctx, time.Now()); err != nil {
