@@ -165,9 +165,19 @@ func foreseeImoocPod(ctx context.Context, look Look, live, changed *unstructured
 	return look.play(ctx, fleet, batchv1alpha1.LabelName)
 }
 
-// Outlook is what is still to come for a fleet that is not changed any more.
+// Outlook is what is still to come for a fleet, after what is under way now.
 func (l Look) Outlook(ctx context.Context, fleet desired.Fleet) (view.Preview, error) {
-	return l.play(ctx, fleet, appsv1.LabelName)
+	seen, err := l.Eyes.Observe(ctx, fleet, appsv1.LabelName)
+	if err != nil {
+		return view.Preview{}, err
+	}
+	settled, left := forecast.Settled(fleet.Desired, seen.Observed, l.Now)
+	preview, err := l.estimated(ctx, fleet, settled)
+	if e := preview.Estimate; e != nil && e.Seconds != nil {
+		all := *e.Seconds + int64(left.Round(time.Second)/time.Second)
+		e.Seconds = &all
+	}
+	return preview, err
 }
 
 // play plays the fleet forward as it is seen now.

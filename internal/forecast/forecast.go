@@ -98,6 +98,34 @@ func play(desired plan.Desired, observed plan.Observed, now time.Time, limit int
 	return f
 }
 
+// Settled is a fleet after what is under way now: pods that need only time are
+// available, and those that terminate are gone. A forecast that begins there shows
+// what a rollout has still to do, and not only that it waits.
+//
+// The time is that which ready pods still need to be available.
+func Settled(desired plan.Desired, observed plan.Observed, now time.Time) (plan.Observed, time.Duration) {
+	m := rehearsal{desired: desired, now: now}
+	var left time.Duration
+	pods := slices.DeleteFunc(slices.Clone(observed.Pods), func(p plan.Pod) bool { return p.Terminating })
+	for i := range pods {
+		p := &pods[i]
+		ended := p.Phase == corev1.PodFailed || p.Phase == corev1.PodSucceeded
+		if ended || p.NodeState != plan.NodePresent || p.NodeDown || p.Waiting != "" {
+			continue
+		}
+		switch {
+		case p.Ready && !p.Changing:
+			left = max(left, desired.MinReady-now.Sub(p.ReadySince))
+		default:
+			left = max(left, desired.MinReady)
+		}
+		p.Phase, p.Changing, p.SettlesAt = corev1.PodRunning, false, time.Time{}
+		m.serve(p)
+	}
+	observed.Pods = pods
+	return observed, left
+}
+
 // rehearsal is the fleet that Of plays with.
 type rehearsal struct {
 	desired  plan.Desired

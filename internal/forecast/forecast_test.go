@@ -18,8 +18,10 @@ package forecast
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/mycompany/pod-operator/internal/plan"
 )
@@ -40,5 +42,49 @@ func TestRenumbering(t *testing.T) {
 	m.do(plan.Action{Verb: plan.RenumberRevision, Revision: "a", Number: 3})
 	if diff := cmp.Diff([]plan.Revision{{Name: "a", Number: 3}, {Name: "b", Number: 2}}, m.observed.Revisions); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What needs only time is done, and what needs help is not.
+func TestAFleetSettles(t *testing.T) {
+	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	desired := plan.Desired{MinReady: time.Minute}
+	before := plan.Observed{Pods: []plan.Pod{
+		{Name: "unproven", Phase: corev1.PodRunning, Ready: true, ReadySince: now.Add(-time.Second)},
+		{Name: "changing", Phase: corev1.PodRunning, Changing: true},
+		{Name: "starting", Phase: corev1.PodPending},
+		{Name: "crashing", Phase: corev1.PodRunning, Waiting: "CrashLoopBackOff"},
+		{Name: "failed", Phase: corev1.PodFailed},
+		{Name: "lost", Phase: corev1.PodRunning, NodeState: plan.NodeGone},
+		{Name: "terminating", Phase: corev1.PodRunning, Terminating: true},
+	}}
+	ready := map[string]bool{}
+	after, left := Settled(desired, before, now)
+	if left != time.Minute {
+		t.Errorf("it takes %s", left)
+	}
+	if _, left = Settled(desired, plan.Observed{Pods: before.Pods[:1]}, now); left != 59*time.Second {
+		t.Errorf("what is ready takes %s", left)
+	}
+	for _, p := range after.Pods {
+		ready[p.Name] = p.Ready && !p.Changing && !p.ReadySince.Add(desired.MinReady).After(now)
+	}
+	want := map[string]bool{"unproven": true, "changing": true, "starting": true, "crashing": false, "failed": false, "lost": false}
+	if diff := cmp.Diff(want, ready); diff != "" {
+		t.Errorf("available (-want +got):\n%s", diff)
+	}
+	if before.Pods[1].Ready || len(before.Pods) != 7 {
+		t.Error("what was observed is changed")
+	}
+}
+
+func TestAForecastCanBeCutOff(t *testing.T) {
+	desired := plan.Desired{Name: "web", NamePrefix: "web", Replicas: 3, UID: "u"}
+	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	if whole := Play(desired, plan.Observed{}, now); !whole.Complete || whole.Forecast.Passes < 1 {
+		t.Errorf("the whole forecast has %d passes, complete: %t", whole.Forecast.Passes, whole.Complete)
+	}
+	if cut := Within(1)(desired, plan.Observed{}, now); cut.Complete || cut.Forecast.Passes != 1 {
+		t.Errorf("the forecast of one pass has %d, complete: %t", cut.Forecast.Passes, cut.Complete)
 	}
 }
