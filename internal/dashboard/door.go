@@ -96,9 +96,30 @@ func visitor(ctx context.Context) user.Info {
 	return u
 }
 
+type tokenKey struct{}
+
+// tokenOf is the token with which the visitor of a request is known; authenticated
+// puts it into the context.
+func tokenOf(ctx context.Context) string {
+	token, _ := ctx.Value(tokenKey{}).(string)
+	return token
+}
+
+// bearer is the token in a header Authorization, or empty.
+func bearer(header string) string {
+	scheme, token, _ := strings.Cut(strings.TrimSpace(header), " ")
+	if !strings.EqualFold(scheme, "bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
 // authenticated lets only requests through whose user the API server knows.
 func (d *Door) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// The authenticator takes the header off, so that no token travels on by
+		// accident.
+		token := bearer(r.Header.Get("Authorization"))
 		response, ok, err := d.authenticator.AuthenticateRequest(forAudience(r))
 		switch {
 		// The authenticator has no type for a token that is none.
@@ -108,7 +129,8 @@ func (d *Door) authenticated(next http.Handler) http.Handler {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="pod-operator"`)
 			refuse(w, http.StatusUnauthorized, "The API server does not know this token. Make one with: kubectl create token SERVICEACCOUNT")
 		default:
-			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitorKey{}, response.User)))
+			ctx := context.WithValue(r.Context(), visitorKey{}, response.User)
+			next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, tokenKey{}, token)))
 		}
 	})
 }

@@ -73,12 +73,20 @@ type Detail struct {
 	Progress  *report.Progress `json:"progress,omitempty"`
 	Pods      []Pod            `json:"pods"`
 	Revisions []plan.Revision  `json:"revisions"`
-	Blocked   []plan.Blocked   `json:"blocked"`
+	// Images are those that the object asks for.
+	Images  []Image        `json:"images"`
+	Blocked []plan.Blocked `json:"blocked"`
 	// Held is all that holds the fleet back, with what to do about it.
 	Held    []view.Hold `json:"held"`
 	History []Entry     `json:"history"`
 	// MayReconcile: the visitor may ask for a reconcile.
 	MayReconcile bool `json:"mayReconcile"`
+}
+
+// Image is the image of a container.
+type Image struct {
+	Container string `json:"container"`
+	Image     string `json:"image"`
 }
 
 // Pod is a pod on the page.
@@ -218,7 +226,7 @@ func (s *Server) showFleet(w http.ResponseWriter, r *http.Request) {
 	if obj == nil {
 		return
 	}
-	d := Detail{Pods: []Pod{}, Revisions: []plan.Revision{}, Blocked: []plan.Blocked{}, Held: []view.Hold{}, History: []Entry{}}
+	d := Detail{Pods: []Pod{}, Revisions: []plan.Revision{}, Blocked: []plan.Blocked{}, Held: []view.Hold{}, History: []Entry{}, Images: []Image{}}
 	d.Fleet = readers[kind.Kind].row(obj)
 	if fleet, keeps := fleetFor(obj); keeps {
 		if err := s.look(r.Context(), &d, fleet); err != nil {
@@ -250,6 +258,9 @@ func (s *Server) look(ctx context.Context, d *Detail, fleet desired.Fleet) error
 		d.Fleet = fleetOf(pm, &look.Status)
 	}
 	d.Progress = look.Progress
+	for _, container := range fleet.Template.Spec.Containers {
+		d.Images = append(d.Images, Image{Container: container.Name, Image: container.Image})
+	}
 	d.Revisions = append(d.Revisions, seen.Observed.Revisions...)
 	d.Blocked = append(d.Blocked, decision.Blocked...)
 	subject := view.Subject{Name: d.Name, Flags: " -n " + d.Namespace}

@@ -42,6 +42,10 @@ const (
 	// A request costs it an access review for each object that it is about.
 	requestsPerSecond, requestsAtOnce = 50, 200
 
+	// What people do by hand costs more: writes, forecasts and logs.
+	costlyPerSecond, costlyAtOnce = 4, 40
+	forecastsAtOnce               = 1
+
 	// remembered bounds the memory for sources, users and tokens. A forgotten
 	// one begins anew.
 	remembered = 4096
@@ -55,6 +59,8 @@ type limits struct {
 	// sources and users hold an allowance each, tokens the digests of those
 	// that were good a moment ago.
 	sources, users, tokens *cache.LRUExpireCache
+	// hands holds an allowance of costly requests for each user.
+	hands *cache.LRUExpireCache
 
 	mu sync.Mutex
 	// streams counts the open ones: in all, by user and by namespace.
@@ -67,6 +73,7 @@ func newLimits(c clock.WithTicker) *limits {
 		clock:   c,
 		sources: cache.NewLRUExpireCacheWithClock(remembered, c), users: cache.NewLRUExpireCacheWithClock(remembered, c),
 		tokens:  cache.NewLRUExpireCacheWithClock(remembered, c),
+		hands:   cache.NewLRUExpireCacheWithClock(remembered, c),
 		ofUsers: map[string]int{}, ofNamespaces: map[string]int{},
 	}
 }
@@ -104,6 +111,18 @@ func (l *limits) requests(next http.Handler) http.Handler {
 		}
 		who := visitor(r.Context()).GetName()
 		if !l.take(l.users, who, requestsPerSecond, requestsAtOnce) {
+			busy(w, who+" asks too much. Try again.")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// costlyRequests lets a user ask only so much of what costs more.
+func (l *limits) costlyRequests(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who := visitor(r.Context()).GetName()
+		if !l.take(l.hands, who, costlyPerSecond, costlyAtOnce) {
 			busy(w, who+" asks too much. Try again.")
 			return
 		}

@@ -26,7 +26,9 @@ limitations under the License.
 // same.
 //
 // A visitor who may get a PodManager sees its pods as the planner does: names,
-// states and places, never their specs.
+// states and places, never their specs. Whatever goes beyond that, and whatever
+// changes something, is asked of the API server with the visitor's own token: the
+// operator's rights are never lent.
 package dashboard
 
 import (
@@ -62,7 +64,10 @@ type Kind struct {
 
 // Parts is what a Server is made of.
 type Parts struct {
-	Door     *Door
+	Door *Door
+	// Viewers are the visitors' own clients. Without them nothing can be done or read
+	// beyond what the planner sees.
+	Viewers  *Viewers
 	Cache    client.Reader
 	Live     client.Reader
 	Recorder *flightrecorder.Recorder
@@ -79,6 +84,8 @@ type Server struct {
 	observer *observe.Observer
 	samples  *sampler
 	limits   *limits
+	// forecasts lets a few plans be made at a time.
+	forecasts queue
 }
 
 // New makes a Server.
@@ -90,6 +97,8 @@ func New(p Parts) *Server {
 		observer: observe.New(p.Cache, p.Live, observe.NewLedger(p.Clock)),
 		samples:  newSampler(),
 		limits:   newLimits(p.Clock),
+
+		forecasts: make(queue, forecastsAtOnce),
 	}
 }
 
@@ -103,6 +112,14 @@ func (s *Server) Handler() (http.Handler, error) {
 	api.HandleFunc("GET /api/whoami", s.whoami)
 	api.HandleFunc("GET /api/fleets", s.listAll)
 	api.HandleFunc("GET /api/fleets/{resource}/{namespace}/{name}", s.showFleet)
+	api.Handle("GET /api/fleets/{resource}/{namespace}/{name}/rights", s.costly(s.showRights))
+	api.Handle("GET /api/fleets/{resource}/{namespace}/{name}/outlook", s.costly(s.showOutlook))
+	api.Handle("POST /api/fleets/{resource}/{namespace}/{name}/plan", s.costly(s.planAction))
+	api.Handle("POST /api/fleets/{resource}/{namespace}/{name}/act", s.costly(s.act))
+	api.Handle("GET /api/podmanagers/{namespace}/{name}/revisions", s.costly(s.showRevisions))
+	api.Handle("GET /api/pods/{namespace}/{pod}", s.costly(s.showPod))
+	api.Handle("GET /api/pods/{namespace}/{pod}/events", s.costly(s.showEvents))
+	api.Handle("GET /api/pods/{namespace}/{pod}/log", s.costly(s.showLog))
 	api.HandleFunc("GET /api/podmanagers", s.listFleets)
 	api.HandleFunc("GET /api/podmanagers/{namespace}/{name}", s.showFleet)
 	api.HandleFunc("GET /api/podmanagers/{namespace}/{name}/samples", s.showSamples)
@@ -124,6 +141,10 @@ func (s *Server) Handler() (http.Handler, error) {
 	all.Handle("/debug/pprof/", s.known(s.Door.nonResource(profiles)))
 	return withHeaders(sameOrigin(all)), nil
 }
+
+// costly is for requests that cost the API server or a processor more than a look
+// into the cache does.
+func (s *Server) costly(next http.HandlerFunc) http.Handler { return s.limits.costlyRequests(next) }
 
 // known lets only users through whom the API server knows, each as often as is
 // fair to the others.

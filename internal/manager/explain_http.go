@@ -92,7 +92,7 @@ func addExplain(mgr ctrl.Manager, records *records, own *ownCertificate, o Optio
 		return err
 	}
 	parts := dashboard.Parts{
-		Door: door, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: records.recorder, Clock: clock.RealClock{},
+		Door: door, Viewers: dashboard.NewViewers(mgr.GetConfig(), mgr.GetScheme(), mgr.GetRESTMapper()), Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: records.recorder, Clock: clock.RealClock{},
 	}
 	for _, k := range chosenKinds(o) {
 		if shown := records.kind(k.gvk, k.gvk.GroupVersion().WithResource(k.resource())); k.gvk == desired.PodManagerGVK {

@@ -82,7 +82,11 @@ func OpenAt(t testing.TB, origin, view, token string, before ...chromedp.Action)
 	chromedp.ListenTarget(ctx, b.note)
 	address := origin + "/#" + view
 	if token != "" {
-		address += "?token=" + url.QueryEscape(token)
+		separator := "?"
+		if strings.Contains(view, "?") {
+			separator = "&"
+		}
+		address += separator + "token=" + url.QueryEscape(token)
 	}
 	b.Do("open the page", append(append([]chromedp.Action{cdplog.Enable(), network.Enable()}, before...), chromedp.Navigate(address))...)
 	return b

@@ -28,6 +28,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -75,7 +76,7 @@ func run(m *testing.M) (code int, err error) {
 	}
 	defer logFile.Close()
 	ctrl.SetLogger(zap.New(zap.WriteTo(logFile), zap.UseDevMode(true)))
-	if suite, err = testkit.NewSuite(ctx, localkube.Options{}); err != nil {
+	if suite, err = testkit.NewSuite(ctx, localkube.Options{Audit: localkube.AuditOptions{Level: localkube.AuditMetadata}}); err != nil {
 		return 1, err
 	}
 	defer func() { _ = suite.Cluster.Stop() }()
@@ -129,10 +130,16 @@ func create(t testing.TB, obj client.Object) {
 // right after the start the operator does not listen yet.
 func ask(t testing.TB, method, path, token string, headers ...string) (int, []byte) {
 	t.Helper()
+	return askWith(t, method, path, token, "", headers...)
+}
+
+// askWith makes a request with a body.
+func askWith(t testing.TB, method, path, token, content string, headers ...string) (int, []byte) {
+	t.Helper()
 	var code int
 	var body []byte
 	testkit.Eventually(t, "the operator answers", func() error {
-		request, err := http.NewRequestWithContext(t.Context(), method, origin+path, nil)
+		request, err := http.NewRequestWithContext(t.Context(), method, origin+path, strings.NewReader(content))
 		if err != nil {
 			return err
 		}

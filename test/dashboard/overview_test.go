@@ -125,3 +125,42 @@ func TestTheListFoldsAwayOnAPhone(t *testing.T) {
 	b.See("the list is there", `document.querySelector('[data-fleet]').checkVisibility()`)
 	b.Content()
 }
+
+// A rollout that is under way shows what each pod does, which waves are to come, and
+// when it ends.
+func TestARolloutShowsItsWavesAndItsEnd(t *testing.T) {
+	namespace := suite.Namespace(t)
+	pm := fleet(t, namespace, "web", 6)
+	token := owner(t, namespace)
+	change := func(patch string) {
+		t.Helper()
+		if err := suite.Client.Patch(t.Context(), pm, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Pods that are not available yet are changed at once, so they have to be before.
+	change(`{"spec":{"minReadySeconds":12,"update":{"maxUnavailable":2}}}`)
+	b := browser.OpenAt(t, origin, "/podmanagers/"+namespace+"/web", token)
+	b.See("all pods are available", `document.querySelector('[data-count=available]')?.textContent === '6' && document.querySelectorAll('.tile.ready').length === 6`)
+	change(`{"spec":{"image":"nginx:1.28"}}`)
+	b.See("some pods are new and some are old", `document.querySelectorAll('.tile.old').length > 0 && document.querySelectorAll('.tile:not(.old)').length > 0`)
+	b.See("the waves that are to come are there", `document.getElementById('waves').textContent.includes('Wave 1') && document.getElementById('eta').textContent.includes('to go')`)
+	b.See("and when it ends", `document.getElementById('eta').textContent.includes('done at about')`)
+	b.See("each pod has its state and age", `[...document.querySelectorAll('.tile')].every(t => t.children.length === 3 && /\d+[smh]/.test(t.children[2].textContent))`)
+	b.See("the images and revisions are there", `document.getElementById('images').textContent.includes('nginx:1.28') && document.getElementById('revisions').textContent.includes('moving to')`)
+	b.Keep("rollout")
+	b.Content()
+}
+
+// A fleet that cannot go on says why before everything else.
+func TestAStalledFleetSaysWhy(t *testing.T) {
+	namespace := suite.Namespace(t)
+	stalled(t, namespace, "web")
+	token := owner(t, namespace)
+	b := browser.OpenAt(t, origin, "/podmanagers/"+namespace+"/web", token)
+	b.See("it is stalled", `document.getElementById('fleet-state').classList.contains('Stalled') && document.getElementById('fleet-message').textContent.includes('QuotaExceeded')`)
+	b.See("what is held back is told", `document.getElementById('blocked').textContent.includes('exceeded quota')`)
+	b.See("the title says so", `document.title.startsWith('web: Stalled')`)
+	b.Keep("stalled")
+	b.Content()
+}

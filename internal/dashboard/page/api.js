@@ -10,13 +10,17 @@ export class Refused extends Error {
 }
 
 export async function ask(path, options = {}) {
-  const response = await fetch(path, { ...options, headers: { Authorization: `Bearer ${page.token}` }, credentials: 'omit' });
+  const headers = { ...options.headers, Authorization: `Bearer ${page.token}` };
+  const response = await fetch(path, { ...options, headers, credentials: 'omit' });
   if (response.ok) return response;
   const body = await response.json().catch(() => ({}));
   throw new Refused(response.status, body.message || response.statusText);
 }
 
 export const askJSON = async (path, options) => (await ask(path, options)).json();
+
+// send posts JSON and returns the answer.
+export const send = (path, body, options = {}) => askJSON(path, { ...options, method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
 
 // readStream reads server-sent events until their end.
 export async function readStream(body, visit) {

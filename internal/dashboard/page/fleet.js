@@ -1,9 +1,11 @@
 // One fleet in numbers, and what is held back.
 
+import { drawActions } from './actions.js';
 import { $, el } from './dom.js';
 import { stateClass } from './fleets.js';
 import { why } from './overview.js';
 import { drawPods } from './pods.js';
+import { drawRevisions } from './revisions.js';
 import { page, recorded } from './state.js';
 
 const listedHolds = 20;
@@ -19,7 +21,7 @@ export function drawFleet() {
   $('reconcile').disabled = !d.mayReconcile;
   $('reconcile').title = d.mayReconcile ? '' : 'You may not update this PodManager.';
   for (const id of ['pods-section', 'story-section', 'counts']) $(id).hidden = !recorded[d.resource];
-  $('graph-section').hidden = d.resource !== 'podmanagers';
+  for (const id of ['graph-section', 'revisions-section']) $(id).hidden = d.resource !== 'podmanagers';
   const counts = { desired: d.desired, live: d.live, ready: d.ready, available: d.available, 'up to date': d.updated, terminating: d.terminating };
   $('counts').replaceChildren(...Object.entries(counts).map(([name, n]) => el('div', {}, el('dt', { textContent: name }), el('dd', { textContent: n, 'data-count': name }))));
   $('rollout').hidden = !d.progress;
@@ -32,5 +34,7 @@ export function drawFleet() {
   const held = d.held.slice(0, listedHolds).map((h) => el('li', { textContent: `${h.what || 'everything'} is held back by ${h.by}: ${h.why}${h.until ? ` (ends in ${h.until})` : ''}`, title: h.advice || '' }));
   if (d.held.length > listedHolds) held.push(el('li', { textContent: `${d.held.length - listedHolds} further actions are held back` }));
   $('blocked').replaceChildren(...held);
+  drawActions();
+  drawRevisions();
   drawPods();
 }

@@ -2,21 +2,25 @@
 // textContent, and keeps the token in this tab's session storage. Each view is a
 // module; this one ties them together.
 
+import { fetchRights } from './actions.js';
 import { ask, askJSON } from './api.js';
 import { $ } from './dom.js';
-import { showPod, showRecord } from './drawer.js';
+import { closeDrawer, showPod, showRecord } from './drawer.js';
 import { drawFleet } from './fleet.js';
 import { drawFleets } from './fleets.js';
 import { drawGraph } from './graph.js';
+import { fetchOutlook } from './outlook.js';
 import { drawOverview } from './overview.js';
 import { drawPods } from './pods.js';
+import { fetchRevisions } from './revisions.js';
 import { format, parse, titleOf } from './route.js';
 import { answered, failed, signOut, takeToken } from './session.js';
 import { keyOf, page, pathOf, recorded } from './state.js';
-import { drawStory, follow } from './story.js';
+import { doneAt, drawStory, follow } from './story.js';
 
 const refreshSoon = 400; // ms after a record, so that a burst is one request
 const refreshLate = 5000; // ms, for what no record tells
+const rightsAgain = 60e3; // ms between two looks at the viewer's rights
 
 async function signIn() {
   try {
@@ -47,8 +51,23 @@ async function arrive() {
   if (key && page.streaming !== key && recorded[page.route.resource]) follow(page.route, () => refreshIn(refreshSoon));
   page.streaming = key;
   draw();
+  if (key && !page.rights) await fetchRights();
+  const known = Boolean(page.detail);
+  if (known) drawDrawer();
   await refresh();
+  if (!known) drawDrawer();
 }
+
+// drawDrawer shows the pod of the address.
+function drawDrawer() {
+  const { pod, tab } = page.route.params;
+  if (!pod || !page.detail) closeDrawer();
+  else showPod(pod, tab, (chosen) => go({ tab: chosen === 'now' ? '' : chosen }));
+}
+
+// go leads to another view of the same fleet.
+const go = (params) => { location.hash = format({ ...page.route, params: { ...page.route.params, ...params } }); };
+
 
 // leave forgets what was shown of a fleet.
 function leave() {
@@ -56,6 +75,8 @@ function leave() {
   page.records.clear();
   page.tiles.clear();
   page.detail = null;
+  page.rights = null;
+  closeDrawer();
   $('live').textContent = '';
   $('live').classList.remove('on');
   $('pods').replaceChildren();
@@ -130,9 +151,13 @@ async function refreshFleet(at) {
   drawFleets();
   drawFleet();
   // The samples are seconds old; the graph ends with what the counts say.
-  drawGraph([...samples.items, { time: new Date().toISOString(), desired: detail.desired, ready: detail.ready, updated: detail.updated }]);
+  drawGraph([...samples.items, { time: new Date().toISOString(), desired: detail.desired, ready: detail.ready, updated: detail.updated }], doneAt());
   page.cost = performance.now() - begin;
+  if (recorded[at.resource]) await Promise.all([fetchRevisions().catch(minor), fetchOutlook().catch(minor)]);
 }
+
+// What is beside the fleet may fail without it.
+const minor = (err) => { if (err.code === 401) failed(err); };
 
 // --- what people do ---
 
@@ -141,7 +166,13 @@ $('skip').onclick = (e) => {
   e.preventDefault(); // an address is a view
   $('main').focus();
 };
-$('pods').addEventListener('click', (e) => e.target.dataset.pod && showPod(e.target.dataset.pod));
+$('pods').addEventListener('click', (e) => {
+  const pod = e.target.closest('[data-pod]')?.dataset.pod;
+  if (pod) go({ pod, tab: '' });
+});
+$('drawer').addEventListener('close', () => page.route.params.pod && go({ pod: '', tab: '' }));
+document.addEventListener('acted', () => refreshIn(0));
+setInterval(() => page.route.name && page.detail && !document.hidden && fetchRights(), rightsAgain);
 $('story').addEventListener('click', (e) => {
   const id = e.target.closest('[data-record]')?.dataset.record;
   if (id) showRecord(id);

@@ -3,9 +3,11 @@
 import { $, el, inWords } from './dom.js';
 import { byName } from './order.js';
 import { page } from './state.js';
+import { age } from './time.js';
 
 const states = ['ready', 'not-yet-available', 'starting', 'changing', 'waiting', 'failed', 'lost', 'terminating'];
 const manyPods = 400; // past this many, tiles are small
+const fewPods = 60; // up to this many, tiles have words
 
 // drawPods changes only what changed: 5,000 tiles are cheap to keep, and dear
 // to make anew twice a second.
@@ -23,6 +25,7 @@ export function drawPods() {
   const order = [...groups.keys()].sort((a, b) => (by === 'revision' ? (numbers.get(b) || 0) - (numbers.get(a) || 0) : 0) || a.localeCompare(b));
   const box = $('pods');
   box.classList.toggle('many', d.pods.length > manyPods);
+  box.classList.toggle('few', d.pods.length <= fewPods);
   const have = new Map([...box.children].map((g) => [g.dataset.group, g]));
   const wantedTiles = new Set(d.pods.map((p) => p.name));
   for (const [name, tile] of page.tiles) {
@@ -72,9 +75,17 @@ function placeTile(box, pod, cursor, wanted) {
     tile.title = text;
     tile.setAttribute('aria-label', text);
   }
+  label(tile, pod);
   if (cursor === tile) return tile.nextSibling;
   box.insertBefore(tile, cursor);
   return cursor;
+}
+
+// label gives a tile of a small fleet its words: state, cause and age.
+function label(tile, pod) {
+  const few = page.detail.pods.length <= fewPods;
+  const words = few ? [pod.name, pod.note || inWords(pod.state), age(pod.created)] : [];
+  if ([...tile.children].map((s) => s.textContent).join('\n') !== words.join('\n')) tile.replaceChildren(...words.map((text) => el('span', { textContent: text })));
 }
 
 function drawLegend() {

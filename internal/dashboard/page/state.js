@@ -7,6 +7,7 @@ export const page = {
   route: parse(''),
   fleets: [], // of all kinds
   detail: null, // of the fleet that is open
+  rights: null, // what the viewer may do with it
   records: new Map(), // by id
   tiles: new Map(), // by pod name
   stream: null,

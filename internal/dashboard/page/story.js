@@ -62,6 +62,18 @@ function because(causes) {
   return `because ${causes[0]}${others ? ` (and ${others === 1 ? 'another cause' : `${others} other causes`})` : ''}`;
 }
 
+// before is what the object's own history tells of the time before the records.
+function before(history, wanted) {
+  const first = Math.min(Infinity, ...[...page.records.values()].map((e) => +new Date(e.start)));
+  // A line of the history is written after the reconcile that it tells of.
+  return history.filter((h) => new Date(h.time) < first - 1000 && (!wanted || h.text.toLowerCase().includes(wanted)))
+    .sort((a, b) => new Date(b.time) - new Date(a.time))
+    .map((h) => el('li', { className: 'earlier' }, el('time', { dateTime: h.time, textContent: new Date(h.time).toLocaleString() }), ` ${h.text}`));
+}
+
+// doneAt are the times at which something was done.
+export const doneAt = () => [...page.records.values()].filter(acted).map((e) => e.start);
+
 export function drawStory() {
   const wanted = (page.route.params.search || '').trim().toLowerCase();
   const focused = document.activeElement?.dataset?.record;
@@ -77,9 +89,7 @@ export function drawStory() {
       line.dataset.record = e.id;
       return el('li', {}, line);
     });
-  if (!lines.length && page.detail) {
-    lines.push(...page.detail.history.map((h) => el('li', { textContent: `${new Date(h.time).toLocaleString()}  ${h.text}` })));
-  }
+  lines.push(...before(page.detail?.history || [], wanted));
   $('story').replaceChildren(...lines);
   if (focused) document.querySelector(`[data-record="${CSS.escape(focused)}"]`)?.focus();
 }

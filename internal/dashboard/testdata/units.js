@@ -1,6 +1,7 @@
 // The unit tests of the page's pure modules, run by TestThePureModules in a browser.
 
 import { matches, ordered } from './page/order.js';
+import { kindOfLine, named, waves } from './page/plan.js';
 import { format, parse, titleOf } from './page/route.js';
 import { age, axis } from './page/time.js';
 
@@ -51,6 +52,19 @@ export const tests = {
     same(['', 'web', 'SHOP/web', 'quota stalled', 'podmanager room'].map((s) => matches(f, s)), [true, true, true, true, true]);
     same(matches(f, 'web ready'), false);
   },
+  'a plan is told in waves, what is held back last': () => {
+    const step = (wave, pod, what = 'in place', rest = {}) => ({ wave, pod, what, reason: what === 'held back' ? 'Paused' : 'RolloutInPlace', why: 'why', ...rest });
+    const got = waves([step(2, 'web-2'), step(1, 'web-0'), step(1, 'web-1'), step(1, 'web-9', 'delete'), step(undefined, 'web-3', 'held back', { count: 4 })]);
+    same(got.map((w) => w.number), [1, 2, 0]);
+    same(got[0].lines.map((l) => [l.what, l.pods]), [['in place', ['web-0', 'web-1']], ['delete', ['web-9']]]);
+    same(named(got[2].lines[0]), 'web-3 and 3 more');
+  },
+  'a long list of pods is cut': () => {
+    const pods = Array.from({ length: 10 }, (_, i) => `web-${i}`);
+    same(named({ pods, count: 10 }, 3), 'web-0, web-1, web-2 and 7 more');
+    same(named({ pods: [], count: 3 }), '3 pods');
+  },
+  'lines of a diff': () => same(['+++ a', '--- b', '@@ 1', '+x', '-x', ' x', ''].map(kindOfLine), ['place', 'place', 'place', 'added', 'removed', 'same', 'same']),
   'an age has two units': () => {
     const now = Date.parse('2026-01-02T00:00:00Z');
     const ago = (seconds) => age(now - 1000 * seconds, now);

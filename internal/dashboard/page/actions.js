@@ -1,0 +1,159 @@
+// What the viewer can do with a fleet. Only what the API server allows the viewer is
+// offered, and every action shows its plan before it is done.
+
+import { askJSON, send } from './api.js';
+import { $, el } from './dom.js';
+import { drawPlan } from './planview.js';
+import { failed } from './session.js';
+import { keyOf, page, pathOf } from './state.js';
+
+const planSoon = 300; // ms after a key, so that a word is one plan
+
+const nothing = { actions: [], sights: [], why: '' };
+
+// fetchRights asks what the viewer may do with the fleet that is open.
+export async function fetchRights() {
+  const at = page.route;
+  try {
+    const rights = await askJSON(`${pathOf(at)}/rights`);
+    if (keyOf(at) === keyOf(page.route)) page.rights = rights;
+  } catch (err) {
+    page.rights = nothing;
+    if (err.code !== 404) failed(err);
+  }
+  drawActions();
+}
+
+export const may = (action) => (page.rights || nothing).actions.includes(action);
+export const sees = (sight) => (page.rights || nothing).sights.includes(sight);
+
+// actions are those of a fleet, in the order of their buttons. fields makes the
+// inputs; read makes the action of them, or says nothing while they are incomplete.
+const actions = {
+  scale: {
+    text: 'Scale…',
+    title: (d) => `Scale ${d.name}`,
+    fields: (d) => [el('label', {}, 'Pods ', el('input', { type: 'number', min: 0, step: 1, value: d.desired, required: true, name: 'replicas' }))],
+    read: (form) => (form.replicas.value === '' ? null : { replicas: Number(form.replicas.value) }),
+  },
+  'set-image': {
+    text: 'Set image…',
+    title: (d) => `Set the image of ${d.name}`,
+    fields: (d) => d.images.map((i) => el('label', {}, `${i.container} `, el('input', { value: i.image, name: `image-${i.container}`, required: true, spellcheck: false, autocomplete: 'off' }))),
+    read: (form, d) => {
+      const images = d.images.map((i) => [i, form[`image-${i.container}`].value.trim()]).filter(([i, image]) => image && image !== i.image).map(([i, image]) => `${i.container}=${image}`);
+      return images.length ? { images } : null;
+    },
+  },
+  pause: { text: 'Pause…', title: (d) => `Pause the rollout of ${d.name}`, shown: (d) => !d.paused },
+  resume: { text: 'Resume…', title: (d) => `Resume the rollout of ${d.name}`, shown: (d) => d.paused },
+  restart: { text: 'Restart…', title: (d) => `Recreate all pods of ${d.name}` },
+  undo: {
+    text: 'Undo…',
+    title: (d) => `Take ${d.name} back to an earlier revision`,
+    shown: (d) => d.revisions.length > 1,
+    fields: (d) => [el('label', {}, 'Revision ', el('select', { name: 'revision' },
+      ...earlier(d).map((r) => el('option', { value: r.name, textContent: `${r.number} · ${r.name}` }))))],
+    read: (form) => ({ revision: form.revision.value }),
+  },
+  'delete-pod': { title: (d, pod) => `Delete pod ${pod}`, shown: () => false, read: (form, d, pod) => ({ pod }) },
+};
+
+// earlier are the revisions to go back to, newest first.
+export const earlier = (d) => d.revisions.filter((r) => r.name !== d.updateRevision).sort((a, b) => b.number - a.number);
+
+export function drawActions() {
+  const d = page.detail;
+  const offered = d ? Object.entries(actions).filter(([verb, a]) => may(verb) && (a.shown ? a.shown(d) : true)) : [];
+  const focused = document.activeElement?.dataset?.action;
+  const wanted = offered.map(([verb]) => verb).join();
+  if ($('actions').dataset.verbs !== wanted) {
+    $('actions').dataset.verbs = wanted;
+    $('actions').replaceChildren(...offered.map(([verb, a]) => el('button', { type: 'button', textContent: a.text, 'data-action': verb })));
+    if (focused) document.querySelector(`[data-action="${focused}"]`)?.focus();
+  }
+  $('rights').textContent = page.rights?.why || '';
+}
+
+// --- the dialog ---
+
+let open = null; // { verb, pod, fleet, plan, timer, asked }
+
+export function openAction(verb, pod = '') {
+  const d = page.detail;
+  open = { verb, pod, fleet: { resource: d.resource, namespace: d.namespace, name: d.name }, detail: d, plan: null, timer: 0, asked: 0 };
+  const a = actions[verb];
+  $('ask-title').textContent = a.title(d, pod);
+  $('ask-fields').replaceChildren(...(a.fields ? a.fields(d) : []));
+  $('ask-error').textContent = '';
+  show(null);
+  $('ask').showModal();
+  makePlan();
+}
+
+function show(plan) {
+  open.plan = plan;
+  $('ask-plan').replaceChildren(...(plan ? drawPlan(plan) : []));
+  $('ask-plan').setAttribute('aria-busy', String(!plan));
+  $('ask-do').disabled = !plan;
+}
+
+// action is what the inputs say, or null while they say nothing.
+function action() {
+  const a = actions[open.verb];
+  const form = $('ask-form').elements;
+  if (!$('ask-form').checkValidity()) return null;
+  const rest = a.read ? a.read(form, open.detail, open.pod) : {};
+  return rest && { verb: open.verb, ...rest };
+}
+
+async function makePlan() {
+  const wanted = action();
+  const asked = ++open.asked;
+  show(null);
+  if (!wanted) return;
+  try {
+    const plan = await send(`${pathOf(open.fleet)}/plan`, wanted);
+    if (asked === open?.asked) {
+      $('ask-error').textContent = '';
+      show(plan);
+    }
+  } catch (err) {
+    if (asked === open?.asked) $('ask-error').textContent = err.message;
+  }
+}
+
+async function doIt() {
+  const wanted = action();
+  if (!wanted || !open.plan) return;
+  const { plan, fleet } = open;
+  $('ask-do').disabled = true;
+  try {
+    await send(`${pathOf(fleet)}/act`, { ...wanted, basis: plan.basis });
+    $('say').textContent = `${$('ask-title').textContent}: done.`;
+    $('ask').close();
+    document.dispatchEvent(new Event('acted'));
+  } catch (err) {
+    // The new plan is shown below the sentence: agreeing to it is another decision.
+    if (err.code === 409) await makePlan();
+    $('ask-error').textContent = err.message;
+    if (err.code === 403) fetchRights();
+  }
+}
+
+$('actions').addEventListener('click', (e) => e.target.dataset.action && openAction(e.target.dataset.action));
+$('ask-form').addEventListener('input', () => {
+  clearTimeout(open.timer);
+  show(null);
+  open.asked += 1; // what was asked before is about other inputs
+  open.timer = setTimeout(makePlan, planSoon);
+});
+$('ask-form').onsubmit = (e) => {
+  e.preventDefault();
+  doIt();
+};
+$('ask-cancel').onclick = () => $('ask').close();
+$('ask').addEventListener('close', () => {
+  clearTimeout(open?.timer);
+  open = null;
+});
