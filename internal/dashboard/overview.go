@@ -78,7 +78,7 @@ func imoocPodRow(o client.Object) Fleet {
 	status := desired.ImoocPodKind{}.Status(o)
 	f := countsOf(o, &status)
 	f.Kind, f.Resource = imoocPods, "imoocpods"
-	f.Desired = int32(desired.ImoocPodKind{}.Fleet(o).Desired.Replicas)
+	f.Desired = int32(desired.ImoocPodKind{}.Fleet(o).Desired.Replicas) //nolint:gosec // spec.replicas is an int32
 	return f
 }
 
