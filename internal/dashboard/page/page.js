@@ -8,6 +8,7 @@ const keptRecords = 300;
 const listedHolds = 20;
 const refreshSoon = 400; // ms after a record, so that a burst is one request
 const refreshLate = 5000; // ms, for what no record tells
+const refreshSeconds = 1000; // ms, while tiles count seconds
 
 const page = {
   token: sessionStorage.getItem('token') || '',
@@ -126,7 +127,7 @@ function drawFleets() {
   const focused = document.activeElement?.dataset?.fleet;
   $('fleets').replaceChildren(...page.fleets
     .filter((f) => !wanted || keyOf(f).toLowerCase().includes(wanted) || keyOf(f) === page.chosen)
-    .map((f) => el('li', {}, el('button', { type: 'button', 'data-fleet': keyOf(f), 'aria-current': keyOf(f) === page.chosen, onclick: () => choose(keyOf(f)) },
+    .map((f) => el('li', {}, el('button', { type: 'button', 'data-fleet': keyOf(f), 'aria-current': keyOf(f) === page.chosen, title: f.message || '', onclick: () => choose(keyOf(f)) },
       el('span', { textContent: f.name }),
       el('span', { className: 'numbers', textContent: `${f.ready}/${f.desired}`, title: `${f.ready} of ${f.desired} ready` }),
       el('span', { className: 'space', textContent: `${f.namespace} · ${f.state || 'new'}` })))));
@@ -178,7 +179,8 @@ async function refresh() {
     }
     failed(err);
   }
-  refreshIn(document.hidden ? 6 * refreshLate : refreshLate);
+  const counting = page.detail?.pods.some((p) => p.state === 'not-yet-available');
+  refreshIn(document.hidden ? 6 * refreshLate : counting ? refreshSeconds : refreshLate);
 }
 
 function drawFleet() {
@@ -195,10 +197,13 @@ function drawFleet() {
   if (d.progress) {
     const { done, total, revision } = d.progress;
     Object.assign($('progress'), { max: Math.max(1, total), value: done });
+    $('progress-label').textContent = revision ? 'Rollout' : 'Restart';
     $('progress-text').textContent = revision ? `${done} of ${total} on ${revision}` : `${done} of ${total} restarted`;
   }
   $('held').hidden = d.held.length === 0;
-  const held = d.held.slice(0, listedHolds).map((h) => el('li', { textContent: `${h.what || 'everything'} is held back by ${h.by}: ${h.why}${h.until ? ` (ends in ${h.until})` : ''}`, title: h.advice || '' }));
+  const held = d.held.slice(0, listedHolds).map((h) => el('li', {},
+    `${h.what || 'everything'} is held back by ${h.by}: ${h.why}${h.until ? ` (ends in ${h.until})` : ''}`,
+    ...(h.advice ? [el('span', { className: 'advice', textContent: `to do: ${h.advice}` })] : [])));
   if (d.held.length > listedHolds) held.push(el('li', { textContent: `${d.held.length - listedHolds} further actions are held back` }));
   $('blocked').replaceChildren(...held);
   drawPods();
@@ -276,7 +281,7 @@ function placeTile(box, pod, cursor, wanted) {
   return cursor;
 }
 
-const inWords = (state) => state.replaceAll('-', ' ');
+const inWords = (state) => (state === 'not-yet-available' ? 'ready, not yet available' : state);
 
 function drawLegend() {
   const n = {};
