@@ -72,7 +72,7 @@ func causeOf(reason string) (place int, words *cause) {
 	return place, &causes[place]
 }
 
-// NeedsHelp: pods do not overcome this reason by themselves, or not soon.
+// NeedsHelp reports whether pods do not overcome this reason by themselves, or not soon.
 func NeedsHelp(reason string) bool {
 	return slices.ContainsFunc(causes, func(c cause) bool { return c.reason == reason && c.trouble })
 }
@@ -162,10 +162,10 @@ func Sentence(list []Cause) string {
 // PodState is a live pod in words, beside its name.
 func PodState(p *plan.Pod, minReady time.Duration, now time.Time) string {
 	reason, detail := Unavailable(p, minReady, now)
-	switch {
-	case reason == "":
+	switch reason {
+	case "":
 		return "ready"
-	case reason == appsv1.UnavailableSoon:
+	case appsv1.UnavailableSoon:
 		return "ready, available in " + availableIn(p, minReady, now)
 	}
 	_, words := causeOf(reason)
