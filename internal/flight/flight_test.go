@@ -130,7 +130,7 @@ func TestTheHumanCauseComesFirst(t *testing.T) {
 		"PodManager web changed by ada: spec.image",
 		"Pod web-2 is gone",
 		"Pod web-1 changed: metadata.labels.app",
-		"Pod web-0 changed by kubelet: status.a, status.b, status.c and 2 more fields",
+		"Pod web-0 has a new status from kubelet: status.a, status.b, status.c and 2 more fields",
 		"the run before wanted another look after 1s",
 		"2 further events came in",
 	}

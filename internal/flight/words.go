@@ -160,13 +160,16 @@ func cause(t *flightrecorder.Trigger) string {
 	case flightrecorder.TriggerStartup:
 		text = "the operator started and found " + about(t)
 	case flightrecorder.TriggerResync:
-		text = "the periodic second look at " + about(t)
+		text = "the periodic second look at " + about(t) + " was due"
 	case flightrecorder.TriggerCreate:
-		text = about(t) + " was created" + by(t)
+		text = about(t) + " was created" + written(t, "by")
 	case flightrecorder.TriggerDelete:
 		text = about(t) + " is gone"
 	case flightrecorder.TriggerUpdate:
-		text = about(t) + " changed" + by(t)
+		text = about(t) + " changed" + written(t, "by")
+		if onlyStatus(t) {
+			text = about(t) + " has a new status" + written(t, "from")
+		}
 	default:
 		text = "it was woken without a recorded cause"
 	}
@@ -186,13 +189,13 @@ func about(t *flightrecorder.Trigger) string {
 	return t.Object.Kind + " " + t.Object.Name
 }
 
-// by names the writers that are certain, and the fields that changed.
-func by(t *flightrecorder.Trigger) string {
+// written names the writers that are certain, by or from whom it is, and the fields.
+func written(t *flightrecorder.Trigger, by string) string {
 	var parts []string
 	for _, c := range t.Changes {
 		part := ""
 		if c.Manager != "" && !c.Inferred {
-			part = " by " + c.Manager
+			part = " " + by + " " + c.Manager
 		}
 		if len(c.Fields) > 0 {
 			part += ": " + listFields(c.Fields)

@@ -72,22 +72,16 @@ func causeOf(reason string) (place int, words *cause) {
 	return place, &causes[place]
 }
 
-// NeedsHelp: pods do not overcome this reason by themselves, or not soon.
+// NeedsHelp reports whether pods do not overcome this reason by themselves, or not soon.
 func NeedsHelp(reason string) bool {
 	return slices.ContainsFunc(causes, func(c cause) bool { return c.reason == reason && c.trouble })
 }
 
-// Causes are why live pods are not available, or do not follow a change, what
-// needs help most first.
-func Causes(desired plan.Desired, pods []plan.Pod, live []plan.LivePod, now time.Time) []Cause {
-	return causesAfter(0, desired, pods, live, now)
-}
-
-// causesAfter leaves out what every pod goes through, until it has taken longer than
-// patience.
-func causesAfter(patience time.Duration, desired plan.Desired, pods []plan.Pod, live []plan.LivePod, now time.Time) []Cause {
+// causesAfter are why live pods are not available, or do not follow a change, what needs
+// help most first. It leaves out what every pod goes through, until it has taken longer
+// than patience, and says when the next pod will have.
+func causesAfter(patience time.Duration, desired plan.Desired, pods []plan.Pod, live []plan.LivePod, now time.Time) (found []Cause, again time.Duration) {
 	var lives map[string]bool // most fleets have no such pod, and need none
-	var found []Cause
 	for i := range pods {
 		p := &pods[i]
 		reason, detail := Unavailable(p, desired.MinReady, now)
@@ -98,14 +92,20 @@ func causesAfter(patience time.Duration, desired plan.Desired, pods []plan.Pod, 
 			lives, found = namesOf(live), make([]Cause, len(causes))
 		}
 		place, words := causeOf(reason)
-		if !lives[p.Name] || !words.trouble && patience > 0 && passes(reason, p, patience, now) {
+		if !lives[p.Name] {
+			continue
+		}
+		if left, soon := passes(words, p, patience, now); soon {
+			if left > 0 && (again == 0 || left < again) {
+				again = left
+			}
 			continue
 		}
 		c := &found[place]
 		c.Reason, c.Trouble, c.total = reason, words.trouble, max(desired.Replicas, len(live))
 		c.Pods, c.details = append(c.Pods, p.Name), append(c.details, detail)
 	}
-	return slices.DeleteFunc(found, func(c Cause) bool { return c.Reason == "" })
+	return slices.DeleteFunc(found, func(c Cause) bool { return c.Reason == "" }), again
 }
 
 func namesOf(live []plan.LivePod) map[string]bool {
@@ -116,10 +116,18 @@ func namesOf(live []plan.LivePod) map[string]bool {
 	return names
 }
 
-// passes: a pod is expected to leave this state soon. The counts of a status show what is
-// changed in place, and who is ready and not yet available.
-func passes(reason string, p *plan.Pod, patience time.Duration, now time.Time) bool {
-	return reason == appsv1.UnavailableChanging || reason != appsv1.UnavailableSoon && now.Sub(p.Created) < patience
+// passes: a pod is expected to leave this state soon, or there is nothing to add: the counts
+// of a status show what is changed in place. What is left of the patience is 0 where it
+// has no end.
+func passes(words *cause, p *plan.Pod, patience time.Duration, now time.Time) (left time.Duration, yes bool) {
+	switch {
+	case patience == 0 || words.trouble || words.reason == appsv1.UnavailableSoon:
+		return 0, false
+	case words.reason == appsv1.UnavailableChanging:
+		return 0, true
+	}
+	left = patience - now.Sub(p.Created)
+	return left, left > 0
 }
 
 // String is the cause in a sentence: 2 of 5 pods cannot be scheduled: 0/3 nodes are
@@ -154,10 +162,10 @@ func Sentence(list []Cause) string {
 // PodState is a live pod in words, beside its name.
 func PodState(p *plan.Pod, minReady time.Duration, now time.Time) string {
 	reason, detail := Unavailable(p, minReady, now)
-	switch {
-	case reason == "":
+	switch reason {
+	case "":
 		return "ready"
-	case reason == appsv1.UnavailableSoon:
+	case appsv1.UnavailableSoon:
 		return "ready, available in " + availableIn(p, minReady, now)
 	}
 	_, words := causeOf(reason)

@@ -181,7 +181,8 @@ func (r *reporter) stillRefused() *state {
 		return nil
 	}
 	skipped := slices.ContainsFunc(r.outcomes, func(o plan.Outcome) bool { return o.Result == plan.Skipped })
-	if !skipped && !(r.looking && len(r.decision.Actions) > 0) {
+	waits := r.looking && len(r.decision.Actions) > 0
+	if !skipped && !waits {
 		return nil
 	}
 	_, message, counted := strings.Cut(before.Message, notCreated)

@@ -58,7 +58,7 @@ func (p Progress) String() string {
 func Look(desired plan.Desired, observed plan.Observed, decision plan.Decision, now time.Time) Snapshot {
 	r := newReporter(desired, observed, decision, nil, now)
 	r.looking = true
-	r.causes = Causes(desired, observed.Pods, r.live, now)
+	r.causes, _ = causesAfter(0, desired, observed.Pods, r.live, now)
 	if len(r.previous.Conditions) > 0 {
 		r.setConditions()
 	}

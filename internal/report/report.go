@@ -49,6 +49,9 @@ type Reported struct {
 	Events []Event                 `json:"events,omitempty"`
 	// Decisions are the history entries behind the first events, one each.
 	Decisions []appsv1.Decision `json:"decisions,omitempty"`
+	// LookAgain is when the status has more to say about pods that make no progress and
+	// send no events; 0 means never.
+	LookAgain time.Duration `json:"lookAgain,omitempty"`
 }
 
 // Report turns a decision and its outcomes into status and events. The counts
@@ -56,7 +59,11 @@ type Reported struct {
 // outcome of a pass and the pods' own events need not.
 func Report(desired plan.Desired, observed plan.Observed, decision plan.Decision, outcomes []plan.Outcome, now time.Time) Reported {
 	r := newReporter(desired, observed, decision, outcomes, now)
-	r.causes = causesAfter(patience, desired, observed.Pods, r.live, now)
+	var again time.Duration
+	r.causes, again = causesAfter(patience, desired, observed.Pods, r.live, now)
+	if again == 0 && r.created() {
+		again = patience
+	}
 	r.status.ObservedGeneration = desired.Generation
 	r.status.Selector = desired.Selector
 	r.status.Failures = decision.Failures
@@ -70,7 +77,12 @@ func Report(desired plan.Desired, observed plan.Observed, decision plan.Decision
 	r.tellFailures(decision.Failures)
 	r.tellFailures(decision.CurrentFailures)
 	r.setConditions()
-	return Reported{Status: r.status, Events: r.events, Decisions: r.decisions}
+	return Reported{Status: r.status, Events: r.events, Decisions: r.decisions, LookAgain: again}
+}
+
+// created: the pass made pods.
+func (r *reporter) created() bool {
+	return slices.ContainsFunc(r.outcomes, func(o plan.Outcome) bool { return o.Result == plan.Done && o.Action.Verb == plan.CreatePod })
 }
 
 // newReporter counts the fleet as it is after the outcomes.

@@ -31,16 +31,14 @@ import (
 )
 
 // TestTheCauseIsToldByEveryVerb: what keeps a fleet from its goal is in the STATUS column
-// of kubectl get, in status and in why-not.
+// of kubectl get, in status, in why-not and in rollout status.
 func TestTheCauseIsToldByEveryVerb(t *testing.T) {
-	image := func(name string) func(*corev1.PodSpec) {
-		return func(s *corev1.PodSpec) { s.Containers = []corev1.Container{{Name: "app", Image: name}} }
-	}
 	for name, test := range map[string]struct {
 		spec  func(*corev1.PodSpec)
+		image string
 		quota bool
 		want  string
-		by    string
+		by    string // empty where it is only under way
 	}{
 		"no node fits": {
 			spec: func(s *corev1.PodSpec) { s.NodeSelector = map[string]string{"example.com/kind": "none"} },
@@ -53,8 +51,12 @@ func TestTheCauseIsToldByEveryVerb(t *testing.T) {
 			},
 			want: `2 of 2 pods are waiting for a volume: `, by: "WaitingForVolume",
 		},
-		"an image is missing":    {spec: image("registry.invalid/app:1"), want: "2 of 2 pods cannot pull an image: ", by: "ImageNotPulled"},
-		"a container crashes":    {spec: image("app:crash-1"), want: "2 of 2 pods are crashing: ", by: "Crashing"},
+		"no scheduler answers": {
+			spec: func(s *corev1.PodSpec) { s.SchedulerName = "none" },
+			want: "2 of 2 pods are waiting for a node",
+		},
+		"an image is missing":    {image: "registry.invalid/app:1", want: "2 of 2 pods cannot pull an image: ImagePullBackOff", by: "ImageNotPulled"},
+		"a container crashes":    {image: "app:crash-1", want: "2 of 2 pods are crashing: CrashLoopBackOff", by: "Crashing"},
 		"a quota leaves no room": {quota: true, want: "2 of 2 pods cannot be created: ", by: "QuotaExceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,14 +71,24 @@ func TestTheCauseIsToldByEveryVerb(t *testing.T) {
 			if test.spec != nil {
 				pm = pm.PodSpec(test.spec)
 			}
+			if test.image != "" {
+				pm = pm.Image(test.image)
+			}
 			create(t, pm.Obj())
 			for place, ask := range map[string]func() (string, error){
 				"kubectl get pm": func() (string, error) { return suite.TryKubectl(t, "get", "pm", "web", "-n", namespace) },
 				"status":         func() (string, error) { return p.try(t, "status", "web") },
 				"why-not":        func() (string, error) { return p.try(t, "why-not", "web") },
+				"rollout status": func() (string, error) {
+					out, err := p.try(t, "rollout", "status", "web", "--watch=false")
+					if err != nil { // it will not go on
+						out += err.Error()
+					}
+					return out, nil
+				},
 			} {
 				want := test.want
-				if place == "why-not" {
+				if place == "why-not" && test.by != "" {
 					want = "is held back by " + test.by + ": " + test.want
 				}
 				testkit.Eventually(t, place+" says "+want, func() error {

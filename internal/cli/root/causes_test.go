@@ -98,8 +98,10 @@ func TestTheCauseIsToldEverywhere(t *testing.T) {
 		"a container is in a loop":      {as: waiting("CrashLoopBackOff"), want: "2 of 5 pods are crashing: CrashLoopBackOff", held: "Crashing"},
 		"a container needs more memory": {as: waiting("OOMKilled"), want: "2 of 5 pods are crashing: OOMKilled", held: "Crashing"},
 		"a probe fails":                 {as: func(*plan.Pod) {}, want: "2 of 5 pods are running and not ready"},
-		"they have just become ready": {as: func(p *plan.Pod) { p.Ready, p.ReadySince = true, noon.Add(-8*time.Second) },
-			want: "2 of 5 pods are ready and not yet available: minReadySeconds is 10"},
+		"they have just become ready": {
+			as:   func(p *plan.Pod) { p.Ready, p.ReadySince = true, noon.Add(-8*time.Second) },
+			want: "2 of 5 pods are ready and not yet available: minReadySeconds is 10",
+		},
 		"a quota refuses them":  {refused: appsv1.ReasonQuotaExceeded, want: "2 of 5 pods cannot be created: exceeded quota: few", held: "QuotaExceeded"},
 		"a policy refuses them": {refused: appsv1.ReasonPodsRefused, want: "2 of 5 pods cannot be created: not for you", held: "PodsRefused"},
 	} {
@@ -146,10 +148,10 @@ func TestTheCauseIsToldEverywhere(t *testing.T) {
 	}
 }
 
-func printed(t *testing.T, print func(*bytes.Buffer) error) string {
+func printed(t *testing.T, write func(*bytes.Buffer) error) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := print(&out); err != nil {
+	if err := write(&out); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

@@ -147,9 +147,11 @@ func repeats(e *eventsv1.Event, known records, history []appsv1.Decision) bool {
 }
 
 // partOf: the event is about some of the pods of a history entry. The entry absorbs what
-// follows for ten seconds, and events are sent meanwhile, so that each counts a part.
+// follows for ten seconds, with its message, and events are sent meanwhile, so that each
+// counts a part. What is done to a pod a second time has an entry of its own, which is newer
+// and therefore there, too.
 func partOf(e *eventsv1.Event, entry appsv1.Decision) bool {
-	if e.Related == nil || e.Reason != entry.Action || !strings.HasSuffix(e.Note, "("+entry.Message+")") {
+	if e.Related == nil || e.Reason != entry.Action {
 		return false
 	}
 	named := slices.Contains(entry.Pods, e.Related.Name) || int(entry.Count) > len(entry.Pods)

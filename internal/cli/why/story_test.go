@@ -94,6 +94,13 @@ func TestAStoryIsToldByWhoeverKnowsMost(t *testing.T) {
 			"event: Deleted 1 pod: web-1 (too many) (event Deleted of PodManager web)",
 			"history: Deleted 2 pods: web-2, web-1 (too many) [ScaleDown]",
 		}},
+		"the history, whose message is that of the last event": {web, sources{
+			history: []appsv1.Decision{entry(noon, "web-2", "web-1")},
+			events: []eventsv1.Event{
+				note(noon.Add(time.Second), "PodManager", "web", "web-2", "Deleted 1 pod: web-2 (far too many)"),
+				note(noon.Add(5*time.Second), "PodManager", "web", "web-1", report.Note(entry(noon, "web-1"))),
+			},
+		}, false, []string{"history: Deleted 2 pods: web-2, web-1 (too many) [ScaleDown]"}},
 		"each for its time": {web, sources{
 			records: records{record("b", noon, deletion("web-2"))},
 			history: []appsv1.Decision{entry(noon, "web-2"), entry(noon.Add(-time.Hour), "web-3")},

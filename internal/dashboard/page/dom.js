@@ -15,7 +15,7 @@ export function el(tag, props = {}, ...children) {
 }
 
 // inWords is the name of a state as people read it.
-export const inWords = (state) => state.replaceAll('-', ' ');
+export const inWords = (state) => (state === 'not-yet-available' ? 'ready, not yet available' : state);
 
 export const section = (title, ...content) => el('section', {}, el('h3', { textContent: title }), ...content);
 export const items = (tag, list) => el(tag, {}, ...list.map((text) => el('li', {}, text)));

@@ -28,10 +28,13 @@ export function drawFleet() {
   if (d.progress) {
     const { done, total, revision } = d.progress;
     Object.assign($('progress'), { max: Math.max(1, total), value: done });
+    $('progress-label').textContent = revision ? 'Rollout' : 'Restart';
     $('progress-text').textContent = revision ? `${done} of ${total} on ${revision}` : `${done} of ${total} restarted`;
   }
   $('held').hidden = d.held.length === 0;
-  const held = d.held.slice(0, listedHolds).map((h) => el('li', { textContent: `${h.what || 'everything'} is held back by ${h.by}: ${h.why}${h.until ? ` (ends in ${h.until})` : ''}`, title: h.advice || '' }));
+  const held = d.held.slice(0, listedHolds).map((h) => el('li', {},
+    `${h.what || 'everything'} is held back by ${h.by}: ${h.why}${h.until ? ` (ends in ${h.until})` : ''}`,
+    ...(h.advice ? [el('span', { className: 'advice', textContent: `to do: ${h.advice}` })] : [])));
   if (d.held.length > listedHolds) held.push(el('li', { textContent: `${d.held.length - listedHolds} further actions are held back` }));
   $('blocked').replaceChildren(...held);
   drawActions();

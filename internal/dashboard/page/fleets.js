@@ -12,7 +12,7 @@ export function drawFleets() {
   $('fleets').replaceChildren(...ordered(page.fleets)
     .filter((f) => keyOf(f) === open || ((!namespace || f.namespace === namespace) && (!search || matches(f, search))))
     .map((f) => el('li', {}, el('a', {
-      href: format({ ...f, params: { namespace, search } }), 'data-fleet': keyOf(f), 'aria-current': keyOf(f) === open, className: `fleet ${stateClass(f)}`,
+      href: format({ ...f, params: { namespace, search } }), 'data-fleet': keyOf(f), 'aria-current': keyOf(f) === open, className: `fleet ${stateClass(f)}`, title: f.message || '',
     },
     el('span', { textContent: f.name }),
     el('span', { className: 'numbers', textContent: numbers(f), title: f.counted || `${f.ready} of ${f.desired} ready` }),

@@ -20,6 +20,7 @@ import { doneAt, drawStory, follow } from './story.js';
 
 const refreshSoon = 400; // ms after a record, so that a burst is one request
 const refreshLate = 5000; // ms, for what no record tells
+const refreshSeconds = 1000; // ms, while tiles count seconds
 const rightsAgain = 60e3; // ms between two looks at the viewer's rights
 
 async function signIn() {
@@ -128,7 +129,8 @@ async function refresh() {
     }
     failed(err);
   }
-  if (page.token) refreshIn(document.hidden ? 6 * refreshLate : refreshLate);
+  const counting = page.detail?.pods.some((p) => p.state === 'not-yet-available');
+  if (page.token) refreshIn(document.hidden ? 6 * refreshLate : counting ? refreshSeconds : refreshLate);
 }
 
 async function refreshOverview() {
