@@ -27,6 +27,7 @@ import (
 	"mime"
 	"net/http"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,8 +46,9 @@ import (
 )
 
 const (
-	maxBody   = 16 << 10
-	maxImages = 64
+	maxBody      = 16 << 10
+	bodyPatience = 10 * time.Second
+	maxImages    = 64
 	// attempts is how often an action is tried when only the operator's status came
 	// in between.
 	attempts = 5
@@ -102,6 +104,8 @@ func (s *Server) readOrder(w http.ResponseWriter, r *http.Request) (*order, bool
 		version: shown.Resource.GroupVersion().WithKind(shown.Kind),
 		key:     types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")},
 	}
+	// A body that comes slowly holds a connection, and not for long.
+	_ = http.NewResponseController(w).SetReadDeadline(s.Clock.Now().Add(bodyPatience))
 	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&o.Action); err != nil {

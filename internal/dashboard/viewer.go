@@ -85,8 +85,8 @@ func (v *Viewers) of(ctx context.Context) (*viewer, error) {
 	if err != nil {
 		return nil, err
 	}
-	heard := &warnings{}
-	config.WarningHandlerWithContext = heard
+	said := &warnings{}
+	config.WarningHandlerWithContext = said
 	connection, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the API server: %w", err)
@@ -100,7 +100,7 @@ func (v *Viewers) of(ctx context.Context) (*viewer, error) {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
 	c = client.WithFieldOwner(client.WithFieldValidation(c, metav1.FieldValidationStrict), pageManager)
-	return &viewer{Client: c, core: core, warnings: heard}, nil
+	return &viewer{Client: c, core: core, warnings: said}, nil
 }
 
 // viewer makes the client of a request, or refuses it.

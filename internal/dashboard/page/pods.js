@@ -84,6 +84,7 @@ function placeTile(box, pod, cursor, wanted) {
 // label gives a tile of a small fleet its words: state, cause and age.
 function label(tile, pod) {
   const few = page.detail.pods.length <= fewPods;
+  if (!few && !tile.firstChild) return;
   const words = few ? [pod.name, pod.note || inWords(pod.state), age(pod.created)] : [];
   if ([...tile.children].map((s) => s.textContent).join('\n') !== words.join('\n')) tile.replaceChildren(...words.map((text) => el('span', { textContent: text })));
 }

@@ -62,10 +62,10 @@ function because(causes) {
   return `because ${causes[0]}${others ? ` (and ${others === 1 ? 'another cause' : `${others} other causes`})` : ''}`;
 }
 
-// before is what the object's own history tells of the time before the records.
+// before is what the object's own history has from the time before the records.
 function before(history, wanted) {
   const first = Math.min(Infinity, ...[...page.records.values()].map((e) => +new Date(e.start)));
-  // A line of the history is written after the reconcile that it tells of.
+  // A line of the history is written after its reconcile.
   return history.filter((h) => new Date(h.time) < first - 1000 && (!wanted || h.text.toLowerCase().includes(wanted)))
     .sort((a, b) => new Date(b.time) - new Date(a.time))
     .map((h) => el('li', { className: 'earlier' }, el('time', { dateTime: h.time, textContent: new Date(h.time).toLocaleString() }), ` ${h.text}`));
