@@ -17,9 +17,7 @@ export function drawFleet() {
   $('fleet-state').textContent = [d.state || 'new', d.paused && 'paused', d.pinned && d.state !== 'Pinned' && 'pinned'].filter(Boolean).join(', ');
   $('fleet-state').className = `state ${stateClass(d)}`;
   $('fleet-message').textContent = why(d);
-  $('reconcile').hidden = d.resource !== 'podmanagers';
-  $('reconcile').disabled = !d.mayReconcile;
-  $('reconcile').title = d.mayReconcile ? '' : 'You may not update this PodManager.';
+  $('reconcile').hidden = !d.mayReconcile;
   for (const id of ['pods-section', 'story-section', 'counts']) $(id).hidden = !recorded[d.resource];
   for (const id of ['graph-section', 'revisions-section']) $(id).hidden = d.resource !== 'podmanagers';
   const counts = { desired: d.desired, live: d.live, ready: d.ready, available: d.available, 'up to date': d.updated, terminating: d.terminating };
