@@ -25,24 +25,23 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
 // TestPodsThatCannotBeScheduled: the condition says so in the scheduler's words, with
 // the number of pods, and stops saying so when they can.
 func TestPodsThatCannotBeScheduled(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(3).PodSpec(func(spec *corev1.PodSpec) {
+	f := suite.NewFleet(t, "web")
+	f.Create(f.Build().Replicas(3).PodSpec(func(spec *corev1.PodSpec) {
 		spec.NodeSelector = map[string]string{"example.com/kind": "none"}
-	}).Obj())
-	expect(t, ns, "web", "names the cause", func(pm *appsv1.PodManager) error {
+	}))
+	f.Expect("names the cause", func(pm *appsv1.PodManager) error {
 		c := meta.FindStatusCondition(pm.Status.Conditions, appsv1.ConditionReconciling)
 		if c == nil || !strings.HasPrefix(c.Message, "0 of 3 pods are available; web-0 and 2 more: cannot be scheduled: 0/") {
 			return fmt.Errorf("the condition is %v", c)
 		}
 		return nil
 	})
-	edit(t, ns, "web", func(pm *appsv1.PodManager) { pm.Spec.Template.Spec.NodeSelector = nil })
-	expectReady(t, ns, "web", 3)
+	f.Edit(func(pm *appsv1.PodManager) { pm.Spec.Template.Spec.NodeSelector = nil })
+	f.ExpectReady(3)
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package kinds
+package integration
 
 import (
 	"fmt"
@@ -42,11 +42,11 @@ type step struct {
 
 func steps(containers int) []step {
 	spec := func(body string) func(testing.TB, string) {
-		return func(t testing.TB, ns string) { patch(t, deployment(ns, "web"), "%s", `{"spec":`+body+`}`) }
+		return func(t testing.TB, ns string) { suite.Patch(t, deployment(ns, "web"), `{"spec":`+body+`}`) }
 	}
 	remove := func(n int) func(testing.TB, string) {
 		return func(t testing.TB, ns string) {
-			pods := names(podsOf(t, ns, map[string]string{"app": "web"}))[:n]
+			pods := testkit.Names(suite.Pods(t, ns, map[string]string{"app": "web"}))[:n]
 			suite.Kubectl(t, append([]string{"-n", ns, "delete", "pod"}, pods...)...)
 		}
 	}
@@ -57,7 +57,7 @@ func steps(containers int) []step {
 	}
 	return []step{
 		{
-			"created with 3 pods", func(t testing.TB, ns string) { create(t, web(ns, 3, containers)) },
+			"created with 3 pods", func(t testing.TB, ns string) { suite.Create(t, web(ns, 3, containers)) },
 			"created, replicas 3", "3 pods come",
 		},
 		{"replicas 3 → 1", spec(`{"replicas":1}`), "replicas 3 -> 1", "2 pods go"},
@@ -135,7 +135,7 @@ const (
 // measure makes the changes, one after the other.
 func measure(t *testing.T, containers int) []measured {
 	ns := suite.Namespace(t)
-	create(t, collector(ns, "meter", map[string]string{"app": "web"}))
+	suite.Create(t, collector(ns, "meter", map[string]string{"app": "web"}))
 	expectCounting(t, ns, "meter")
 	own := newWitness(t, ns, "app=web")
 	var results []measured
