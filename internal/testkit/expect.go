@@ -79,17 +79,22 @@ func (f *Fleet) ExpectReady(n int) *appsv1.PodManager {
 	})
 }
 
+// RolledOut is Settled, and all pods are on the latest revision.
+func RolledOut(pm *appsv1.PodManager, n int) error {
+	if err := Settled(pm, n); err != nil {
+		return err
+	}
+	if s := pm.Status; int(s.UpdatedReplicas) != n || n > 0 && s.CurrentRevision != s.UpdateRevision {
+		return fmt.Errorf("%d updated, current %s, update %s", s.UpdatedReplicas, s.CurrentRevision, s.UpdateRevision)
+	}
+	return nil
+}
+
 // ExpectRolledOut is ExpectReady, and all pods are on the latest revision.
 func (f *Fleet) ExpectRolledOut(n int) *appsv1.PodManager {
 	f.Helper()
 	return f.Expect(fmt.Sprintf("%d pods are available on the latest revision", n), func(pm *appsv1.PodManager) error {
-		if err := Settled(pm, n); err != nil {
-			return err
-		}
-		if s := pm.Status; int(s.UpdatedReplicas) != n || n > 0 && s.CurrentRevision != s.UpdateRevision {
-			return fmt.Errorf("%d updated, current %s, update %s", s.UpdatedReplicas, s.CurrentRevision, s.UpdateRevision)
-		}
-		return nil
+		return RolledOut(pm, n)
 	})
 }
 

@@ -54,7 +54,15 @@ func (s *Suite) Patch(t testing.TB, obj client.Object, body string, options ...c
 	}
 }
 
-// Read reads the object that obj names into it, and returns it.
+// Get reads an object into obj, and returns it.
+func Get[O client.Object](t testing.TB, s *Suite, namespace, name string, obj O) O {
+	t.Helper()
+	obj.SetNamespace(namespace)
+	obj.SetName(name)
+	return Read(t, s, obj)
+}
+
+// Read is Get of the object that obj names.
 func Read[O client.Object](t testing.TB, s *Suite, obj O) O {
 	t.Helper()
 	if err := s.get(t, obj); err != nil {

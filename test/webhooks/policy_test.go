@@ -39,14 +39,14 @@ import (
 // what is named besides.
 func grant(t testing.TB, ns, user string, creates ...rbacv1.PolicyRule) client.Client {
 	t.Helper()
-	create(t, &rbacv1.Role{
+	suite.Create(t, &rbacv1.Role{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: user},
 		Rules: append(creates, rbacv1.PolicyRule{
 			APIGroups: []string{"apps.mycompany.com", "batch.tutorial.kubebuilder.io", "test.jiaozi.com"},
 			Resources: []string{"*"}, Verbs: []string{"*"},
 		}),
 	})
-	create(t, &rbacv1.RoleBinding{
+	suite.Create(t, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: user},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
@@ -114,7 +114,7 @@ func TestWhoeverMakesPodsMayCreatePods(t *testing.T) {
 	}
 
 	// An object of another user: alice may scale it, and not change its pods.
-	create(t, testkit.MakePodManager(ns, "web").Replicas(0).Obj())
+	suite.Create(t, testkit.MakePodManager(ns, "web").Replicas(0).Obj())
 	edit := func(c client.Client, obj client.Object, body string) error {
 		obj.SetNamespace(ns)
 		obj.SetName("web")
