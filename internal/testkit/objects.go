@@ -73,8 +73,9 @@ func Read[O client.Object](t testing.TB, s *Suite, obj O) O {
 
 // get empties obj first: decoding leaves alone what an answer does not mention.
 func (s *Suite) get(t testing.TB, obj client.Object) error {
-	key := client.ObjectKeyFromObject(obj)
+	key, gvk := client.ObjectKeyFromObject(obj), obj.GetObjectKind().GroupVersionKind()
 	reflect.ValueOf(obj).Elem().SetZero()
+	obj.GetObjectKind().SetGroupVersionKind(gvk)
 	obj.SetNamespace(key.Namespace)
 	obj.SetName(key.Name)
 	return s.Client.Get(t.Context(), key, obj)

@@ -80,7 +80,7 @@ func right(group, resource, subresource, verb string) string {
 }
 
 // checkedElsewhere are rights that no request shows. The admission plugin
-// OwnerReferencesPermissionEnforcement asks for them, of whoever makes an object
+// OwnerReferencesPermissionEnforcement asks for them of the client that makes an object
 // of these owners; TestOwnerReferencesNeedTheRightToFinalizers shows that it does.
 func checkedElsewhere() []string {
 	return []string{
