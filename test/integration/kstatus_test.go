@@ -167,10 +167,16 @@ func judge(pm *appsv1.PodManager, got status.Status) error {
 		return errors.Join(mustBe(got, status.InProgressStatus), checkConditions(s, reconciling, stalled, ready))
 	case !complete:
 		return fmt.Errorf("nothing is under way, but %d of %d pods are available", s.AvailableReplicas, want)
-	case s.UpdatedReplicas < want && (pm.Spec.Paused || pm.Spec.Update.Strategy == appsv1.UpdateOnDelete):
+	case s.UpdatedReplicas < want && (pm.Spec.Paused || pm.Spec.Update.Strategy == appsv1.UpdateOnDelete), pinnedAway(s):
 		return errors.Join(mustBe(got, status.InProgressStatus), checkConditions(s, reconciling, stalled, metav1.ConditionFalse))
 	}
 	return errors.Join(mustBe(got, status.CurrentStatus), checkConditions(s, reconciling, stalled, metav1.ConditionTrue))
+}
+
+// pinnedAway: a pin keeps the pods from what the template says.
+func pinnedAway(s *appsv1.PodManagerStatus) bool {
+	ready := meta.FindStatusCondition(s.Conditions, appsv1.ConditionReady)
+	return meta.IsStatusConditionTrue(s.Conditions, appsv1.ConditionPinned) && ready != nil && ready.Reason == appsv1.ReasonPinned
 }
 
 func mustBe(got, want status.Status) error {
