@@ -113,7 +113,7 @@ test: $(if $(filter ./...,$(PKG)),build) ## Vet everything and run the tests tha
 test-all: test test-rest ## Run make test, then make test-rest; make e2e, make faults and make fuzz are separate.
 
 .PHONY: test-rest
-test-rest: build chromium $(HELM) $(HUGO) ## Run what make test leaves out: browser, helm, hugo, many clusters, fuzzing, and the race detector.
+test-rest: build chromium $(DLV) $(HELM) $(HUGO) ## Run what make test leaves out: browser, helm, hugo, many clusters, fuzzing, and the race detector.
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
 	$(if $(RACE),@echo "compiling for the race detector" && GOGC=400 go build $(RACE) ./internal/manager ./internal/testkit/... ./pkg/flightrecorder/...)
 	@$(GO_TEST) $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(call longest-first,$(call slashed,$(RACED)))
@@ -263,9 +263,14 @@ debug: $(DLV) ## Run the operator under delve, headless, on DEBUG_ADDR. ARGS are
 	$(DLV) exec --headless --api-version=2 --accept-multiclient --listen=$(DEBUG_ADDR) $(BIN)/manager-debug -- --zap-encoder=console $$flags $(ARGS)
 
 .PHONY: generate
-generate: $(CONTROLLER_GEN) $(CLIENT_GENS) ## Generate the deep copies of the API types, and pkg/client.
+generate: adopt-scaffold $(CONTROLLER_GEN) $(CLIENT_GENS) ## Generate the deep copies of the API types, and pkg/client.
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	hack/generate-clients
+
+# kubebuilder runs make generate after create api, and then asks for make manifests.
+.PHONY: adopt-scaffold
+adopt-scaffold:
+	@hack/adopt-scaffold
 
 # Its warnings are of types deep in Kubernetes that it only links to.
 .PHONY: api-docs
@@ -293,7 +298,7 @@ docs-serve: $(HUGO) ## Serve the docs on localhost:1313 and follow changes.
 # The CRDs are made beside their folder and move into it when they are whole, so
 # that a test that runs meanwhile never reads an untrimmed one.
 .PHONY: manifests
-manifests: $(CONTROLLER_GEN) ## Generate the CRDs and the operator's ClusterRole.
+manifests: adopt-scaffold $(CONTROLLER_GEN) ## Generate the CRDs and the operator's ClusterRole.
 	@tmp=$$(mktemp -d config/crd/.bases.XXXXXX); trap 'rm -rf "$$tmp"' EXIT; \
 	$(CONTROLLER_GEN) crd:generateEmbeddedObjectMeta=true paths=./api/... output:crd:artifacts:config="$$tmp"; \
 	go run ./hack/crdtrim "$$tmp"/*.yaml; \
@@ -358,8 +363,8 @@ examples: control-plane ## Run every example on a real cluster and compare what 
 	go test -count=1 -v ./test/examples
 
 .PHONY: tutorial
-tutorial: control-plane $(KUBEBUILDER) $(CONTROLLER_GEN) $(KUSTOMIZE) $(DLV) ## Follow docs/tutorial to the letter, from the empty folder to the debugger.
-	TUTORIAL=full go test -count=1 -v ./test/tutorial
+tutorial: control-plane $(KUBEBUILDER) $(CONTROLLER_GEN) $(CLIENT_GENS) $(KUSTOMIZE) $(DLV) ## Follow docs/tutorial to the letter, and add a kind to a copy of this project.
+	TUTORIAL=full go test -count=1 -timeout 40m -v ./test/tutorial
 
 .PHONY: readme
 readme: build ## Run the transcripts of docs/start.md again, and write down what was printed. The README quotes them: a test says what to copy.

@@ -66,7 +66,8 @@ type goPackage struct {
 	Imports         []string
 }
 
-// list asks go for what we ship. internal/testkit is for tests.
+// list asks go for what we ship. internal/testkit is for tests, and cmd is cmd/manager
+// again, where kubebuilder looks for it.
 func list() ([]goPackage, error) {
 	cmd := exec.Command("go", "list", "-json=ImportPath,Doc,Imports", "./api/...", "./cmd/...", "./internal/...", "./pkg/...")
 	cmd.Stderr = os.Stderr
@@ -83,7 +84,7 @@ func list() ([]goPackage, error) {
 			return all, nil
 		case err != nil:
 			return nil, fmt.Errorf("read what go list printed: %w", err)
-		case !strings.HasPrefix(p.ImportPath, module+"internal/testkit") && !strings.HasSuffix(p.ImportPath, "test"):
+		case p.ImportPath != module+"cmd" && !strings.HasPrefix(p.ImportPath, module+"internal/testkit") && !strings.HasSuffix(p.ImportPath, "test"):
 			all = append(all, p)
 		}
 	}

@@ -88,7 +88,8 @@ func standardLibrary() []string {
 // prepare downloads the modules, compiles the standard library meanwhile, and
 // returns the packages that go build will compile: those that are not in the
 // build cache. The programs themselves are left out, because go calls them
-// stale whenever they are not installed.
+// stale whenever they are not installed, and the standard library, because it
+// is being compiled.
 func prepare(ctx context.Context, screen *screen, targets []target) ([]string, error) {
 	downloads := &downloads{}
 	screen.show(downloads.line)
@@ -98,15 +99,14 @@ func prepare(ctx context.Context, screen *screen, targets []target) ([]string, e
 		// What fails here fails again in build, which says so.
 		_, _ = goCommand(ctx, append([]string{"build"}, standardLibrary()...), nil, nil)
 	})
-	_, err := goCommand(ctx, append([]string{"list", "-deps"}, paths(targets)...), nil, downloads.saw)
+	var stale []string
+	args := []string{"list", quick, "-deps", "-f", "{{if and .Stale (not .Standard) (ne .Name \"main\")}}{{.ImportPath}}{{end}}"}
+	output, err := goCommand(ctx, append(args, paths(targets)...), func(line string) { stale = append(stale, line) }, downloads.saw)
 	library.Wait()
 	if err != nil {
-		return nil, fmt.Errorf("download what %s need: %w", titles(targets), err)
+		return nil, fmt.Errorf("download what %s need: %w\n%s", titles(targets), err, strings.Join(output, "\n"))
 	}
-	var stale []string
-	args := []string{"list", quick, "-deps", "-f", "{{if and .Stale (ne .Name \"main\")}}{{.ImportPath}}{{end}}"}
-	_, err = goCommand(ctx, append(args, paths(targets)...), func(line string) { stale = append(stale, line) }, nil)
-	return stale, err
+	return stale, nil
 }
 
 // build compiles straight into bin/: go leaves alone what is up to date there,

@@ -110,8 +110,17 @@ func (r *run) expectNewer(ctx context.Context, action plan.Action) {
 }
 
 // deleteClaim deletes the very claim that was read: its mark may have been taken
-// off since.
+// off since. The claim of a pod that exists, whatever the cache shows, stays.
 func (r *run) deleteClaim(ctx context.Context, action plan.Action) error {
+	if action.UsedBy != "" {
+		key := client.ObjectKey{Namespace: r.target.Ref.Namespace, Name: action.UsedBy}
+		switch err := r.live.Get(ctx, key, &corev1.Pod{}); {
+		case err == nil:
+			return nil
+		case !apierrors.IsNotFound(err):
+			return fmt.Errorf("read pod %s: %w", key, err)
+		}
+	}
 	claim := r.claimOf(action)
 	preconditions := client.Preconditions{UID: &action.UID}
 	if action.ResourceVersion != "" {

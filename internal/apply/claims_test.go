@@ -177,3 +177,27 @@ func TestAPodStaysUntilItsClaimIsMarked(t *testing.T) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
+
+// TestTheClaimOfAPodThatExistsIsNotDeleted: the garbage collector let the pod go, and
+// the cache does not show it. When the API server does not answer, the claim stays.
+func TestTheClaimOfAPodThatExistsIsNotDeleted(t *testing.T) {
+	w := newWorld(t, owner(), volumeClaim(), pod("web-0"))
+	if _, err := w.apply(t, onClaim(plan.DeleteClaim)); err != nil || w.asked("delete") > 0 {
+		t.Errorf("of a pod that exists: %v, requests %v", err, w.requests)
+	}
+	w = newWorld(t, owner(), volumeClaim())
+	gone := onClaim(plan.DeleteClaim)
+	gone.ResourceVersion = w.claim(t).ResourceVersion
+	if _, err := w.apply(t, gone); err != nil || w.asked("delete") != 1 {
+		t.Errorf("of a pod that is gone: %v, requests %v", err, w.requests)
+	}
+	w = newWorld(t, owner(), volumeClaim())
+	w.live = interceptor.NewClient(w.client, interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return errors.New("no answer")
+		},
+	})
+	if _, err := w.apply(t, onClaim(plan.DeleteClaim)); err == nil || w.asked("delete") > 0 {
+		t.Errorf("without an answer: %v, requests %v", err, w.requests)
+	}
+}

@@ -45,22 +45,34 @@ type Forecast struct {
 	Complete bool `json:"complete"`
 }
 
-// Of plays the fleet forward until it rests: it plans, does what was
+// Run is a forecast with its passes, each of which begins when the pods of the
+// one before are available.
+type Run struct {
+	Forecast
+	Passes [][]plan.Action
+}
+
+// Of is the forecast of Play.
+func Of(desired plan.Desired, observed plan.Observed, now time.Time) Forecast {
+	return Play(desired, observed, now).Forecast
+}
+
+// Play plays the fleet forward until it rests: it plans, does what was
 // planned to a model of the fleet, and plans again. It is pure like Plan, and
 // it is Plan: the forecast and the controller cannot differ in what they would
 // do, only in what the world does meanwhile.
-func Of(desired plan.Desired, observed plan.Observed, now time.Time) Forecast {
+func Play(desired plan.Desired, observed plan.Observed, now time.Time) Run {
 	m := rehearsal{desired: desired, observed: observed, now: now}
 	m.observed.Pods = slices.Clone(observed.Pods)
 	m.observed.Revisions = slices.Clone(observed.Revisions)
 	m.observed.Claims = slices.Clone(observed.Claims)
-	f := Forecast{}
+	f := Run{}
 	// Each pass moves at least one pod one step, and no pod needs more than
 	// a handful of steps.
 	limit := 8*(len(observed.Pods)+desired.Replicas) + 16
 	for range limit {
 		decision := plan.Plan(m.desired, m.observed, m.now)
-		if f.Passes == 0 {
+		if len(f.Passes) == 0 {
 			f.First = decision
 		}
 		f.Blocked = decision.Blocked
@@ -69,9 +81,10 @@ func Of(desired plan.Desired, observed plan.Observed, now time.Time) Forecast {
 			break
 		}
 		f.Actions = append(f.Actions, decision.Actions...)
+		f.Passes = append(f.Passes, decision.Actions)
 		m.carryOut(decision)
-		f.Passes++
 	}
+	f.Forecast.Passes = len(f.Passes)
 	return f
 }
 

@@ -57,18 +57,22 @@ const leaderElectionID = "pod-operator.mycompany.com"
 // shutdownGrace is how long a SIGTERM waits for what is in flight.
 const shutdownGrace = 20 * time.Second
 
+// AddToScheme adds every type that the operator reads and writes.
+func AddToScheme(scheme *runtime.Scheme) error {
+	return errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme),
+		appsv1.AddToScheme(scheme), appsv1alpha1.AddToScheme(scheme),
+		batchv1alpha1.AddToScheme(scheme), collectorv1.AddToScheme(scheme), testv1alpha1.AddToScheme(scheme))
+}
+
 // Scheme knows every type the operator reads and writes.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme),
-		appsv1.AddToScheme(scheme), appsv1alpha1.AddToScheme(scheme),
-		batchv1alpha1.AddToScheme(scheme), collectorv1.AddToScheme(scheme), testv1alpha1.AddToScheme(scheme))
-	return scheme, err
+	return scheme, AddToScheme(scheme)
 }
 
 // New makes the operator. The config's throttle is set from the options.
 func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, error) {
-	scheme, err := Scheme()
+	scheme, err := o.scheme()
 	if err != nil {
 		return nil, fmt.Errorf("build the scheme: %w", err)
 	}

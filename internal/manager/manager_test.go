@@ -24,6 +24,7 @@ import (
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -40,6 +41,18 @@ func TestScheme(t *testing.T) {
 		if !scheme.Recognizes(appsv1.GroupVersion.WithKind(gvk)) {
 			t.Errorf("it does not know %s", gvk)
 		}
+	}
+}
+
+// A caller that adds controllers has more types.
+func TestTheCallersSchemeIsTaken(t *testing.T) {
+	own := runtime.NewScheme()
+	if scheme, err := (&Options{Scheme: own}).scheme(); err != nil || scheme != own {
+		t.Errorf("it takes another scheme, %v", err)
+	}
+	scheme, err := (&Options{}).scheme()
+	if err != nil || !scheme.Recognizes(appsv1.GroupVersion.WithKind("PodManager")) {
+		t.Errorf("without one it does not know PodManagers, %v", err)
 	}
 }
 

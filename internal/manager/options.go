@@ -27,6 +27,7 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -69,6 +70,17 @@ type Options struct {
 	ShowVersion bool
 
 	Zap zap.Options
+
+	// Scheme is no flag. A caller that adds further controllers gives one with
+	// their types and ours (AddToScheme); nil means Scheme().
+	Scheme *runtime.Scheme
+}
+
+func (o *Options) scheme() (*runtime.Scheme, error) {
+	if o.Scheme != nil {
+		return o.Scheme, nil
+	}
+	return Scheme()
 }
 
 // ErrHelp says that the user asked for help and got it.

@@ -73,7 +73,8 @@ func (s *scene) deleteAll() {
 // deleteClaims deletes the fleet's claims where the retention policy says so.
 // What an earlier owner of the same name left and no pod of this one used stays.
 // So does the claim of a pod that is there still: the garbage collector may have
-// let it go with --cascade=orphan, and be done before we looked.
+// let it go with --cascade=orphan, and be done before we looked. A cache that is
+// behind does not show such a pod, so apply looks again before it deletes a claim.
 func (s *scene) deleteClaims() {
 	if s.desired.Claims.WhenDeleted != appsv1.ClaimDelete {
 		return
@@ -83,8 +84,9 @@ func (s *scene) deleteClaims() {
 		users[s.observed.Pods[i].Name] = true
 	}
 	for _, c := range s.observed.Claims {
-		if !c.Terminating && c.Owner == s.desired.UID && !users[SlotName(&s.desired, c.Slot)] {
-			s.deleteClaim(c, "the owner is being deleted and whenDeleted is Delete")
+		user := SlotName(&s.desired, c.Slot)
+		if !c.Terminating && c.Owner == s.desired.UID && !users[user] {
+			s.deleteClaim(c, user, "the owner is being deleted and whenDeleted is Delete")
 		}
 	}
 }

@@ -179,6 +179,14 @@ func TestClaimsOfAnOwnerThatGoes(t *testing.T) {
 	})
 }
 
+// The cache may not show a pod that the garbage collector let go: apply asks for it.
+func TestAClaimOfAnOwnerThatGoesNamesItsPod(t *testing.T) {
+	d := aFleet(1).claiming(appsv1.ClaimDelete, "data").claims(0).deleting(DeletionDelete).plan()
+	if got := d.Actions[0]; got.Verb != DeleteClaim || got.UsedBy != "web-0" {
+		t.Errorf("the first action is %+v", got)
+	}
+}
+
 // What the owner waits for is said with a number, in the blocker and in the condition.
 func TestWhatTheOwnersEndWaitsFor(t *testing.T) {
 	for deletion, want := range map[Deletion]string{

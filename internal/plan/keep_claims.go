@@ -53,7 +53,7 @@ func keepClaims(s *scene) bool {
 			s.adoptClaim(c, appsv1.WhyClaimRetention, "whenScaled is no longer Delete")
 		case s.surge > 0 && s.mayStandIn(c.Slot) || occupied[name] != nil || c.Owner != s.desired.UID:
 		default:
-			s.deleteClaim(*c, "its pod was scaled away and whenScaled is Delete")
+			s.deleteClaim(*c, "", "its pod was scaled away and whenScaled is Delete")
 		}
 	}
 	return false
@@ -136,8 +136,8 @@ func (s *scene) adoptClaim(c *Claim, reason, message string) {
 }
 
 // deleteClaim deletes the very claim that was read: its mark may have been taken
-// off since.
-func (s *scene) deleteClaim(c Claim, message string) {
-	s.act(Action{Verb: DeleteClaim, Slot: c.Slot, Claim: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion},
+// off since. It stays if the pod that may use it exists.
+func (s *scene) deleteClaim(c Claim, unlessUsedBy, message string) {
+	s.act(Action{Verb: DeleteClaim, Slot: c.Slot, Claim: c.Name, UsedBy: unlessUsedBy, UID: c.UID, ResourceVersion: c.ResourceVersion},
 		appsv1.WhyClaimRetention, message, nil)
 }

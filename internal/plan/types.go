@@ -361,7 +361,8 @@ type Action struct {
 	// Claim is the claim's name, Template that of its template.
 	Claim    string `json:"claim,omitempty"`
 	Template string `json:"template,omitempty"`
-	// UsedBy is the pod for whose sake a claim is condemned.
+	// UsedBy is the pod for whose sake a claim is condemned. A claim that is
+	// deleted stays if this pod exists.
 	UsedBy string `json:"usedBy,omitempty"`
 	// Wanted is what we tell a holder.
 	Wanted string `json:"wanted,omitempty"`

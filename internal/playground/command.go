@@ -26,11 +26,15 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // Main runs the command and returns its exit code.
 func Main(args []string, out, errOut io.Writer) int {
+	// Without a logger, controller-runtime prints a stack trace when a process is older than 30 s.
+	log.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	// Who presses Ctrl-C a second time does not want to wait: then the signal

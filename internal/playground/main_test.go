@@ -149,12 +149,18 @@ const patience = time.Minute
 
 func eventually(t *testing.T, what string, ask func() error) {
 	t.Helper()
+	within(t, patience, what, ask)
+}
+
+// within is eventually for what takes its time.
+func within(t *testing.T, limit time.Duration, what string, ask func() error) {
+	t.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, limit, true, func(context.Context) (bool, error) {
 		last = ask()
 		return last == nil, nil
 	})
 	if err != nil {
-		t.Fatalf("%s: still not after %s: %v", what, patience, last)
+		t.Fatalf("%s: still not after %s: %v", what, limit, last)
 	}
 }

@@ -52,8 +52,8 @@ func (f *Fleet) Expect(what string, check func(*appsv1.PodManager) error) *appsv
 	return pm
 }
 
-// Settled: n pods are available for the latest spec and nothing is under way, on
-// whatever revision.
+// Settled checks that n pods are available for the latest spec, on any revision,
+// and that nothing is under way.
 func Settled(pm *appsv1.PodManager, n int) error {
 	s := pm.Status
 	if s.ObservedGeneration != pm.Generation {

@@ -31,8 +31,17 @@ var (
 	Date    = ""
 )
 
-// String is what --version prints.
-func String() string {
+// Info is what is known of the build.
+type Info struct {
+	Version   string `json:"version"`
+	Commit    string `json:"commit"`
+	Date      string `json:"date"`
+	GoVersion string `json:"goVersion"`
+	Platform  string `json:"platform"`
+}
+
+// Get is this build.
+func Get() Info {
 	version, commit, date := Version, Commit, Date
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
@@ -47,8 +56,16 @@ func String() string {
 			version = info.Main.Version
 		}
 	}
-	return fmt.Sprintf("pod-operator %s (commit %s, %s), %s %s/%s", or(version, "unknown"), or(commit, "unknown"), or(date, "date unknown"),
-		runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return Info{
+		Version: or(version, "unknown"), Commit: or(commit, "unknown"), Date: or(date, "date unknown"),
+		GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+}
+
+// String is what --version prints.
+func String() string {
+	i := Get()
+	return fmt.Sprintf("pod-operator %s (commit %s, %s), %s %s", i.Version, i.Commit, i.Date, i.GoVersion, i.Platform)
 }
 
 func or(s, otherwise string) string {

@@ -39,9 +39,16 @@ type Hold struct {
 	Advice string `json:"advice,omitempty"`
 }
 
+// Subject is the PodManager that advice is about.
+type Subject struct {
+	Name string
+	// Flags are those that commands need to find it, " -n shop" say, or empty.
+	Flags string
+}
+
 // NewHold puts a blocker of a PodManager in words.
-func NewHold(b plan.Blocked, name string, now time.Time) Hold {
-	hold := Hold{What: b.Verb.Facts().Noun, By: b.By, Why: b.Message, Advice: Advice(b.By, name)}
+func NewHold(b plan.Blocked, about Subject, now time.Time) Hold {
+	hold := Hold{What: b.Verb.Facts().Noun, By: b.By, Why: b.Message, Advice: Advice(b.By, about)}
 	if hold.What == "" {
 		hold.What = string(b.Verb)
 	}
@@ -61,32 +68,33 @@ func NewHold(b plan.Blocked, name string, now time.Time) Hold {
 
 // Advice is what a user can do about a blocker or a stall; empty where only time
 // helps.
-func Advice(by, name string) string {
+func Advice(by string, about Subject) string {
+	rollout := func(verb string) string { return "kubectl podmanager rollout " + verb + " " + about.Name + about.Flags }
 	switch by {
 	case appsv1.BlockedByPause:
-		return "kubectl podmanager rollout resume " + name
+		return rollout("resume")
 	case appsv1.BlockedByPartition:
 		return "lower spec.update.partition when the updated pods have proved themselves"
 	case appsv1.BlockedByOnDelete:
-		return "kubectl podmanager delete-pod POD, one by one"
+		return "kubectl podmanager delete-pod POD" + about.Flags + ", one by one"
 	case appsv1.BlockedByDeadline:
-		return "repair the template, or go back: kubectl podmanager rollout undo " + name
+		return "repair the template, or go back: " + rollout("undo")
 	case appsv1.BlockedByBudget:
 		return "wait until the pods that were changed are available, or raise spec.update.maxUnavailable"
 	case appsv1.BlockedByBackoff, appsv1.ReasonPodsFailing:
-		return "look at why the pods fail: kubectl logs, kubectl describe pod"
+		return "look at why the pods fail: kubectl logs" + about.Flags + ", kubectl describe pod" + about.Flags
 	case appsv1.BlockedByName:
-		return "delete the pod that has the name, or label it podmanager=" + name + " to have it adopted"
+		return "delete the pod that has the name, or label it podmanager=" + about.Name + " to have it adopted"
 	case appsv1.BlockedByHold:
 		return "the owner of the hold label has to remove it from the pod"
 	case appsv1.BlockedByDisruptionBudget:
-		return "kubectl get pdb: a budget allows no disruption now"
+		return "kubectl get pdb" + about.Flags + ": a budget allows no disruption now"
 	case appsv1.BlockedByPin:
-		return "follow the template again: kubectl podmanager rollout undo " + name + " --clear"
+		return "follow the template again: " + rollout("undo") + " --clear"
 	case appsv1.BlockedByMissingPin:
-		return "kubectl podmanager rollout undo " + name + " --to-revision=N, or --clear"
+		return rollout("undo") + " --to-revision=N, or --clear"
 	case appsv1.ReasonQuotaExceeded:
-		return "kubectl describe quota: raise it, or ask for less"
+		return "kubectl describe quota" + about.Flags + ": raise it, or ask for less"
 	case appsv1.ReasonPodsRefused:
 		return "repair what the message names in spec.template"
 	case appsv1.ReasonChangesRefused:

@@ -53,6 +53,11 @@ type Step struct {
 	Why      string `json:"why"`
 	// Count is how many pods the line is about, where it is not one.
 	Count int `json:"count,omitempty"`
+	// Wave is when it happens: the pods of a wave change together, and the next
+	// wave begins when they are available. What is held back has none.
+	Wave int `json:"wave,omitempty"`
+	// restarts: a change in place takes the pod out of service for a while.
+	restarts bool
 }
 
 // Preview is a forecast in words.
@@ -64,27 +69,38 @@ type Preview struct {
 	Disruptive bool `json:"disruptive"`
 	// Complete is false when the forecast was cut off.
 	Complete bool `json:"complete"`
+	// Waves is how many waves there are.
+	Waves int `json:"waves"`
+	// Estimate is how long they take; nil where nothing happens.
+	Estimate *Estimate `json:"estimate,omitempty"`
+	// TemplateDiff is what changes in the pod template, as a unified diff of
+	// YAML.
+	TemplateDiff string `json:"templateDiff,omitempty"`
 }
 
 // NewPreview puts a forecast in words, pod by pod.
-func NewPreview(f forecast.Forecast) Preview {
+func NewPreview(f forecast.Run) Preview {
 	p := Preview{Counts: map[string]int{}, Complete: f.Complete, Steps: []Step{}}
 	recreated := map[string]bool{}
-	for _, a := range f.Actions {
-		step, ok := stepOf(a, recreated)
-		if !ok {
-			continue
+	for _, pass := range f.Passes {
+		begun := false
+		for _, a := range pass {
+			step, ok := stepOf(a, recreated)
+			if !ok {
+				continue
+			}
+			if !begun {
+				begun = true
+				p.Waves++
+			}
+			step.Wave = p.Waves
+			p.Steps = append(p.Steps, step)
 		}
-		p.Steps = append(p.Steps, step)
-		p.Counts[step.What]++
 	}
 	for _, b := range f.Blocked {
-		n := max(1, b.Count)
-		p.Steps = append(p.Steps, Step{What: Held, Pod: b.Pod, Reason: b.By, Why: b.Message, Count: n})
-		p.Counts[Held] += n
+		p.Steps = append(p.Steps, Step{What: Held, Pod: b.Pod, Reason: b.By, Why: b.Message, Count: max(1, b.Count)})
 	}
-	p.Disruptive = p.Counts[Recreate]+p.Counts[Delete] > 0
-	p.Summary = summarize(p.Counts)
+	p.sum()
 	return p
 }
 
@@ -94,7 +110,7 @@ func stepOf(a plan.Action, recreated map[string]bool) (Step, bool) {
 	step := Step{Pod: a.Pod, From: a.From, Revision: a.Revision, Reason: a.Why.Reason, Why: a.Why.Message}
 	switch a.Verb {
 	case plan.UpdatePod:
-		step.What = InPlace
+		step.What, step.restarts = InPlace, len(a.Replaced) > 0
 	case plan.DeletePod, plan.EvictPod:
 		step.What = Delete
 		if comesBack(a.Why.Reason) {
@@ -126,7 +142,8 @@ func comesBack(reason string) bool {
 	return true
 }
 
-func summarize(counts map[string]int) string {
+// Summary is a sentence about how many pods each thing would happen to.
+func Summary(counts map[string]int) string {
 	words := []struct{ what, form string }{
 		{InPlace, "%s changed in place"},
 		{Recreate, "%s recreated"},

@@ -49,7 +49,7 @@ func TestAPreviewTellsWhatHappensToEachPod(t *testing.T) {
 		"an orphan and a lost one": {forecast.Forecast{Actions: []plan.Action{action(plan.AdoptPod, "web-0", appsv1.WhyMatchingOrphan), action(plan.ReleasePod, "web-1", appsv1.WhyLabelsEdited)}}, "1 pod adopted, 1 pod released.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := NewPreview(c.forecast)
+			got := NewPreview(forecast.Run{Forecast: c.forecast, Passes: [][]plan.Action{c.forecast.Actions}})
 			if got.Summary != c.summary || got.Disruptive != c.disruptive {
 				t.Errorf("%q, disruptive %t; want %q, %t", got.Summary, got.Disruptive, c.summary, c.disruptive)
 			}
@@ -61,27 +61,37 @@ func TestAHoldSaysWhatByWhatHowLongAndWhatToDo(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
 		blocked plan.Blocked
+		about   Subject
 		want    Hold
 	}{
+		"a pause in a namespace that was given": {
+			plan.Blocked{Verb: plan.UpdatePod, Pod: "web-0", By: appsv1.BlockedByPause, Message: "spec.paused is true"},
+			Subject{"web", " -n shop"},
+			Hold{What: "the update of web-0", By: "Paused", Why: "spec.paused is true", Advice: "kubectl podmanager rollout resume web -n shop"},
+		},
 		"a pause": {
 			plan.Blocked{Verb: plan.UpdatePod, Pod: "web-0", Count: 3, By: appsv1.BlockedByPause, Message: "spec.paused is true"},
+			Subject{Name: "web"},
 			Hold{What: "the update of web-0 and 2 more", By: "Paused", Why: "spec.paused is true", Advice: "kubectl podmanager rollout resume web"},
 		},
 		"a backoff": {
 			plan.Blocked{Verb: plan.CreatePod, Pod: "web-1", By: appsv1.BlockedByBackoff, Message: "failed 3 times", Until: now.Add(40 * time.Second)},
+			Subject{Name: "web"},
 			Hold{What: "the creation of web-1", By: "Backoff", Why: "failed 3 times", Until: "40s", Advice: "look at why the pods fail: kubectl logs, kubectl describe pod"},
 		},
 		"a backoff that is over": {
 			plan.Blocked{Verb: plan.CreatePod, Pod: "web-1", By: appsv1.BlockedByTermination, Until: now.Add(-time.Second)},
+			Subject{Name: "web"},
 			Hold{What: "the creation of web-1", By: "Terminating"},
 		},
 		"pods without a name": {
 			plan.Blocked{Verb: plan.CreatePod, Count: 2, By: appsv1.BlockedByTermination},
+			Subject{Name: "web"},
 			Hold{What: "the creation of 2 pods", By: "Terminating"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, NewHold(c.blocked, "web", now)); diff != "" {
+			if diff := cmp.Diff(c.want, NewHold(c.blocked, c.about, now)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -62,9 +62,10 @@ func writersIn(entries []metav1.ManagedFieldsEntry) []writer {
 // from the version before, those with a new time are the writers; the others merely lost a field to them.
 // The times count in seconds only: after a second write within the second, a larger set of fields is the
 // one thing to go by, and where even that is the same, or there is no version before, the entries written
-// last are guessed.
+// last are guessed. The API server gives entries of the scale subresource of a custom resource no time, so a
+// second scaling shows nowhere; such an entry is a guess, too.
 func candidates(before, after []writer) (writers []writer, inferred bool) {
-	var newer, grown, shrunk, last []writer
+	var newer, grown, shrunk, last, timeless []writer
 	for _, w := range after {
 		i := slices.IndexFunc(before, func(old writer) bool { return old.author == w.author })
 		switch {
@@ -75,6 +76,10 @@ func candidates(before, after []writer) (writers []writer, inferred bool) {
 			grown = append(grown, w)
 		case w.hash != before[i].hash:
 			shrunk = append(shrunk, w)
+		}
+		if w.time.IsZero() {
+			timeless = append(timeless, w)
+			continue
 		}
 		if len(last) > 0 && w.time.After(last[0].time) {
 			last = last[:0]
@@ -88,7 +93,7 @@ func candidates(before, after []writer) (writers []writer, inferred bool) {
 			return found, false
 		}
 	}
-	return last, true
+	return append(timeless, last...), true
 }
 
 // writersOf asks the object's managedFields, or, where the cache has stripped them, the table.
@@ -177,10 +182,17 @@ func ownersOf(writers []writer, inferred bool) func(field string) int {
 }
 
 func bySubresource(field string, writers []writer) int {
+	// A write of replicas by another way takes them from the entry of the scale subresource, which then is gone.
+	if field == "spec.replicas" {
+		scale := func(w writer) bool { return w.subresource == "scale" }
+		if i := slices.IndexFunc(writers, scale); i >= 0 && !slices.ContainsFunc(writers[i+1:], scale) {
+			return i
+		}
+	}
 	status := field == "status" || strings.HasPrefix(field, "status.") || strings.HasPrefix(field, "status[")
 	best := len(writers)
 	for i := range writers {
-		if (writers[i].subresource == "status") != status {
+		if (writers[i].subresource == "status") != status || writers[i].subresource == "scale" {
 			continue
 		}
 		if best < len(writers) {

@@ -42,6 +42,13 @@ func managed(manager, subresource string, second int, fields string) metav1.Mana
 	}
 }
 
+// scaledBy is an entry of the scale subresource of a custom resource: the API server gives it no time.
+func scaledBy(manager string) metav1.ManagedFieldsEntry {
+	entry := managed(manager, "scale", 0, ownsReplicas)
+	entry.Time = nil
+	return entry
+}
+
 func TestChangesAreGroupedByWhoWroteThem(t *testing.T) {
 	type entries = []metav1.ManagedFieldsEntry
 	cases := map[string]struct {
@@ -90,6 +97,18 @@ func TestChangesAreGroupedByWhoWroteThem(t *testing.T) {
 			after:  entries{managed("old", "", 1, ownsReplicas), managed("kubectl", "", 2, ownsReplicas), managed("kubelet", "status", 2, ownsStatus)},
 			fields: []string{"spec.replicas"},
 			want:   []Change{{Manager: "kubectl", Operation: "Update", Fields: []string{"spec.replicas"}, Inferred: true}},
+		},
+		"a second scaling, which leaves no trace, is a guess": {
+			before: entries{scaledBy("kubectl"), managed("helm", "", 2, ownsImage), managed("operator", "status", 2, ownsStatus)},
+			after:  entries{scaledBy("kubectl"), managed("helm", "", 2, ownsImage), managed("operator", "status", 2, ownsStatus)},
+			fields: []string{"spec.replicas"},
+			want:   []Change{{Manager: "kubectl", Operation: "Update", Subresource: "scale", Fields: []string{"spec.replicas"}, Inferred: true}},
+		},
+		"an earlier scaling is no guess for another field": {
+			before: entries{scaledBy("kubectl"), managed("helm", "", 2, ownsImage), managed("operator", "status", 2, ownsStatus)},
+			after:  entries{scaledBy("kubectl"), managed("helm", "", 2, ownsImage), managed("operator", "status", 2, ownsStatus)},
+			fields: []string{"spec.template.spec.containers[app].image"},
+			want:   []Change{{Manager: "helm", Operation: "Update", Fields: []string{"spec.template.spec.containers[app].image"}, Inferred: true}},
 		},
 		"a guess must own the field": {
 			before:       entries{managed("kubectl", "", 2, ownsReplicas)},

@@ -144,13 +144,11 @@ func (w *witness) count(kind watch.EventType) {
 	}
 }
 
-// take returns what was counted since the last time.
-func (w *witness) take() collectorv1.EventCounts {
+// peek returns what was counted so far.
+func (w *witness) peek() collectorv1.EventCounts {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	taken := w.counts
-	w.counts = collectorv1.EventCounts{}
-	return taken
+	return w.counts
 }
 
 func TestCollectorListsAddressesAndCountsPods(t *testing.T) {
@@ -244,6 +242,11 @@ func expectPods(t testing.TB, c collectorv1.Change, kind string, added, deleted 
 	if c.Kind != kind || c.Events.Added != added || c.Events.Deleted != deleted {
 		t.Errorf("%s of %s %s: %+v, want %d added and %d deleted pods of a %s", c.Change, c.Kind, c.Name, c.Events, added, deleted, kind)
 	}
+	want := []collectorv1.KindEvents{{Kind: kind, EventCounts: c.WorkloadEvents}, {Kind: "Pod", EventCounts: c.Events}}
+	slices.SortFunc(want, func(a, b collectorv1.KindEvents) int { return strings.Compare(a.Kind, b.Kind) })
+	if diff := cmp.Diff(want, c.EventsByKind); diff != "" {
+		t.Errorf("%s of %s %s: events by kind (-want +got):\n%s", c.Change, c.Kind, c.Name, diff)
+	}
 }
 
 // grant lets a service account read a namespace, as the condition says.
@@ -286,7 +289,7 @@ func TestCollectorLooksWhereItIsTold(t *testing.T) {
 		}
 		return nil
 	})
-	suite.Patch(t, col, fmt.Sprintf(`{"spec":{"namespaces":["%s"]}}`, home))
+	suite.Patch(t, col, fmt.Sprintf(`{"spec":{"namespaces":[%q]}}`, home))
 	testkit.Eventually(t, "it counts anew", func() error {
 		col = testkit.Read(t, suite, col)
 		if err := settled(col, col.Status.ObservedGeneration, col.Status.Conditions); err != nil {
@@ -330,7 +333,7 @@ func TestTheDocumentedWayToOtherNamespacesWorks(t *testing.T) {
 	}
 	ran := 0
 	for line := range strings.Lines(section) {
-		if command, is := strings.CutPrefix(line, "$ kubectl "); is {
+		if command, is := strings.CutPrefix(line, "kubectl "); is {
 			suite.Kubectl(t, strings.Fields(command)...)
 			ran++
 		}

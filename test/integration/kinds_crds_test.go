@@ -25,6 +25,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -290,7 +291,7 @@ func (c *crdStory) restarted(t *testing.T) {
 			return fmt.Errorf("since %s", after.Status.Since)
 		case after.Status.Events.Total() != 0:
 			return fmt.Errorf("%+v", after.Status.Events)
-		case len(after.Status.RecentChanges) != 1 || after.Status.RecentChanges[0] != before.Status.RecentChanges[0]:
+		case len(after.Status.RecentChanges) != 1 || !cmp.Equal(after.Status.RecentChanges[0], before.Status.RecentChanges[0]):
 			return fmt.Errorf("%+v", after.Status.RecentChanges)
 		}
 		return nil

@@ -69,12 +69,12 @@ func TestPlanForeseesExactlyWhatThenHappens(t *testing.T) {
 	if !errors.Is(err, plan.ErrDisruptive) {
 		t.Fatalf("plan of a recreating change: %v, want ErrDisruptive", err)
 	}
-	var preview view.Preview
-	if err := json.Unmarshal([]byte(out), &preview); err != nil {
-		t.Fatalf("read the plan: %v", err)
+	var report plan.Report
+	if err := json.Unmarshal([]byte(out), &report); err != nil || len(report.Items) != 1 {
+		t.Fatalf("read the plan: %v, %d items", err, len(report.Items))
 	}
 	var foreseen []string
-	for _, step := range preview.Steps {
+	for _, step := range report.Items[0].Steps {
 		if step.What == view.Recreate {
 			foreseen = append(foreseen, step.Pod)
 		}

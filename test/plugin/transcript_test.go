@@ -81,6 +81,7 @@ var moving = []struct {
 	{regexp.MustCompile(`\b\d+[smh](\d+[smh])?(  +)`), "AGE  "},
 	{regexp.MustCompile(`record   .*`), "record   ID, waited TIME, took TIME"},
 	{regexp.MustCompile(`after [\d.]+m?s`), "after TIME"},
+	{regexp.MustCompile(`in about \S+: pods were ready \S+ after`), "in about TIME: pods were ready TIME after"},
 	{regexp.MustCompile(`node node-\d+`), "node NODE"},
 	{regexp.MustCompile(`\d\d:\d\d:\d\d`), "HH:MM:SS"},
 	{regexp.MustCompile(`v1\.\d+\.\d+\S* at https://127.0.0.1:\d+`), "VERSION at ADDRESS"},

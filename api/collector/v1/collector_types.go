@@ -70,6 +70,14 @@ type EventCounts struct {
 // Total is the number of all events.
 func (c EventCounts) Total() int64 { return c.Added + c.Modified + c.Deleted }
 
+// KindEvents are the events of the objects of one kind.
+type KindEvents struct {
+	// Kind is Pod, Deployment, ReplicaSet, StatefulSet, DaemonSet or PodManager.
+	Kind string `json:"kind"`
+
+	EventCounts `json:",inline"`
+}
+
 // ChangeState says how far the counting of a change's events is.
 // +kubebuilder:validation:Enum=Counting;Settled;Superseded;GaveUp;Interrupted
 type ChangeState string
@@ -118,6 +126,11 @@ type Change struct {
 	Events EventCounts `json:"events"`
 	// WorkloadEvents are those of the workload itself and, for a Deployment, of its ReplicaSets.
 	WorkloadEvents EventCounts `json:"workloadEvents"`
+	// EventsByKind are all events of the change, those of pods and those of workloads, by the kind of the object. A kind without events is left out.
+	// +listType=map
+	// +listMapKey=kind
+	// +optional
+	EventsByKind []KindEvents `json:"eventsByKind,omitempty"`
 }
 
 // CollectorStatus is what was counted.
@@ -154,6 +167,12 @@ type CollectorStatus struct {
 	// +kubebuilder:default={}
 	// +optional
 	WorkloadEvents EventCounts `json:"workloadEvents"`
+
+	// EventsByKind are all events, those of pods and those of workloads, by the kind of the object. A kind without events is left out.
+	// +listType=map
+	// +listMapKey=kind
+	// +optional
+	EventsByKind []KindEvents `json:"eventsByKind,omitempty"`
 
 	// IPs are the addresses of the pods that match and have not ended, sorted, 100 at most.
 	// +listType=atomic

@@ -33,15 +33,25 @@ import (
 
 // New makes the verb.
 func New(s *kube.Session) *cobra.Command {
-	return &cobra.Command{
+	dry := &kube.DryRun{}
+	cmd := &cobra.Command{
 		Use:   "delete-pod POD",
 		Short: "Ask for one pod to go: first in a scale-down, replaced otherwise",
 		Args:  cobra.ExactArgs(1), ValidArgsFunction: s.CompletePod,
-		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd, s, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd, s, dry, args[0]) },
 	}
+	dry.Bind(cmd)
+	return cmd
 }
 
-func run(cmd *cobra.Command, s *kube.Session, name string) error {
+func run(cmd *cobra.Command, s *kube.Session, dry *kube.DryRun, word string) error {
+	if err := dry.Check(); err != nil {
+		return err
+	}
+	ref, err := kube.ParseRef(word, kube.Pods)
+	if err != nil {
+		return err
+	}
 	c, err := s.Client()
 	if err != nil {
 		return err
@@ -51,7 +61,7 @@ func run(cmd *cobra.Command, s *kube.Session, name string) error {
 		return err
 	}
 	pod := &corev1.Pod{}
-	key := client.ObjectKey{Namespace: namespace, Name: name}
+	key := client.ObjectKey{Namespace: namespace, Name: ref.Name}
 	if err := c.Get(cmd.Context(), key, pod); err != nil {
 		return fmt.Errorf("read pod %s: %w", key, err)
 	}
@@ -61,9 +71,9 @@ func run(cmd *cobra.Command, s *kube.Session, name string) error {
 	}
 	patch := client.MergeFrom(pod.DeepCopy())
 	pod.Labels[appsv1.LabelDelete] = "true"
-	if err := c.Patch(cmd.Context(), pod, patch); err != nil {
+	if err := dry.Patch(cmd.Context(), c, pod, patch); err != nil {
 		return fmt.Errorf("label pod %s: %w", key, err)
 	}
-	fmt.Fprintf(s.Out, "pod/%s asked to go; PodManager %s replaces it, or takes it first when it scales down\n", name, owner.Name)
+	fmt.Fprintf(s.Out, "pod/%s asked to go; PodManager %s replaces it, or takes it first when it scales down%s\n", ref.Name, owner.Name, dry.Suffix())
 	return nil
 }

@@ -47,8 +47,10 @@ const maxAnswer = 256 << 20
 
 // Client asks one operator as one person.
 type Client struct {
-	base  *url.URL
-	http  *http.Client
+	base *url.URL
+	http *http.Client
+	// plain verifies the operator as http does, and does not log in.
+	plain http.RoundTripper
 	close func()
 }
 

@@ -159,14 +159,15 @@ func dial(address string, verify *tls.Config, login func(http.RoundTripper) (htt
 		// A token is not sent in the clear.
 		return nil, fmt.Errorf("%q is no address of an operator: give https://HOST:PORT", address)
 	}
-	transport, err := login(&http.Transport{
+	plain := &http.Transport{
 		TLSClientConfig: verify, Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: dialPatience,
 		DialContext: (&net.Dialer{Timeout: dialPatience}).DialContext, ResponseHeaderTimeout: answerPatience,
-	})
+	}
+	transport, err := login(plain)
 	if err != nil {
 		return nil, err
 	}
-	return &Client{base: base, http: &http.Client{
+	return &Client{base: base, plain: plain, http: &http.Client{
 		Transport: transport,
 		// The token goes to no server that the user did not name.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -25,6 +25,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -108,14 +109,14 @@ func accountLogin(ctx context.Context, config *rest.Config, account string) (fun
 	if err != nil {
 		return nil, err
 	}
-	seconds := int64(tokenSeconds)
-	made, err := clients.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, &authenticationv1.TokenRequest{
-		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds, Audiences: []string{flight.Audience}},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("make a token for ServiceAccount %s: %w", account, err)
+	tokens := &accountTokens{account: account, create: func(ctx context.Context) (*authenticationv1.TokenRequest, error) {
+		seconds := int64(tokenSeconds)
+		return clients.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, &authenticationv1.TokenRequest{
+			Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds, Audiences: []string{flight.Audience}},
+		}, metav1.CreateOptions{})
+	}}
+	if _, err := tokens.get(ctx, time.Now()); err != nil {
+		return nil, err
 	}
-	return func(next http.RoundTripper) (http.RoundTripper, error) {
-		return rest.HTTPWrappersForConfig(&rest.Config{BearerToken: made.Status.Token}, next)
-	}, nil
+	return func(next http.RoundTripper) (http.RoundTripper, error) { return tokens.transport(next), nil }, nil
 }

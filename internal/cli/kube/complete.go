@@ -54,7 +54,13 @@ func (s *Session) complete(cmd *cobra.Command, typed string, ask func(ctx contex
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	words := slices.DeleteFunc(ask(ctx, c, namespace), func(word string) bool { return !strings.HasPrefix(word, typed) })
+	words := ask(ctx, c, namespace)
+	if kind, _, given := strings.Cut(typed, "/"); given && !slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, kind+"/") }) {
+		for i := range words {
+			words[i] = kind + "/" + words[i]
+		}
+	}
+	words = slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, typed) })
 	slices.Sort(words)
 	return slices.Compact(words), cobra.ShellCompDirectiveNoFileComp
 }

@@ -102,24 +102,40 @@ const fieldOwner = "kubectl-podmanager"
 
 // Namespace is the namespace that the flags or the kubeconfig name.
 func (s *Session) Namespace() (string, error) {
-	namespace, _, err := s.Flags.ToRawKubeConfigLoader().Namespace()
-	if err != nil {
-		return "", fmt.Errorf("find the namespace: %w", err)
-	}
-	return namespace, nil
+	namespace, _, err := s.NamespaceGiven()
+	return namespace, err
 }
 
-// Get reads a PodManager.
-func (s *Session) Get(ctx context.Context, c client.Client, name string) (*appsv1.PodManager, error) {
-	namespace, err := s.Namespace()
+// NamespaceGiven also reports whether a flag named it.
+func (s *Session) NamespaceGiven() (namespace string, given bool, err error) {
+	namespace, given, err = s.Flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return "", false, fmt.Errorf("find the namespace: %w", err)
+	}
+	return namespace, given, nil
+}
+
+// Get reads the PodManager that a word names: NAME, pm/NAME, or pod/NAME for
+// the PodManager of a pod.
+func (s *Session) Get(ctx context.Context, c client.Client, word string) (*appsv1.PodManager, error) {
+	key, err := s.Manager(ctx, c, word)
 	if err != nil {
 		return nil, err
 	}
 	pm := &appsv1.PodManager{}
-	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, pm); err != nil {
-		return nil, fmt.Errorf("read PodManager %s/%s: %w", namespace, name, err)
+	if err := c.Get(ctx, key, pm); err != nil {
+		return nil, fmt.Errorf("read PodManager %s: %w", key, err)
 	}
 	return pm, nil
+}
+
+// Hint is what a printed command needs to find what this one did: " -n NAMESPACE"
+// where a flag named the namespace.
+func (s *Session) Hint() string {
+	if namespace, given, err := s.NamespaceGiven(); err == nil && given {
+		return " -n " + namespace
+	}
+	return ""
 }
 
 // List reads all PodManagers of the namespace, or of all namespaces, sorted.
@@ -158,10 +174,15 @@ func (r nodesAside) Get(ctx context.Context, key client.ObjectKey, obj client.Ob
 // Observe sees a PodManager's fleet, live, as the controller would.
 func Observe(ctx context.Context, c client.Client, pm *appsv1.PodManager) (desired.Fleet, observe.Seen, error) {
 	fleet := desired.PodManager(pm)
-	c = nodesAside{c}
-	reader := observe.Indexed(c, appsv1.LabelName)
-	seen, err := observe.New(reader, c, observe.NewLedger(clock.RealClock{})).Observe(ctx, fleet)
+	seen, err := ObserveFleet(ctx, c, fleet, appsv1.LabelName)
 	return fleet, seen, err
+}
+
+// ObserveFleet does the same for any fleet. The label is the one by which it
+// finds its orphans.
+func ObserveFleet(ctx context.Context, c client.Client, fleet desired.Fleet, orphans string) (observe.Seen, error) {
+	c = nodesAside{c}
+	return observe.New(observe.Indexed(c, orphans), c, observe.NewLedger(clock.RealClock{})).Observe(ctx, fleet)
 }
 
 // Terminal reports whether a stream is a person's screen.

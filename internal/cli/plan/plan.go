@@ -18,234 +18,225 @@ limitations under the License.
 // pods, before I apply it. The change is tried on the API server as a dry run,
 // so it is defaulted and validated as it would be; the live pods are observed
 // as the controller does it; and the planner that the controller uses plays it
-// forward.
+// forward. An object that cannot be planned is an error, or is listed as not
+// planned: no object of a file is passed over in silence.
 package plan
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
-	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
-	"github.com/mycompany/pod-operator/internal/forecast"
 	"github.com/mycompany/pod-operator/internal/view"
 )
 
 // ErrDisruptive says that pods would be recreated or deleted: exit code 2.
 var ErrDisruptive = fmt.Errorf("pods would be recreated or deleted: %w", kube.ErrNo)
 
+// Report is what -o json and -o yaml print.
+type Report struct {
+	// Items are the plans, in the order of the files and of their objects.
+	Items []Plan `json:"items"`
+	// NotPlanned are the objects of the files that have no plan.
+	NotPlanned []NotPlanned `json:"notPlanned"`
+	// Counts, Summary, Disruptive and Complete are those of all items together.
+	Counts     map[string]int `json:"counts"`
+	Summary    string         `json:"summary"`
+	Disruptive bool           `json:"disruptive"`
+	Complete   bool           `json:"complete"`
+}
+
+// Plan is what would happen to the pods of one object.
+type Plan struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	// Source is the file with the change; empty means that flags make it.
+	Source string `json:"source,omitempty"`
+	// New: the object does not exist yet. GenerateName: the API server will
+	// complete its name, another time with another suffix.
+	New          bool   `json:"new,omitempty"`
+	GenerateName string `json:"generateName,omitempty"`
+	view.Preview `json:",inline"`
+}
+
 type options struct {
-	file     string
-	image    string
+	files    resource.FilenameOptions
+	images   []string
 	replicas int32
 	output   kube.Output
 }
+
+const long = `Show, pod by pod, what a change would do: change it in place, recreate, create or delete it, or hold it
+back and by what. Nothing is changed. The exit code is 2 when pods would be recreated or deleted.
+
+The change is in files, or in flags, or in both: the flags are then applied to every object of the files. Files may
+hold several objects, and be folders, URLs, kustomizations or standard input. PodManagers of both versions, ImoocPods
+and HelloWorlds have plans. Other objects are listed as not planned. Files in which nothing can be planned are an error.`
+
+const example = `  kubectl podmanager plan -f web.yaml
+  kubectl podmanager plan -f shop/ -R --replicas 5
+  kubectl podmanager plan -k overlays/production
+  kustomize build . | kubectl podmanager plan -f -
+  kubectl podmanager plan web --set-image nginx:1.29
+  kubectl podmanager plan pm/web --set-image app=nginx:1.29 --set-image proxy=envoy:1.36`
 
 // New makes the verb.
 func New(s *kube.Session) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
-		Use:   "plan (-f FILE | NAME [--set-image IMAGE] [--replicas N])",
-		Short: "Show what a change would do to the pods, before you apply it",
-		Long: "Show, pod by pod, what a change would do: change it in place, recreate, create or delete it, or hold it\n" +
-			"back and by what. Nothing is changed. The exit code is 2 when pods would be recreated or deleted.",
-		Example: "  kubectl podmanager plan -f web.yaml\n  kubectl podmanager plan web --set-image nginx:1.28",
-		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: s.CompleteName,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.run(cmd, s, args)
-		},
+		Use:               "plan (-f FILE | -k FOLDER | [TYPE/]NAME ...) [--set-image [CONTAINER=]IMAGE] [--replicas N]",
+		Short:             "Show what a change would do to the pods, before you apply it",
+		Long:              long,
+		Example:           example,
+		ValidArgsFunction: s.CompleteName,
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) },
 	}
-	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "The file with the changed PodManager, or - for standard input.")
-	cmd.Flags().StringVar(&o.image, "set-image", "", "The image that would be set.")
+	(&genericclioptions.FileNameFlags{
+		Usage:     "The files, folders or URLs with the changed objects, or - for standard input. Can be given several times.",
+		Filenames: &o.files.Filenames, Kustomize: &o.files.Kustomize, Recursive: &o.files.Recursive,
+	}).AddFlags(cmd.Flags())
+	cmd.Flags().Lookup("kustomize").Usage = "The folder of a kustomization with the changed objects. Not together with -f or -R."
+	cmd.Flags().Lookup("recursive").Usage = "Read the folders of -f with all folders in them."
+	cmd.Flags().StringArrayVar(&o.images, "set-image", nil,
+		"The image that would be set, of the container app or of CONTAINER, or with * of all. Can be given several times.")
 	cmd.Flags().Int32Var(&o.replicas, "replicas", 0, "The number of replicas that would be set.")
 	o.output.Bind(cmd)
 	return cmd
 }
 
 func (o *options) run(cmd *cobra.Command, s *kube.Session, args []string) error {
-	if (o.file == "") == (len(args) == 0) {
-		return errors.New("give a file with -f, or the name of a PodManager")
+	change, err := o.edits(cmd)
+	if err != nil {
+		return err
 	}
 	if err := o.output.Check(); err != nil {
 		return err
+	}
+	planned, others, unread := o.requests(s, args)
+	if len(planned) == 0 && unread != nil {
+		return unread
 	}
 	c, err := s.Client()
 	if err != nil {
 		return err
 	}
-	changed, err := o.change(cmd, s, c, args)
-	if err != nil {
+	// kubectl apply lets the API server refuse unknown fields, too.
+	c = client.WithFieldValidation(c, metav1.FieldValidationStrict)
+	plans, failed := change.plans(cmd.Context(), c, planned)
+	failed = errors.Join(unread, failed)
+	if len(plans) == 0 && failed != nil {
+		return failed
+	}
+	report := newReport(plans, others)
+	if err := o.print(s.Out, s.Paint(), report); err != nil {
 		return err
 	}
-	preview, err := Preview(cmd.Context(), c, changed)
-	if err != nil {
-		return err
+	if failed != nil {
+		return failed
 	}
-	if err := o.print(s.Out, s.Paint(), changed, preview); err != nil {
-		return err
-	}
-	if preview.Disruptive {
+	if report.Disruptive {
 		return ErrDisruptive
 	}
 	return nil
 }
 
-// Preview foresees what a changed PodManager does to its live pods.
-func Preview(ctx context.Context, c client.Client, pm *appsv1.PodManager) (view.Preview, error) {
-	fleet, seen, err := kube.Observe(ctx, c, pm)
-	if err != nil {
-		return view.Preview{}, err
-	}
-	return view.NewPreview(forecast.Of(fleet.Desired, seen.Observed, time.Now())), nil
-}
-
-// change is the PodManager as it would be.
-func (o *options) change(cmd *cobra.Command, s *kube.Session, c client.Client, args []string) (*appsv1.PodManager, error) {
-	if o.file != "" {
-		return o.changeFromFile(cmd.Context(), s, c)
-	}
-	pm, err := s.Get(cmd.Context(), c, args[0])
-	if err != nil {
-		return nil, err
-	}
-	spec := map[string]any{}
-	if o.image != "" {
-		spec["image"] = o.image
-	}
+// edits are the changes that the flags ask for.
+func (o *options) edits(cmd *cobra.Command) (edits, error) {
+	e := edits{images: o.images}
 	if cmd.Flags().Changed("replicas") {
-		spec["replicas"] = o.replicas
+		e.replicas = &o.replicas
 	}
-	patch, err := json.Marshal(map[string]any{"spec": spec})
-	if err != nil {
-		return nil, err
-	}
-	return dryRun(cmd.Context(), c, pm, patch)
-}
-
-func (o *options) changeFromFile(ctx context.Context, s *kube.Session, c client.Client) (*appsv1.PodManager, error) {
-	raw, err := readFile(o.file, s.In)
-	if err != nil {
-		return nil, err
-	}
-	wanted := &appsv1.PodManager{}
-	if err := yaml.UnmarshalStrict(raw, wanted); err != nil {
-		return nil, fmt.Errorf("read %s as a PodManager of %s: %w", o.file, appsv1.GroupVersion, err)
-	}
-	if wanted.GroupVersionKind() != appsv1.GroupVersion.WithKind("PodManager") {
-		return nil, fmt.Errorf("%s holds a %s, not a PodManager of %s", o.file, wanted.GroupVersionKind(), appsv1.GroupVersion)
-	}
-	if wanted.Namespace == "" {
-		if wanted.Namespace, err = s.Namespace(); err != nil {
-			return nil, err
+	for _, word := range o.images {
+		container, _, err := parseImage(word)
+		if err != nil {
+			return e, err
+		}
+		if errs := validation.IsDNS1123Label(container); container != "" && container != every && len(errs) > 0 {
+			return e, fmt.Errorf("--set-image %s: %q is no name of a container: %s", word, container, errs[0])
 		}
 	}
-	live := &appsv1.PodManager{}
-	err = c.Get(ctx, client.ObjectKeyFromObject(wanted), live)
-	if apierrors.IsNotFound(err) {
-		if err := c.Create(ctx, wanted, client.DryRunAll); err != nil {
-			return nil, fmt.Errorf("the API server would refuse it: %w", err)
+	return e, nil
+}
+
+// requests are the objects to plan, and those that have no plan.
+func (o *options) requests(s *kube.Session, args []string) ([]request, []NotPlanned, error) {
+	fromFiles := len(o.files.Filenames) > 0 || o.files.Kustomize != ""
+	if fromFiles == (len(args) > 0) {
+		return nil, nil, errors.New("give files with -f or -k, or names of live objects")
+	}
+	namespace, given, err := s.NamespaceGiven()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !fromFiles {
+		planned, err := named(args, namespace)
+		return planned, nil, err
+	}
+	found, unread := documents(o.files, s.In)
+	planned, others, err := requests(found, namespace, given)
+	err = errors.Join(unread, err)
+	if len(planned) == 0 && err == nil {
+		err = nothing(o.files, others)
+	}
+	return planned, others, err
+}
+
+// plans plans one object after the other, and goes on after one that cannot be
+// planned.
+func (e edits) plans(ctx context.Context, c client.Client, planned []request) ([]Plan, error) {
+	plans, errs := []Plan{}, []error(nil)
+	for _, r := range planned {
+		p, err := e.plan(ctx, c, r)
+		if err != nil && r.source != "" {
+			err = fmt.Errorf("%s: %w", r.source, err)
 		}
-		return wanted, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read PodManager %s: %w", client.ObjectKeyFromObject(wanted), err)
-	}
-	patch, err := applyPatch(live, raw)
-	if err != nil {
-		return nil, err
-	}
-	return dryRun(ctx, c, live, patch)
-}
-
-func readFile(path string, in io.Reader) ([]byte, error) {
-	if path == "-" {
-		return io.ReadAll(in)
-	}
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read the change: %w", err)
-	}
-	return raw, nil
-}
-
-// applyPatch is the patch that kubectl apply would send: fields that the file
-// had when it was last applied and no longer has go away, fields that it never
-// had stay.
-func applyPatch(live *appsv1.PodManager, file []byte) ([]byte, error) {
-	modified, err := yaml.YAMLToJSON(file)
-	if err != nil {
-		return nil, fmt.Errorf("read the change: %w", err)
-	}
-	current, err := json.Marshal(live)
-	if err != nil {
-		return nil, err
-	}
-	original := []byte(live.Annotations[corev1.LastAppliedConfigAnnotation])
-	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(original, modified, current)
-	if err != nil {
-		return nil, fmt.Errorf("compare the change with the live object: %w", err)
-	}
-	return patch, nil
-}
-
-func dryRun(ctx context.Context, c client.Client, live *appsv1.PodManager, patch []byte) (*appsv1.PodManager, error) {
-	changed := live.DeepCopy()
-	if err := c.Patch(ctx, changed, client.RawPatch(types.MergePatchType, patch), client.DryRunAll); err != nil {
-		return nil, fmt.Errorf("the API server would refuse it: %w", err)
-	}
-	// A dry run's answer has the status of now, which is what the planner
-	// remembers.
-	changed.Status = live.Status
-	return changed, nil
-}
-
-func (o *options) print(out io.Writer, paint kube.Paint, pm *appsv1.PodManager, p view.Preview) error {
-	if o.output.Structured() {
-		return o.output.Print(out, p)
-	}
-	fmt.Fprintf(out, "Plan for PodManager %s/%s\n\n", pm.Namespace, pm.Name)
-	if len(p.Steps) > 0 {
-		w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-		fmt.Fprintf(w, "POD\t%s\tREASON\tWHY\n", paint.Plain("ACTION"))
-		for _, step := range p.Steps {
-			pod := step.Pod
-			if step.Count > 1 {
-				pod = fmt.Sprintf("%s and %d more", step.Pod, step.Count-1)
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", pod, actionColour(paint, step.What), step.Reason, step.Why)
+		if err != nil {
+			errs = append(errs, err)
+			continue
 		}
-		if err := w.Flush(); err != nil {
-			return err
-		}
-		fmt.Fprintln(out)
+		plans = append(plans, p)
 	}
-	if !p.Complete {
-		fmt.Fprintln(out, "The forecast was cut off before the fleet came to rest.")
-	}
-	_, err := fmt.Fprintln(out, p.Summary)
-	return err
+	return plans, errors.Join(errs...)
 }
 
-func actionColour(paint kube.Paint, what string) string {
-	switch what {
-	case view.Recreate, view.Delete:
-		return paint.Bad(what)
-	case view.Held:
-		return paint.Warn(what)
+func (e edits) plan(ctx context.Context, c client.Client, r request) (Plan, error) {
+	live, changed, err := e.try(ctx, c, r)
+	if err != nil {
+		return Plan{}, err
 	}
-	return paint.Good(what)
+	p := Plan{
+		APIVersion: changed.GetAPIVersion(), Kind: changed.GetKind(), Namespace: changed.GetNamespace(), Name: changed.GetName(),
+		Source: r.source, New: live == nil,
+	}
+	if r.object.GetName() == "" {
+		p.GenerateName = r.object.GetGenerateName()
+	}
+	p.Preview, err = r.kind.foresee(ctx, c, live, changed)
+	if err != nil {
+		err = fmt.Errorf("plan %s %s/%s: %w", p.Kind, p.Namespace, p.Name, err)
+	}
+	return p, err
+}
+
+func newReport(plans []Plan, others []NotPlanned) Report {
+	r := Report{Items: plans, NotPlanned: append([]NotPlanned{}, others...), Counts: map[string]int{}, Complete: true}
+	for i := range plans {
+		for what, n := range plans[i].Counts {
+			r.Counts[what] += n
+		}
+		r.Disruptive = r.Disruptive || plans[i].Disruptive
+		r.Complete = r.Complete && plans[i].Complete
+	}
+	r.Summary = view.Summary(r.Counts)
+	return r
 }

@@ -20,9 +20,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-
-	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 )
 
 // FuzzApplyPatch: any file and any last applied configuration make a patch or
@@ -40,10 +39,19 @@ func FuzzApplyPatch(f *testing.F) {
 		f.Add([]byte(seed.file), seed.last)
 	}
 	f.Fuzz(func(t *testing.T, file []byte, last string) {
-		live := &appsv1.PodManager{}
-		live.Name = "web"
-		live.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: last}
-		patch, err := applyPatch(live, file)
+		modified, err := yaml.YAMLToJSON(file)
+		if err != nil {
+			return
+		}
+		live := &unstructured.Unstructured{}
+		live.SetAPIVersion("apps.mycompany.com/v1")
+		live.SetKind("PodManager")
+		live.SetName("web")
+		current, err := live.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		patch, err := applyPatch([]byte(last), modified, current)
 		if err == nil && !json.Valid(patch) {
 			t.Errorf("the patch is not JSON: %q", patch)
 		}

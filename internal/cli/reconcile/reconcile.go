@@ -57,8 +57,12 @@ func New(s *kube.Session, e *explain.Options) *cobra.Command {
 	return cmd
 }
 
-func (o *options) run(ctx context.Context, s *kube.Session, name string) error {
-	namespace, err := s.Namespace()
+func (o *options) run(ctx context.Context, s *kube.Session, word string) error {
+	c, err := s.Client()
+	if err != nil {
+		return err
+	}
+	key, err := s.Manager(ctx, c, word)
 	if err != nil {
 		return err
 	}
@@ -71,12 +75,12 @@ func (o *options) run(ctx context.Context, s *kube.Session, name string) error {
 	if err != nil {
 		return fmt.Errorf("a reconcile is asked of the operator itself, which could not be reached: %w", err)
 	}
-	query := explain.Query{Object: namespace + "/" + name, Limit: 50}
+	query := explain.Query{Object: key.String(), Limit: 50}
 	before, err := operator.Records(ctx, query)
 	if err != nil {
 		return err
 	}
-	if err := operator.Reconcile(ctx, namespace, name); err != nil {
+	if err := operator.Reconcile(ctx, key.Namespace, key.Name); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.Out, "Asked for as %s.\n", user)

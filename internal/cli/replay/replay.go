@@ -112,8 +112,12 @@ func (o *options) read(ctx context.Context, s *kube.Session, args []string, visi
 }
 
 // fetch asks the operator for all records of a PodManager, whole.
-func (o *options) fetch(ctx context.Context, s *kube.Session, name string) ([]byte, error) {
-	namespace, err := s.Namespace()
+func (o *options) fetch(ctx context.Context, s *kube.Session, word string) ([]byte, error) {
+	c, err := s.Client()
+	if err != nil {
+		return nil, err
+	}
+	key, err := s.Manager(ctx, c, word)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +126,7 @@ func (o *options) fetch(ctx context.Context, s *kube.Session, name string) ([]by
 		return nil, fmt.Errorf("the operator could not be asked for its records: %w", err)
 	}
 	defer operator.Close()
-	entries, err := operator.Records(ctx, explain.Query{Object: namespace + "/" + name, Limit: 500})
+	entries, err := operator.Records(ctx, explain.Query{Object: key.String(), Limit: 500})
 	if err != nil {
 		return nil, fmt.Errorf("the operator could not be asked for its records: %w", err)
 	}

@@ -24,79 +24,69 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 	kappsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
-	"github.com/mycompany/pod-operator/internal/desired"
-	"github.com/mycompany/pod-operator/internal/plan"
-	"github.com/mycompany/pod-operator/internal/podrender"
 )
 
 // New makes the verb.
 func New(s *kube.Session) *cobra.Command {
-	cmd := &cobra.Command{Use: "rollout", Short: "Follow, pause, restart or undo a rollout"}
-	verb := func(use, short string, run func(ctx context.Context, c client.Client, pm *appsv1.PodManager) error) *cobra.Command {
-		return &cobra.Command{
-			Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: s.CompleteName,
-			RunE: func(cmd *cobra.Command, args []string) error {
-				c, err := s.Client()
-				if err != nil {
-					return err
-				}
-				pm, err := s.Get(cmd.Context(), c, args[0])
-				if err != nil {
-					return err
-				}
-				return run(cmd.Context(), c, pm)
-			},
-		}
-	}
-	r := runner{s}
-	undo := verb("undo", "Go back to an earlier revision", nil)
-	undo.Long = "Go back to an earlier revision, without an edit of the spec: an annotation pins the pods to it. The next template\n" +
-		"change ends the pin, unless --stay asks to keep it; --clear ends it at once."
-	to := undo.Flags().String("to-revision", "", "The revision's number or name; empty means the one before.")
-	_ = undo.RegisterFlagCompletionFunc("to-revision", s.CompleteRevision)
-	unpin := undo.Flags().Bool("clear", false, "Follow the template again.")
-	stay := undo.Flags().Bool("stay", false, "Stay on the revision when the template changes, too, until --clear.")
-	undo.MarkFlagsMutuallyExclusive("clear", "stay")
-	undo.MarkFlagsMutuallyExclusive("clear", "to-revision")
-	undo.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := s.Client()
-		if err != nil {
-			return err
-		}
-		pm, err := s.Get(cmd.Context(), c, args[0])
-		if err != nil {
-			return err
-		}
-		return r.undo(cmd.Context(), c, pm, *to, *unpin, *stay)
-	}
+	cmd := &cobra.Command{Use: "rollout", Short: "Follow, pause, restart or undo a rollout", RunE: kube.Subcommands}
 	cmd.AddCommand(
-		verb("status", "Wait until the rollout is done, and say how it ended", r.status),
-		verb("history", "List the stored revisions", r.history),
-		verb("pause", "Stop the rollout", func(ctx context.Context, c client.Client, pm *appsv1.PodManager) error {
-			return r.patch(ctx, c, pm, map[string]any{"spec": map[string]any{"paused": true}}, "paused")
+		newStatus(s), newHistory(s),
+		newChange(s, "pause", "Stop the rollout", "paused", func() map[string]any {
+			return map[string]any{"spec": map[string]any{"paused": true}}
 		}),
-		verb("resume", "Let the rollout go on", func(ctx context.Context, c client.Client, pm *appsv1.PodManager) error {
+		newChange(s, "resume", "Let the rollout go on", "resumed", func() map[string]any {
 			// False and not nothing: a removed field does not show which client removed it.
-			return r.patch(ctx, c, pm, map[string]any{"spec": map[string]any{"paused": false}}, "resumed")
+			return map[string]any{"spec": map[string]any{"paused": false}}
 		}),
-		verb("restart", "Recreate all pods, within the budget", func(ctx context.Context, c client.Client, pm *appsv1.PodManager) error {
-			return r.patch(ctx, c, pm, annotation(appsv1.AnnotationRestart, time.Now().UTC().Format(time.RFC3339)), "restarted")
+		newChange(s, "restart", "Recreate all pods, within the budget", "restarted", func() map[string]any {
+			return annotation(appsv1.AnnotationRestart, time.Now().UTC().Format(time.RFC3339))
 		}),
-		undo,
+		newUndo(s),
 	)
+	return cmd
+}
+
+// verb makes a verb for one PodManager.
+func verb(s *kube.Session, use, short string, run func(ctx context.Context, c client.Client, pm *appsv1.PodManager) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: s.CompleteName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			// A pod has no rollout of its own, and a change of its PodManager would
+			// be more than was asked for.
+			ref, err := kube.ParseRef(args[0], kube.PodManagers)
+			if err != nil {
+				return err
+			}
+			c, err := s.Client()
+			if err != nil {
+				return err
+			}
+			pm, err := s.Get(cmd.Context(), c, ref.Name)
+			if err != nil {
+				return err
+			}
+			return run(cmd.Context(), c, pm)
+		},
+	}
+}
+
+// newChange makes a verb that patches.
+func newChange(s *kube.Session, use, short, did string, body func() map[string]any) *cobra.Command {
+	w := &writer{Session: s}
+	cmd := verb(s, use, short, func(ctx context.Context, c client.Client, pm *appsv1.PodManager) error {
+		return w.patch(ctx, c, pm, body(), did)
+	})
+	w.dry.Bind(cmd)
 	return cmd
 }
 
@@ -104,67 +94,29 @@ func annotation(key string, value any) map[string]any {
 	return map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: value}}}
 }
 
-type runner struct{ *kube.Session }
+// writer changes PodManagers.
+type writer struct {
+	*kube.Session
+	dry kube.DryRun
+}
 
-func (r runner) patch(ctx context.Context, c client.Client, pm *appsv1.PodManager, body map[string]any, did string) error {
+func (w *writer) patch(ctx context.Context, c client.Client, pm *appsv1.PodManager, body map[string]any, did string) error {
+	if err := w.dry.Check(); err != nil {
+		return err
+	}
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	if err := c.Patch(ctx, pm, client.RawPatch(types.MergePatchType, raw)); err != nil {
+	if err := w.dry.Patch(ctx, c, pm, client.RawPatch(types.MergePatchType, raw)); err != nil {
 		return fmt.Errorf("change PodManager %s: %w", client.ObjectKeyFromObject(pm), err)
 	}
-	fmt.Fprintf(r.Out, "podmanager.apps.mycompany.com/%s %s\n", pm.Name, did)
+	fmt.Fprintf(w.Out, "podmanager.apps.mycompany.com/%s %s%s\n", pm.Name, did, w.dry.Suffix())
 	return nil
 }
 
-// status waits until nothing is under way any more.
-func (r runner) status(ctx context.Context, c client.Client, pm *appsv1.PodManager) error {
-	last := ""
-	for {
-		told, waits, err := Verdict(pm)
-		if told != last && told != "" {
-			last = told
-			fmt.Fprintln(r.Out, told)
-		}
-		if !waits {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(500 * time.Millisecond):
-		}
-		if err := c.Get(ctx, client.ObjectKeyFromObject(pm), pm); err != nil {
-			return fmt.Errorf("read PodManager %s: %w", client.ObjectKeyFromObject(pm), err)
-		}
-	}
-}
-
-// ErrNotRolledOut says that nothing is under way, and that the pods are not on
-// what the spec asks for: exit code 2.
-var ErrNotRolledOut = fmt.Errorf("not rolled out: %w", kube.ErrNo)
-
-// Verdict is what there is to say of a rollout, and whether to wait for it. A
-// rollout that is held back is neither under way nor done.
-func Verdict(pm *appsv1.PodManager) (told string, waits bool, err error) {
-	find := func(kind string) *metav1.Condition { return meta.FindStatusCondition(pm.Status.Conditions, kind) }
-	ready, reconciling, stalled := find(appsv1.ConditionReady), find(appsv1.ConditionReconciling), find(appsv1.ConditionStalled)
-	switch {
-	case pm.Status.ObservedGeneration != pm.Generation || ready == nil:
-		return "", true, nil
-	case stalled != nil:
-		return "", false, fmt.Errorf("%s: %s", stalled.Reason, stalled.Message)
-	case reconciling != nil:
-		return "waiting: " + reconciling.Message, true, nil
-	case ready.Status != metav1.ConditionTrue:
-		return fmt.Sprintf("podmanager %s is not rolled out: %s: %s", pm.Name, ready.Reason, ready.Message), false, ErrNotRolledOut
-	}
-	return fmt.Sprintf("podmanager %s is rolled out: %d of %d pods are on %s",
-		pm.Name, pm.Status.UpdatedReplicas, pm.Status.Replicas, pm.Status.UpdateRevision), false, nil
-}
-
-func (r runner) revisions(ctx context.Context, c client.Client, pm *appsv1.PodManager) ([]kappsv1.ControllerRevision, error) {
+// listRevisions are the stored revisions of a PodManager, oldest first.
+func listRevisions(ctx context.Context, c client.Client, pm *appsv1.PodManager) ([]kappsv1.ControllerRevision, error) {
 	var list kappsv1.ControllerRevisionList
 	if err := c.List(ctx, &list, client.InNamespace(pm.Namespace), client.MatchingLabels{appsv1.LabelName: pm.Name}); err != nil {
 		return nil, fmt.Errorf("list the revisions of %s: %w", client.ObjectKeyFromObject(pm), err)
@@ -174,98 +126,7 @@ func (r runner) revisions(ctx context.Context, c client.Client, pm *appsv1.PodMa
 	return items, nil
 }
 
-func (r runner) history(ctx context.Context, c client.Client, pm *appsv1.PodManager) error {
-	revisions, err := r.revisions(ctx, c, pm)
-	if err != nil {
-		return err
-	}
-	w := tabwriter.NewWriter(r.Out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(w, "REVISION\tNAME\tIMAGES\tAGE\tSTATE")
-	for i := range revisions {
-		rev := &revisions[i]
-		template, err := podrender.Decode(rev)
-		if err != nil {
-			return err
-		}
-		var images []string
-		for _, container := range template.Spec.Containers {
-			images = append(images, container.Image)
-		}
-		state := ""
-		switch rev.Name {
-		case pm.Status.CurrentRevision:
-			state = "current"
-		case pm.Status.UpdateRevision:
-			state = "moving to"
-		}
-		if rev.Name == pm.Status.UpdateRevision && meta.IsStatusConditionTrue(pm.Status.Conditions, appsv1.ConditionPinned) {
-			state += ", pinned"
-		}
-		fmt.Fprintf(w, "%d\t%s\t%v\t%s\t%s\n", rev.Revision, rev.Name, images, kube.Age(rev.CreationTimestamp.Time, time.Now()), state)
-	}
-	return w.Flush()
-}
-
-// undo pins the fleet to a stored revision. It is an annotation and not an
-// edit of the spec, so a GitOps tool that owns the spec does not fight it.
-func (r runner) undo(ctx context.Context, c client.Client, pm *appsv1.PodManager, to string, unpin, stay bool) error {
-	if unpin {
-		return r.patch(ctx, c, pm, annotation(appsv1.AnnotationPin, nil), "follows its template again")
-	}
-	revisions, err := r.revisions(ctx, c, pm)
-	if err != nil {
-		return err
-	}
-	target := ""
-	for i := range revisions {
-		rev := &revisions[i]
-		number := strconv.FormatInt(rev.Revision, 10)
-		switch {
-		case to == "" && rev.Name != pm.Status.UpdateRevision:
-			target = rev.Name // the newest of the others
-		case to != "" && (to == number || to == rev.Name):
-			target = rev.Name
-		}
-	}
-	if target == "" {
-		return errors.New("there is no such revision: kubectl podmanager rollout history " + pm.Name + " lists them")
-	}
-	if stay {
-		return r.patch(ctx, c, pm, annotation(appsv1.AnnotationPin, target),
-			"goes to revision "+target+" and stays there when its template changes, until: "+clearing(pm))
-	}
-	observed, err := observedRevisions(pm, revisions)
-	if err != nil {
-		return err
-	}
-	pin := plan.UndoPin(observed, target)
-	if pin == "" {
-		return r.patch(ctx, c, pm, annotation(appsv1.AnnotationPin, nil), "follows its template, which is revision "+target)
-	}
-	return r.patch(ctx, c, pm, annotation(appsv1.AnnotationPin, pin),
-		"goes back to revision "+target+" until its template changes, or until: "+clearing(pm))
-}
-
-// clearing is the command that ends a pin.
-func clearing(pm *appsv1.PodManager) string {
-	return "kubectl podmanager rollout undo " + pm.Name + " --clear"
-}
-
-// observedRevisions are the stored revisions as the planner reads them.
-func observedRevisions(pm *appsv1.PodManager, revisions []kappsv1.ControllerRevision) (plan.Observed, error) {
-	template := desired.PodManager(pm).Template
-	encoded, err := podrender.Encode(template)
-	if err != nil {
-		return plan.Observed{}, err
-	}
-	var observed plan.Observed
-	for i := range revisions {
-		rev := &revisions[i]
-		equal, err := podrender.Means(rev, template, encoded)
-		if err != nil {
-			return plan.Observed{}, err
-		}
-		observed.Revisions = append(observed.Revisions, plan.Revision{Name: rev.Name, Number: rev.Revision, Equal: equal})
-	}
-	return observed, nil
+// noRevision is the error for a revision that is not stored.
+func noRevision(s *kube.Session, pm *appsv1.PodManager) error {
+	return errors.New("there is no such revision: kubectl podmanager rollout history " + pm.Name + s.Hint() + " lists them")
 }

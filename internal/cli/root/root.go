@@ -20,6 +20,7 @@ package root
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/mycompany/pod-operator/internal/cli/dashboard"
 	"github.com/mycompany/pod-operator/internal/cli/deletepod"
 	"github.com/mycompany/pod-operator/internal/cli/doctor"
 	"github.com/mycompany/pod-operator/internal/cli/events"
@@ -31,6 +32,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/cli/rollout"
 	"github.com/mycompany/pod-operator/internal/cli/status"
 	"github.com/mycompany/pod-operator/internal/cli/top"
+	versionverb "github.com/mycompany/pod-operator/internal/cli/version"
 	"github.com/mycompany/pod-operator/internal/cli/why"
 	"github.com/mycompany/pod-operator/internal/cli/whynot"
 	"github.com/mycompany/pod-operator/internal/version"
@@ -62,6 +64,9 @@ func New(s *kube.Session) *cobra.Command {
 	cmd.AddCommand(
 		status.New(s), plan.New(s), why.New(s, operator), whynot.New(s), events.New(s, operator), rollout.New(s),
 		deletepod.New(s), reconcile.New(s, operator), top.New(s, operator), doctor.New(s, operator), replay.New(s, operator),
+		dashboard.New(s, operator), versionverb.New(s, operator), newOptions(),
 	)
+	cmd.SetHelpCommand(newHelp())
+	cmd.SetUsageTemplate(usage(cmd.UsageTemplate()))
 	return cmd
 }

@@ -53,7 +53,7 @@ type options struct {
 func New(s *kube.Session) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
-		Use:   "status [NAME]",
+		Use:   "status [NAME | pod/POD]",
 		Short: "Show a PodManager with its revisions and pods, and what it waits for",
 		Long: "Show a PodManager with its revisions and pods, what it waits for, and how far a rollout is. Without a name, show\n" +
 			"all of the namespace, or with -A of all namespaces, a line each.",
@@ -181,7 +181,7 @@ func Print(out io.Writer, paint kube.Paint, pm *appsv1.PodManager, seen observe.
 		return err
 	}
 	for _, b := range decision.Blocked {
-		hold := view.NewHold(b, pm.Name, now)
+		hold := view.NewHold(b, view.Subject{Name: pm.Name}, now)
 		fmt.Fprintf(out, "  %s is held back by %s: %s\n", hold.What, paint.Warn(hold.By), hold.Why)
 	}
 	return nil
@@ -335,7 +335,7 @@ func detailOf(pm *appsv1.PodManager, seen observe.Seen, decision plan.Decision, 
 		d.Pods = append(d.Pods, pod{Name: p.Name, Revision: p.Revision, State: podState(p, now), Node: p.Node, Restarts: p.Restarts, Created: p.Created})
 	}
 	for _, b := range decision.Blocked {
-		d.Held = append(d.Held, view.NewHold(b, pm.Name, now))
+		d.Held = append(d.Held, view.NewHold(b, view.Subject{Name: pm.Name, Flags: " -n " + pm.Namespace}, now))
 	}
 	return d
 }

@@ -112,7 +112,7 @@ func TestWhomAStoryIsAbout(t *testing.T) {
 		"web": {"shop", "web", ""}, "pm/web": {"shop", "web", ""}, "podmanager.apps.mycompany.com/web": {"shop", "web", ""},
 		"pod/web-0": {"shop", "", "web-0"}, "po/web-0": {"shop", "", "web-0"},
 	} {
-		if got := subjectOf("shop", what); got != want {
+		if got, err := subjectOf("shop", what); err != nil || got != want {
 			t.Errorf("%s is about %+v", what, got)
 		}
 	}

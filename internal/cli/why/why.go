@@ -25,7 +25,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,7 +77,10 @@ func (o *options) run(ctx context.Context, s *kube.Session, what string) error {
 	if err != nil {
 		return err
 	}
-	subject := subjectOf(namespace, what)
+	subject, err := subjectOf(namespace, what)
+	if err != nil {
+		return err
+	}
 	found, err := collect(ctx, c, subject)
 	if err != nil {
 		return err
@@ -120,16 +122,15 @@ type subject struct {
 	pod string
 }
 
-func subjectOf(namespace, what string) subject {
-	for _, prefix := range []string{"pod/", "pods/", "po/"} {
-		if pod, ok := strings.CutPrefix(what, prefix); ok {
-			return subject{namespace: namespace, pod: pod}
-		}
+func subjectOf(namespace, what string) (subject, error) {
+	ref, err := kube.ParseRef(what, kube.PodManagers, kube.Pods)
+	if err != nil {
+		return subject{}, err
 	}
-	for _, prefix := range []string{"podmanager/", "podmanagers/", "pm/", "podmanager.apps.mycompany.com/"} {
-		what = strings.TrimPrefix(what, prefix)
+	if ref.Kind == kube.Pods.Kind {
+		return subject{namespace: namespace, pod: ref.Name}, nil
 	}
-	return subject{namespace: namespace, name: what}
+	return subject{namespace: namespace, name: ref.Name}, nil
 }
 
 // collect reads what the API server knows: the history of a PodManager, or,

@@ -37,7 +37,7 @@ import (
 func New(s *kube.Session) *cobra.Command {
 	output := kube.Output{}
 	cmd := &cobra.Command{
-		Use:               "why-not NAME",
+		Use:               "why-not (NAME | pod/POD)",
 		Short:             "Tell what is held back, by what, and what to do about it",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: s.CompleteName,
@@ -64,7 +64,7 @@ func run(cmd *cobra.Command, s *kube.Session, output *kube.Output, name string) 
 		return err
 	}
 	now := time.Now()
-	holds := Holds(pm, plan.Plan(fleet.Desired, seen.Observed, now), now)
+	holds := Holds(pm, s.Hint(), plan.Plan(fleet.Desired, seen.Observed, now), now)
 	if output.Structured() {
 		return output.Print(s.Out, map[string]any{"items": holds})
 	}
@@ -72,14 +72,14 @@ func run(cmd *cobra.Command, s *kube.Session, output *kube.Output, name string) 
 }
 
 // Holds are all that holds a fleet back: what stalls it, and the planner's
-// blockers.
-func Holds(pm *appsv1.PodManager, decision plan.Decision, now time.Time) []view.Hold {
-	holds := []view.Hold{}
+// blockers. The flags are those that the advice needs.
+func Holds(pm *appsv1.PodManager, flags string, decision plan.Decision, now time.Time) []view.Hold {
+	holds, about := []view.Hold{}, view.Subject{Name: pm.Name, Flags: flags}
 	if stalled := meta.FindStatusCondition(pm.Status.Conditions, appsv1.ConditionStalled); stalled != nil {
-		holds = append(holds, view.Hold{By: stalled.Reason, Why: stalled.Message, Advice: view.Advice(stalled.Reason, pm.Name)})
+		holds = append(holds, view.Hold{By: stalled.Reason, Why: stalled.Message, Advice: view.Advice(stalled.Reason, about)})
 	}
 	for _, b := range decision.Blocked {
-		if hold := view.NewHold(b, pm.Name, now); len(holds) == 0 || holds[0].By != hold.By || holds[0].Why != hold.Why {
+		if hold := view.NewHold(b, about, now); len(holds) == 0 || holds[0].By != hold.By || holds[0].Why != hold.Why {
 			holds = append(holds, hold)
 		}
 	}

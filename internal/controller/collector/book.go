@@ -27,26 +27,6 @@ import (
 	collectorv1 "github.com/mycompany/pod-operator/api/collector/v1"
 )
 
-// verb is what a watch event says.
-type verb int
-
-const (
-	added verb = iota
-	modified
-	deleted
-)
-
-func (v verb) countIn(c *collectorv1.EventCounts) {
-	switch v {
-	case added:
-		c.Added++
-	case modified:
-		c.Modified++
-	case deleted:
-		c.Deleted++
-	}
-}
-
 // pod is what is remembered of a pod.
 type pod struct {
 	uid types.UID
@@ -100,10 +80,9 @@ type book struct {
 	// finished are the changes that were closed since the last look.
 	finished []collectorv1.Change
 
-	since          time.Time
-	gaps           int64
-	events         collectorv1.EventCounts
-	workloadEvents collectorv1.EventCounts
+	since time.Time
+	gaps  int64
+	total tally
 
 	// changed is called, without arguments and not under the lock, when
 	// there is something new.
@@ -121,7 +100,7 @@ func newBook(past []collectorv1.Change, changed func()) *book {
 		if c.State == collectorv1.ChangeCounting {
 			c.State = collectorv1.ChangeInterrupted
 		}
-		b.windows = append(b.windows, &window{change: c})
+		b.windows = append(b.windows, pastWindow(c))
 	}
 	return b
 }
@@ -167,14 +146,14 @@ func (b *book) sawPod(v verb, p pod, now time.Time) {
 	defer b.changed()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	v.countIn(&b.events)
+	b.total.count(v, podKind)
 	before, known := b.pods[p.uid]
 	if v == deleted {
 		delete(b.pods, p.uid)
 	} else {
 		b.pods[p.uid] = p
 	}
-	e := sighting{verb: v, pod: true, version: p.version, at: now}
+	e := sighting{verb: v, kind: podKind, version: p.version, at: now}
 	e.podEnds = known && !before.terminating && (p.terminating || v == deleted)
 	b.attribute(p.controller, e)
 }
@@ -185,7 +164,7 @@ func (b *book) sawWorkload(v verb, w workload, now time.Time) {
 	defer b.changed()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	v.countIn(&b.workloadEvents)
+	b.total.count(v, w.kind)
 	before := b.workloads[w.uid]
 	if v == deleted {
 		w.goneAt = now
@@ -200,7 +179,7 @@ func (b *book) sawWorkload(v verb, w workload, now time.Time) {
 	if before == nil {
 		b.resolve(w.uid)
 	}
-	b.attribute(w.uid, sighting{verb: v, version: w.version, at: now})
+	b.attribute(w.uid, sighting{verb: v, kind: w.kind, version: w.version, at: now})
 }
 
 // lost counts the end of something that a list no longer shows.
@@ -208,12 +187,11 @@ func (b *book) lost(kind string, uid types.UID, now time.Time) {
 	defer b.changed()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if kind == "Pod" {
-		deleted.countIn(&b.events)
+	b.total.count(deleted, kind)
+	if kind == podKind {
 		delete(b.pods, uid)
 		return
 	}
-	deleted.countIn(&b.workloadEvents)
 	if w := b.workloads[uid]; w != nil {
 		w.goneAt = now
 	}
@@ -271,7 +249,7 @@ func (b *book) status(s *collectorv1.CollectorStatus) {
 		s.Since = &since
 	}
 	s.Gaps = b.gaps
-	s.Events, s.WorkloadEvents = b.events, b.workloadEvents
+	s.Events, s.WorkloadEvents, s.EventsByKind = b.total.pods, b.total.workloads, b.total.kinds()
 	s.Pods = int32(len(b.pods))
 	s.Workloads = 0
 	for _, w := range b.workloads {
@@ -284,7 +262,7 @@ func (b *book) status(s *collectorv1.CollectorStatus) {
 	s.IPs = addresses[:min(len(addresses), collectorv1.MaxIPs)]
 	s.RecentChanges = nil
 	for _, w := range slices.Backward(b.windows) {
-		s.RecentChanges = append(s.RecentChanges, w.change)
+		s.RecentChanges = append(s.RecentChanges, w.counted())
 	}
 }
 

@@ -50,7 +50,7 @@ const (
 // sighting is one watch event on its way to a change.
 type sighting struct {
 	verb    verb
-	pod     bool
+	kind    string
 	version uint64
 	at      time.Time
 	// podEnds: with this event a pod began to terminate.
@@ -59,7 +59,9 @@ type sighting struct {
 
 // window counts the events of one change.
 type window struct {
+	// change is without its counts, which are in events.
 	change collectorv1.Change
+	events tally
 	root   types.UID
 	// from is the resourceVersion of the change. All objects are numbered
 	// from one counter (the API server keeps them in one etcd, events
@@ -71,6 +73,18 @@ type window struct {
 	podsEnded int
 }
 
+// pastWindow is a change that an earlier process counted.
+func pastWindow(c collectorv1.Change) *window {
+	return &window{change: c, events: tally{pods: c.Events, workloads: c.WorkloadEvents, byKind: c.EventsByKind}}
+}
+
+// counted is the change with its counts.
+func (w *window) counted() collectorv1.Change {
+	c := w.change
+	c.Events, c.WorkloadEvents, c.EventsByKind = w.events.pods, w.events.workloads, w.events.kinds()
+	return c
+}
+
 func (w *window) open() bool { return w.change.State == collectorv1.ChangeCounting }
 
 // before reports whether an event happened before the change. Where versions are
@@ -78,11 +92,7 @@ func (w *window) open() bool { return w.change.State == collectorv1.ChangeCounti
 func (w *window) before(e sighting) bool { return e.version != 0 && w.from != 0 && e.version < w.from }
 
 func (w *window) count(e sighting) {
-	if e.pod {
-		e.verb.countIn(&w.change.Events)
-	} else {
-		e.verb.countIn(&w.change.WorkloadEvents)
-	}
+	w.events.count(e.verb, e.kind)
 	if last := metav1.NewMicroTime(e.at); w.change.LastEventTime.Before(&last) {
 		w.change.LastEventTime = last
 	}
@@ -147,7 +157,7 @@ func (b *book) openWindow(root *workload, what string, now time.Time) {
 		}
 		if old.podsEnded > 0 && old.from > w.from {
 			// The pods went because of this change; its event was late.
-			w.change.Events, w.change.WorkloadEvents = old.change.Events, old.change.WorkloadEvents
+			w.events = old.events
 			w.change.StartTime = old.change.StartTime
 			b.drop(old)
 			continue
@@ -174,7 +184,7 @@ func (b *book) drop(w *window) {
 
 func (b *book) close(w *window, state collectorv1.ChangeState) {
 	w.change.State = state
-	b.finished = append(b.finished, w.change)
+	b.finished = append(b.finished, w.counted())
 }
 
 // tick closes what has settled and returns when to look again; 0 means not

@@ -98,6 +98,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationcollectorv1.CollectorStatusApplyConfiguration{}
 	case collectorv1.SchemeGroupVersion.WithKind("EventCounts"):
 		return &applyconfigurationcollectorv1.EventCountsApplyConfiguration{}
+	case collectorv1.SchemeGroupVersion.WithKind("KindEvents"):
+		return &applyconfigurationcollectorv1.KindEventsApplyConfiguration{}
 
 		// Group=test.jiaozi.com, Version=v1alpha1
 	case testv1alpha1.SchemeGroupVersion.WithKind("HelloWorld"):

@@ -49,6 +49,8 @@ type ChangeApplyConfiguration struct {
 	Events *EventCountsApplyConfiguration `json:"events,omitempty"`
 	// WorkloadEvents are those of the workload itself and, for a Deployment, of its ReplicaSets.
 	WorkloadEvents *EventCountsApplyConfiguration `json:"workloadEvents,omitempty"`
+	// EventsByKind are all events of the change, those of pods and those of workloads, by the kind of the object. A kind without events is left out.
+	EventsByKind []KindEventsApplyConfiguration `json:"eventsByKind,omitempty"`
 }
 
 // ChangeApplyConfiguration constructs a declarative configuration of the Change type for use with
@@ -134,5 +136,18 @@ func (b *ChangeApplyConfiguration) WithEvents(value *EventCountsApplyConfigurati
 // If called multiple times, the WorkloadEvents field is set to the value of the last call.
 func (b *ChangeApplyConfiguration) WithWorkloadEvents(value *EventCountsApplyConfiguration) *ChangeApplyConfiguration {
 	b.WorkloadEvents = value
+	return b
+}
+
+// WithEventsByKind adds the given value to the EventsByKind field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the EventsByKind field.
+func (b *ChangeApplyConfiguration) WithEventsByKind(values ...*KindEventsApplyConfiguration) *ChangeApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithEventsByKind")
+		}
+		b.EventsByKind = append(b.EventsByKind, *values[i])
+	}
 	return b
 }

@@ -42,6 +42,8 @@ type CollectorStatusApplyConfiguration struct {
 	Events *EventCountsApplyConfiguration `json:"events,omitempty"`
 	// WorkloadEvents are the events of workloads and of the ReplicaSets of Deployments.
 	WorkloadEvents *EventCountsApplyConfiguration `json:"workloadEvents,omitempty"`
+	// EventsByKind are all events, those of pods and those of workloads, by the kind of the object. A kind without events is left out.
+	EventsByKind []KindEventsApplyConfiguration `json:"eventsByKind,omitempty"`
 	// IPs are the addresses of the pods that match and have not ended, sorted, 100 at most.
 	IPs []string `json:"ips,omitempty"`
 	// IPCount is the number of all their addresses.
@@ -111,6 +113,19 @@ func (b *CollectorStatusApplyConfiguration) WithEvents(value *EventCountsApplyCo
 // If called multiple times, the WorkloadEvents field is set to the value of the last call.
 func (b *CollectorStatusApplyConfiguration) WithWorkloadEvents(value *EventCountsApplyConfiguration) *CollectorStatusApplyConfiguration {
 	b.WorkloadEvents = value
+	return b
+}
+
+// WithEventsByKind adds the given value to the EventsByKind field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the EventsByKind field.
+func (b *CollectorStatusApplyConfiguration) WithEventsByKind(values ...*KindEventsApplyConfiguration) *CollectorStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithEventsByKind")
+		}
+		b.EventsByKind = append(b.EventsByKind, *values[i])
+	}
 	return b
 }
 

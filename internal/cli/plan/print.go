@@ -1,0 +1,136 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/mycompany/pod-operator/internal/cli/kube"
+	"github.com/mycompany/pod-operator/internal/view"
+)
+
+func (o *options) print(out io.Writer, paint kube.Paint, r Report) error {
+	if o.output.Structured() {
+		return o.output.Print(out, r)
+	}
+	for i := range r.Items {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		if err := r.Items[i].show(out, paint); err != nil {
+			return err
+		}
+	}
+	if len(r.Items) > 1 {
+		fmt.Fprintf(out, "\nIn all: %s\n", r.Summary)
+	}
+	for i, n := range r.NotPlanned {
+		if i == 0 {
+			fmt.Fprintln(out)
+		}
+		if _, err := fmt.Fprintf(out, "Not planned: %s\n", n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Plan) show(out io.Writer, paint kube.Paint) error {
+	fmt.Fprintf(out, "Plan for %s\n\n", p.title())
+	printDiff(out, paint, p.TemplateDiff)
+	if len(p.Steps) > 0 {
+		if err := printSteps(out, paint, p.Steps); err != nil {
+			return err
+		}
+		fmt.Fprintln(out)
+	}
+	if !p.Complete {
+		fmt.Fprintln(out, "The forecast was cut off before the fleet came to rest.")
+	}
+	_, err := fmt.Fprintln(out, p.Summary)
+	if p.Estimate != nil {
+		_, err = fmt.Fprintln(out, p.Estimate.Text)
+	}
+	return err
+}
+
+func printDiff(out io.Writer, paint kube.Paint, diff string) {
+	if diff == "" {
+		return
+	}
+	for line := range strings.Lines(diff) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "-"):
+			line = paint.Bad(line)
+		case strings.HasPrefix(line, "+"):
+			line = paint.Good(line)
+		case strings.HasPrefix(line, "@@"):
+			line = paint.Soft(line)
+		}
+		fmt.Fprintln(out, line)
+	}
+	fmt.Fprintln(out)
+}
+
+func (p *Plan) title() string {
+	title := fmt.Sprintf("%s %s/%s", p.Kind, p.Namespace, p.Name)
+	switch {
+	case p.GenerateName != "":
+		title += fmt.Sprintf(", which is new; the API server will complete the name %s anew", p.GenerateName)
+	case p.New:
+		title += ", which is new"
+	}
+	return title
+}
+
+func printSteps(out io.Writer, paint kube.Paint, steps []view.Step) error {
+	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	fmt.Fprintf(w, "WAVE\tPOD\t%s\tREASON\tWHY\n", paint.Plain("ACTION"))
+	for _, step := range steps {
+		wave := "-"
+		if step.Wave > 0 {
+			wave = strconv.Itoa(step.Wave)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", wave, podsOf(step), actionColour(paint, step.What), step.Reason, step.Why)
+	}
+	return w.Flush()
+}
+
+func podsOf(step view.Step) string {
+	switch {
+	case step.Pod == "":
+		return view.Count(step.Count, "pod")
+	case step.Count > 1:
+		return fmt.Sprintf("%s and %d more", step.Pod, step.Count-1)
+	}
+	return step.Pod
+}
+
+func actionColour(paint kube.Paint, what string) string {
+	switch what {
+	case view.Recreate, view.Delete:
+		return paint.Bad(what)
+	case view.Held:
+		return paint.Warn(what)
+	}
+	return paint.Good(what)
+}

@@ -1,0 +1,58 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package view
+
+import (
+	"fmt"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// Resized is the preview of a workload whose pods another controller makes:
+// how many come or go is known, but not which.
+func Resized(workload string, from, to int) Preview {
+	why := fmt.Sprintf("%s has %s, and %d are asked for", workload, Count(from, "pod"), to)
+	switch {
+	case to > from:
+		return summed([]Step{{What: Create, Reason: appsv1.WhyScaleUp, Why: why, Count: to - from, Wave: 1}})
+	case to < from:
+		return summed([]Step{{What: Delete, Reason: appsv1.WhyScaleDown, Why: why, Count: from - to, Wave: 1}})
+	}
+	return summed(nil)
+}
+
+// HeldBack is the preview of pods that will not come.
+func HeldBack(pods int, by, why string) Preview {
+	return summed([]Step{{What: Held, Reason: by, Why: why, Count: pods}})
+}
+
+// summed is the preview of steps that are all there is.
+func summed(steps []Step) Preview {
+	p := Preview{Steps: append([]Step{}, steps...), Counts: map[string]int{}, Complete: true}
+	p.sum()
+	return p
+}
+
+// sum counts the steps.
+func (p *Preview) sum() {
+	for _, step := range p.Steps {
+		p.Counts[step.What] += max(1, step.Count)
+		p.Waves = max(p.Waves, step.Wave)
+	}
+	p.Disruptive = p.Counts[Recreate]+p.Counts[Delete] > 0
+	p.Summary = Summary(p.Counts)
+}
