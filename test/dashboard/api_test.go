@@ -191,7 +191,7 @@ func TestARecordSaysWhoChangedWhatAndWhatFollowed(t *testing.T) {
 	})
 }
 
-func TestTheStreamTellsOfAScaleAsItHappens(t *testing.T) {
+func TestTheStreamShowsAScaleAsItHappens(t *testing.T) {
 	namespace := suite.Namespace(t)
 	pm := fleet(t, namespace, "web", 1)
 	token := person(t, namespace, "viewer", viewerRole)

@@ -317,9 +317,9 @@ func TestKubectlWaitsForTheRightThing(t *testing.T) {
 			return fmt.Errorf("there are %s", strings.Join(testkit.Names(pods), " "))
 		}
 		for i := range pods {
-			// What is written below lasts only where the node has had its say.
+			// What is written below lasts only when the node has written its status.
 			if pods[i].Status.ObservedGeneration != pods[i].Generation {
-				return fmt.Errorf("the node of %s has not told of it", pods[i].Name)
+				return fmt.Errorf("the node of %s has not written its status", pods[i].Name)
 			}
 		}
 		return nil

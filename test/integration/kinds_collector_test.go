@@ -255,7 +255,7 @@ func grant(t testing.TB, home, account, namespace string) {
 	suite.Kubectl(t, strings.Fields(access.Grant(home, account, namespace))[1:]...)
 }
 
-func TestCollectorLooksWhereItIsTold(t *testing.T) {
+func TestCollectorWatchesTheNamespacesOfItsSpec(t *testing.T) {
 	t.Parallel()
 	home, other, third := suite.Namespace(t), suite.Namespace(t), suite.Namespace(t)
 	col := collector(home, "afar", map[string]string{"app": "web"})
@@ -441,7 +441,7 @@ func TestCollectorWritesItsStatusOnceASecondAtMost(t *testing.T) {
 	t.Logf("%d status writes in %s for %d events of pods", writes, elapsed.Round(time.Second/10), change.Events.Total())
 }
 
-func TestCollectorTellsNobodyWhatTheyMayNotSee(t *testing.T) {
+func TestACollectorNeedsTheRightToListPods(t *testing.T) {
 	t.Parallel()
 	home, other := suite.Namespace(t), suite.Namespace(t)
 	as := func(user string) client.Client {

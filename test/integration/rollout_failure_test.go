@@ -90,7 +90,7 @@ func TestProgressDeadline(t *testing.T) {
 }
 
 // The first pods of a fleet have a deadline, too.
-func TestABrokenFirstRevisionIsToldAndPutRight(t *testing.T) {
+func TestABrokenFirstRevisionIsReportedAndPutRight(t *testing.T) {
 	t.Parallel()
 	f := emptyFleet(t)
 	f.Apply(2, "image: broken.invalid/app:1\nupdate: {progressDeadlineSeconds: 5, onFailure: Rollback}")

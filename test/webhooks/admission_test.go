@@ -106,9 +106,9 @@ func (l listener) patch(t testing.TB, obj client.Object, body string) error {
 	return l.Patch(t.Context(), obj, client.RawPatch(types.MergePatchType, []byte(body)))
 }
 
-// TestConsequencesAreTold changes a fleet that runs and reads the warnings,
+// TestWarningsNameTheConsequences changes a fleet that runs and reads the warnings,
 // which come from the same plan that the operator then carries out.
-func TestConsequencesAreTold(t *testing.T) {
+func TestWarningsNameTheConsequences(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	l := listen(t)
@@ -364,9 +364,9 @@ func TestAPolicyOnlyWarns(t *testing.T) {
 // notTried is the warning where the trial takes too long.
 const notTried = "the pod was not tried: the API server did not answer within 3s"
 
-// TestASlowTrialHoldsNobodyUp puts another webhook, which never answers, in the
+// TestASlowTrialDoesNotBlockARequest puts another webhook, which never answers, in the
 // way of pods.
-func TestASlowTrialHoldsNobodyUp(t *testing.T) {
+func TestASlowTrialDoesNotBlockARequest(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	silent, err := net.Listen("tcp", "127.0.0.1:0")

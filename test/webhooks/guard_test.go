@@ -32,9 +32,9 @@ import (
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-// TestNobodyWritesTheAnnotation: what v1alpha1 cannot say is not v1alpha1's to
+// TestWritesToTheAnnotationAreIgnored: what v1alpha1 cannot say is not v1alpha1's to
 // change.
-func TestNobodyWritesTheAnnotation(t *testing.T) {
+func TestWritesToTheAnnotationAreIgnored(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	suite.Create(t, testkit.MakePodManager(ns, "web").Replicas(0).Image("").Template(richTemplate()).Obj())

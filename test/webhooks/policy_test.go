@@ -79,9 +79,9 @@ func expectAnswer(t testing.TB, what string, err error, refused string) {
 	}
 }
 
-// TestWhoeverMakesPodsMayCreatePods asks with two users: alice may use our
+// TestUsersNeedTheRightToCreatePods asks with two users: alice may use our
 // kinds and nothing else, bob may create what they create, too.
-func TestWhoeverMakesPodsMayCreatePods(t *testing.T) {
+func TestUsersNeedTheRightToCreatePods(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	users := map[string]client.Client{
@@ -133,8 +133,8 @@ func TestWhoeverMakesPodsMayCreatePods(t *testing.T) {
 	}
 }
 
-// TestWhoeverMakesClaimsMayCreateClaims is the same for volume claims.
-func TestWhoeverMakesClaimsMayCreateClaims(t *testing.T) {
+// TestUsersNeedTheRightToCreateClaims is the same for volume claims.
+func TestUsersNeedTheRightToCreateClaims(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	claim := corev1.PersistentVolumeClaim{

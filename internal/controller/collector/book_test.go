@@ -261,7 +261,7 @@ func TestADeletionInTheForegroundIsOneChange(t *testing.T) {
 	s.expect("deleted: Settled: pods +0 ~1 -1, workloads +0 ~1 -2")
 }
 
-func TestAGapIsToldAndWhatWasBeingCountedIsNotWhole(t *testing.T) {
+func TestAGapIsCountedAndInterruptsAChange(t *testing.T) {
 	s := running(t, "1")
 	s.workload(modified, deployment(2, 2, false))
 	s.gap()
