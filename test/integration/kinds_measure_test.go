@@ -54,16 +54,6 @@ func TestCollectorMeasuresWhatAChangeTriggers(t *testing.T) {
 	testkit.Long(t, "it measures for a minute")
 	t.Parallel()
 	rows := eventcount.Run(t, suite, [3]string{"nginx:1.27", "nginx:1.28", "nginx:1.29"}, func(*corev1.PodSpec) {})
-	for _, row := range rows {
-		for i, m := range row {
-			for kind, events := range m.Events {
-				if calls := m.Calls.Handlers[kind]; calls != events {
-					t.Errorf("%s, %d containers: the Collector counted %+v events of kind %s, informer handlers %+v",
-						m.Title, eventcount.Containers[i], events, kind, calls)
-				}
-			}
-		}
-	}
 	if !t.Failed() {
 		eventcount.Page(t, "measured on kwok", eventcount.Table(rows), *update,
 			eventcount.ColumnChange, eventcount.ColumnPod, eventcount.ColumnPodsComeAndGo, eventcount.ColumnSpecs)

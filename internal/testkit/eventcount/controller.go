@@ -22,12 +22,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	collectorv1 "github.com/mycompany/pod-operator/api/collector/v1"
 	"github.com/mycompany/pod-operator/internal/testkit"
@@ -59,6 +61,8 @@ type controller struct {
 
 	mu    sync.Mutex
 	calls map[string]*Calls
+	// all are the handler calls for any Deployment since the start, by kind.
+	all map[string]collectorv1.EventCounts
 	// busy is how many workers reconcile.
 	busy int
 }
@@ -75,7 +79,8 @@ func startController(t testing.TB, config *rest.Config, namespace string) *contr
 		t.Fatal(err)
 	}
 	c := &controller{
-		clients: clients, namespace: namespace, queue: workqueue.NewTyped[string](), calls: map[string]*Calls{},
+		clients: clients, namespace: namespace, queue: workqueue.NewTyped[string](),
+		calls: map[string]*Calls{}, all: map[string]collectorv1.EventCounts{},
 	}
 	factory := informers.NewSharedInformerFactoryWithOptions(clients, 0, informers.WithNamespace(namespace))
 	for kind, informer := range map[string]cache.SharedIndexInformer{
@@ -126,9 +131,11 @@ func (c *controller) called(kind string, obj any, spec bool, count func(*collect
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	calls := c.of(name)
-	events := calls.Handlers[kind]
-	count(&events)
-	calls.Handlers[kind] = events
+	for _, counts := range []map[string]collectorv1.EventCounts{calls.Handlers, c.all} {
+		events := counts[kind]
+		count(&events)
+		counts[kind] = events
+	}
 	if spec && kind == "Deployment" {
 		calls.Specs++
 	}
@@ -185,4 +192,23 @@ func (c *controller) take(t testing.TB, name string) Calls {
 	taken := c.of(name)
 	delete(c.calls, name)
 	return *taken
+}
+
+// compare waits until the handlers were called as often as the Collector counted
+// events, of every kind. Only the sums of all steps can be compared: where the
+// Deployment controller writes a status late, it is in the handlers' next step, and
+// in none of the Collector's.
+func (c *controller) compare(t testing.TB, reader client.Reader, meter *collectorv1.Collector) {
+	t.Helper()
+	testkit.Eventually(t, "the Collector counted what the handlers were called for", func() error {
+		if err := reader.Get(t.Context(), client.ObjectKeyFromObject(meter), meter); err != nil {
+			return err
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if diff := cmp.Diff(c.all, byKind(meter.Status.EventsByKind)); diff != "" {
+			return fmt.Errorf("events (-handlers +Collector):\n%s", diff)
+		}
+		return nil
+	})
 }

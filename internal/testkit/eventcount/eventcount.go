@@ -97,6 +97,7 @@ func Run(t testing.TB, suite *testkit.Suite, images [3]string, shape func(*corev
 			rows[first[s]+i][column(s.containers)] = m
 		}
 	}
+	counter.compare(t, suite.Client, meter)
 	return rows
 }
 
