@@ -222,8 +222,8 @@ type body struct {
 }
 
 // checkWrites checks every write of every operator against the safety rules:
-// deletes of pods carry the UID, patches the UID or the resourceVersion, and
-// no spec is edited.
+// deletes of pods carry the UID, patches the UID or the resourceVersion, also
+// those of a status, and no spec of a PodManager is edited.
 func (a *auditTrail) checkWrites() error {
 	var errs []error
 	for i := range a.events {
@@ -240,7 +240,7 @@ func (a *auditTrail) checkWrites() error {
 
 func checkWrite(e *localkube.AuditEvent) error {
 	kind := right(e.ObjectRef.APIGroup, e.ObjectRef.Resource, e.ObjectRef.Subresource, e.Verb)
-	if kind == "patch podmanagers/status.apps.mycompany.com" {
+	if e.Verb == "patch" && e.ObjectRef.Subresource == "status" && e.ObjectRef.Resource != "pods" {
 		if !strings.Contains(string(e.RequestObject), `{"op":"test","path":"/metadata/uid"`) {
 			return errors.New("the patch tests no UID")
 		}
@@ -263,7 +263,7 @@ func checkWrite(e *localkube.AuditEvent) error {
 		if b.Preconditions.UID == "" {
 			return errors.New("the delete has no UID")
 		}
-	case "patch pods":
+	case "patch pods", "patch deployments.apps":
 		if b.Metadata.UID == "" {
 			return errors.New("the patch has no UID")
 		}

@@ -103,11 +103,11 @@ func before(ctx context.Context, s *testkit.Suite) error {
 // verdict judges what can be judged only when all tests are done.
 func verdict(ctx context.Context, s *testkit.Suite) error {
 	err := errors.Join(statuses.stop(), audited.add(s.Cluster), audited.checkWrites())
-	if err != nil || !testkit.WholeSuite() {
+	if !testkit.WholeSuite() {
 		return err
 	}
-	granted, err := grantedRights(ctx, s.Client)
-	return errors.Join(err, audited.checkRights(granted), statuses.checkStates())
+	granted, grantedErr := grantedRights(ctx, s.Client)
+	return errors.Join(err, grantedErr, audited.checkRights(granted), statuses.checkStates())
 }
 
 // newCluster starts a cluster for one test, whose operators are audited too.
