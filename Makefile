@@ -170,6 +170,10 @@ e2e: control-plane $(HELM) ## Run the operator in a pod on real kubelets and con
 bench-shards: control-plane ## Measure 1, 2 and 4 operators with shards, and write the tables of docs/sharding.md.
 	go test -count=1 -timeout 30m ./test/shards -run Measure -v -measure
 
+.PHONY: headlamp
+headlamp: ## Build the Headlamp plugin into headlamp/dist and check it. Needs npm; says so and passes where there is none.
+	@hack/headlamp
+
 # The page is driven in a browser. Where none can be had, those tests skip.
 .PHONY: chromium
 chromium:

@@ -143,7 +143,10 @@ func newRepository(files fs.FS) *repository {
 }
 
 // made are the folders that a fresh clone does not have.
-var made = map[string]bool{"bin": true, "dist": true, "test-output": true, ".playground": true, ".git": true}
+var made = map[string]bool{
+	"bin": true, "dist": true, "test-output": true, ".playground": true, ".git": true,
+	"headlamp/node_modules": true, "headlamp/dist": true,
+}
 
 // documents are the paths of all markdown files.
 func (r *repository) documents() ([]string, error) {
