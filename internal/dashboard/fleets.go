@@ -24,7 +24,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
@@ -34,6 +33,7 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/report"
 	"github.com/mycompany/pod-operator/internal/view"
 	"github.com/mycompany/pod-operator/pkg/flightrecorder"
 )
@@ -61,11 +61,15 @@ type Fleet struct {
 
 // Detail is a PodManager with all that belongs to it.
 type Detail struct {
+	// Fleet is as the pods below are: both come from one look at them.
 	Fleet
-	Pods      []Pod           `json:"pods"`
-	Revisions []plan.Revision `json:"revisions"`
-	Blocked   []plan.Blocked  `json:"blocked"`
-	History   []Entry         `json:"history"`
+	Progress  *report.Progress `json:"progress,omitempty"`
+	Pods      []Pod            `json:"pods"`
+	Revisions []plan.Revision  `json:"revisions"`
+	Blocked   []plan.Blocked   `json:"blocked"`
+	// Held is all that holds the fleet back, with what to do about it.
+	Held    []view.Hold `json:"held"`
+	History []Entry     `json:"history"`
 	// MayReconcile: the visitor may ask for a reconcile.
 	MayReconcile bool `json:"mayReconcile"`
 }
@@ -73,29 +77,15 @@ type Detail struct {
 // Pod is a pod on the page.
 type Pod struct {
 	Name     string    `json:"name"`
-	State    PodState  `json:"state"`
+	State    view.Pod  `json:"state"`
 	Revision string    `json:"revision,omitempty"`
 	Node     string    `json:"node,omitempty"`
 	Zone     string    `json:"zone,omitempty"`
 	Restarts int       `json:"restarts,omitempty"`
 	Created  time.Time `json:"created"`
-	// Note is why it is not ready, or who holds it.
-	Note string `json:"note,omitempty"`
+	// Note is the state in words, with what is known of it and who holds the pod.
+	Note string `json:"note"`
 }
-
-// PodState is what a tile's colour says.
-type PodState string
-
-// The states, of which a pod has the first that fits.
-const (
-	PodTerminating PodState = "terminating"
-	PodLost        PodState = "lost"
-	PodFailed      PodState = "failed"
-	PodChanging    PodState = "changing"
-	PodReady       PodState = "ready"
-	PodWaiting     PodState = "waiting"
-	PodStarting    PodState = "starting"
-)
 
 // Entry is a line of the PodManager's own history, which outlives the
 // recorder.
@@ -104,8 +94,8 @@ type Entry struct {
 	Text string    `json:"text"`
 }
 
-func fleetOf(pm *appsv1.PodManager) Fleet {
-	st := &pm.Status
+// fleetOf is a PodManager with a status, its own or that of a look at its pods.
+func fleetOf(pm *appsv1.PodManager, st *appsv1.PodManagerStatus) Fleet {
 	f := Fleet{
 		Namespace: pm.Namespace, Name: pm.Name, UID: pm.UID, Live: st.CurrentReplicas, Ready: st.ReadyReplicas,
 		Updated: st.UpdatedReplicas, Available: st.AvailableReplicas, Terminating: st.TerminatingReplicas,
@@ -115,33 +105,17 @@ func fleetOf(pm *appsv1.PodManager) Fleet {
 		f.Desired = *pm.Spec.Replicas
 	}
 	f.Pinned = meta.IsStatusConditionTrue(st.Conditions, appsv1.ConditionPinned)
-	f.State, f.Reason, f.Message = view.State(pm)
+	f.State, f.Reason, f.Message = view.State(st)
 	return f
 }
 
-func podOf(p plan.Pod, now time.Time) Pod {
-	pod := Pod{
-		Name: p.Name, Revision: p.Revision, Node: p.Node, Zone: p.Zone, Restarts: p.Restarts, Created: p.Created,
-		State: PodStarting, Note: p.Waiting,
-	}
-	switch {
-	case p.Terminating:
-		pod.State = PodTerminating
-	case p.NodeState != plan.NodePresent:
-		pod.State, pod.Note = PodLost, "its node is "+string(p.NodeState)
-	case p.Phase == corev1.PodFailed || p.Phase == corev1.PodSucceeded:
-		pod.State, pod.Note = PodFailed, p.Reason
-	case p.InChange(now) || p.Gate == plan.GateShut:
-		pod.State = PodChanging
-	case p.Ready:
-		pod.State = PodReady
-	case p.Waiting != "":
-		pod.State = PodWaiting
-	}
+func podOf(p *plan.Pod, minReady time.Duration, now time.Time) Pod {
+	pod := Pod{Name: p.Name, Revision: p.Revision, Node: p.Node, Zone: p.Zone, Restarts: p.Restarts, Created: p.Created}
+	pod.State, pod.Note = view.PodState(p, minReady, now)
 	if p.HoldDelete != nil {
-		pod.Note = "held from deletion by " + *p.HoldDelete
+		pod.Note += ", held from deletion by " + *p.HoldDelete
 	} else if p.HoldUpdate != nil {
-		pod.Note = "held from changes by " + *p.HoldUpdate
+		pod.Note += ", held from changes by " + *p.HoldUpdate
 	}
 	return pod
 }
@@ -182,7 +156,7 @@ func (s *Server) listFleets(w http.ResponseWriter, r *http.Request) {
 		}
 		asked = asked || ok
 		if ok {
-			fleets = append(fleets, fleetOf(pm))
+			fleets = append(fleets, fleetOf(pm, &pm.Status))
 		}
 	}
 	// A visitor must not take "you may not see them" for "there are none".
@@ -276,12 +250,15 @@ func (s *Server) showFleet(w http.ResponseWriter, r *http.Request) {
 	}
 	now := s.Clock.Now()
 	decision := plan.Plan(fleet.Desired, seen.Observed, now)
+	look := report.Look(fleet.Desired, seen.Observed, decision, now)
 	d := Detail{
-		Fleet: fleetOf(pm), Pods: make([]Pod, len(seen.Observed.Pods)), Revisions: append([]plan.Revision{}, seen.Observed.Revisions...),
-		Blocked: append([]plan.Blocked{}, decision.Blocked...), History: []Entry{}, MayReconcile: mayReconcile,
+		Fleet: fleetOf(pm, &look.Status), Progress: look.Progress, Pods: make([]Pod, len(seen.Observed.Pods)),
+		Revisions: append([]plan.Revision{}, seen.Observed.Revisions...),
+		Blocked:   append([]plan.Blocked{}, decision.Blocked...), History: []Entry{}, MayReconcile: mayReconcile,
+		Held: view.Holds(&look.Status, look.Causes, decision.Blocked, view.Subject{Name: pm.Name, Flags: " -n " + pm.Namespace}, now),
 	}
-	for i, p := range seen.Observed.Pods {
-		d.Pods[i] = podOf(p, now)
+	for i := range seen.Observed.Pods {
+		d.Pods[i] = podOf(&seen.Observed.Pods[i], fleet.Desired.MinReady, now)
 	}
 	for _, entry := range pm.Status.History {
 		d.History = append(d.History, Entry{Time: entry.Time.Time, Text: view.Sentence(entry)})

@@ -67,7 +67,7 @@ func (s *sampler) take(managers []appsv1.PodManager, now time.Time) {
 		if len(old) >= keptSamples {
 			old = old[len(old)-keptSamples+1:]
 		}
-		f := fleetOf(pm)
+		f := fleetOf(pm, &pm.Status)
 		kept[pm.UID] = append(old, Sample{Time: now, Desired: f.Desired, Ready: f.Ready, Updated: f.Updated})
 	}
 	s.fleets = kept

@@ -37,7 +37,7 @@ type Change struct {
 	Generation int64     `json:"generation"`
 	// Fields are what changed. None means that the object was new.
 	Fields []FieldChange `json:"fields,omitempty"`
-	// By are the field managers that wrote it.
+	// By are the field managers that wrote it, as far as the object proves it.
 	By []string `json:"by,omitempty"`
 	// Events are the watch events that came in, by what they were.
 	Events map[string]int `json:"events"`
@@ -238,7 +238,7 @@ func (c *Change) writtenBy(t *flightrecorder.Trigger) {
 		c.Time = t.Time
 	}
 	for _, change := range t.Changes {
-		if change.Manager != "" && change.Subresource != "status" && !slices.Contains(c.By, change.Manager) {
+		if change.Manager != "" && !change.Inferred && change.Subresource != "status" && !slices.Contains(c.By, change.Manager) {
 			c.By = append(c.By, change.Manager)
 		}
 	}

@@ -81,6 +81,16 @@ func TestAChangeIsCountedUntilTheFleetIsAtItsGoal(t *testing.T) {
 	}
 }
 
+// TestAGuessedWriterIsNotNamed: events names a writer as why does, only when it is sure.
+func TestAGuessedWriterIsNotNamed(t *testing.T) {
+	guessed := scaledBy("bob")
+	guessed.Changes[0].Inferred = true
+	got := Changes([]Entry{run(2, 100, 1, 3, guessed, scaledBy("ada")), run(1, 0, 3, 3)})
+	if len(got) != 1 || !cmp.Equal(got[0].By, []string{"ada"}) {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestWhatAChangeIsCalled(t *testing.T) {
 	c := Change{Fields: []FieldChange{{"replicas", "3", "1"}, {"update.partition", "0", "2"}}}
 	for want, matches := range map[string]bool{

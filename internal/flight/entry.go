@@ -110,7 +110,7 @@ func (e *Entry) Reasons(pod string) []string {
 func HeldPods(b plan.Blocked) string {
 	switch {
 	case b.Pod == "" && b.Count > 0:
-		return fmt.Sprintf("%d pods:", b.Count)
+		return plan.NumberOf(b.Count, "pod") + ":"
 	case b.Pod == "":
 		return ""
 	case b.Count > 1:
@@ -138,7 +138,7 @@ func (e *Entry) Written() []string {
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s: %s", w.Verb, w.Object.Kind, name, answer)))
 	}
 	if e.WritesDropped > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", e.WritesDropped))
+		lines = append(lines, fmt.Sprintf("%d further writes were not recorded one by one", e.WritesDropped))
 	}
 	return lines
 }

@@ -106,8 +106,39 @@ func TestWhatCameAlongEarlyIsNotTheCause(t *testing.T) {
 		{Kind: flightrecorder.TriggerRequeueAfter, Delay: flightrecorder.Duration(30 * time.Second), Early: true},
 		{Kind: flightrecorder.TriggerManual, User: "ada"},
 	}}
-	want := []string{"ada asked for it", "the run before wanted another look after 30s, which came along early"}
+	want := []string{"ada asked for it", "this run took the place of a second look that was planned for later"}
 	if diff := cmp.Diff(want, flight.Causes(record)); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
+	}
+}
+
+// What a person did is the cause; what kubelets report about it follows from it. A writer is
+// named only where the object proves it.
+func TestTheHumanCauseComesFirst(t *testing.T) {
+	web := flightrecorder.ObjectRef{Kind: "PodManager", Name: "web"}
+	update := func(kind, name string, changes ...flightrecorder.Change) flightrecorder.Trigger {
+		return flightrecorder.Trigger{Kind: flightrecorder.TriggerUpdate, Object: &flightrecorder.ObjectRef{Kind: kind, Name: name}, Changes: changes}
+	}
+	record := &flightrecorder.Record{Object: web, TriggersDropped: 2, Triggers: []flightrecorder.Trigger{
+		{Kind: flightrecorder.TriggerRequeueAfter, Delay: flightrecorder.Duration(time.Second)},
+		update("Pod", "web-0", flightrecorder.Change{Manager: "kubelet", Subresource: "status", Fields: []string{"status.a", "status.b", "status.c", "status.d", "status.e"}}),
+		update("Pod", "web-1", flightrecorder.Change{Manager: "bob", Inferred: true, Fields: []string{"metadata.labels.app"}}),
+		{Kind: flightrecorder.TriggerDelete, Object: &flightrecorder.ObjectRef{Kind: "Pod", Name: "web-2"}},
+		update("PodManager", "web", flightrecorder.Change{Manager: "ada", Fields: []string{"spec.image"}}),
+	}}
+	want := []string{
+		"PodManager web changed by ada: spec.image",
+		"Pod web-2 is gone",
+		"Pod web-1 changed: metadata.labels.app",
+		"Pod web-0 has a new status from kubelet: status.a, status.b, status.c and 2 more fields",
+		"the run before wanted another look after 1s",
+		"2 further events came in",
+	}
+	got := flight.Causes(record)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("causes (-want +got):\n%s", diff)
+	}
+	if first := flight.FirstCause(got); first != want[0]+" (and 5 other causes)" {
+		t.Errorf("in a line it is %q", first)
 	}
 }

@@ -99,24 +99,53 @@ func list(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
 }
 
-// Causes says why a reconcile ran, a sentence for each trigger. Triggers that
-// were planned for later and came along are last, because they are not the
-// cause.
+// Causes says why a reconcile ran, a sentence for each trigger. What a person or another
+// program wants comes first, then what became of pods, then what only the passing of
+// time led to.
 func Causes(record *flightrecorder.Record) []string {
-	causes := make([]string, 0, len(record.Triggers))
-	var along []string
-	for i := range record.Triggers {
-		if t := &record.Triggers[i]; t.Early {
-			along = append(along, cause(t)+", which came along early")
-		} else {
-			causes = append(causes, cause(t))
-		}
+	triggers := slices.Clone(record.Triggers)
+	slices.SortStableFunc(triggers, func(a, b flightrecorder.Trigger) int { return rank(record, &a) - rank(record, &b) })
+	causes := make([]string, 0, len(triggers))
+	for i := range triggers {
+		causes = append(causes, cause(&triggers[i]))
 	}
-	causes = append(causes, along...)
-	if record.TriggersDropped > 0 {
-		causes = append(causes, fmt.Sprintf("and %d events more", record.TriggersDropped))
+	switch n := record.TriggersDropped; {
+	case n == 1:
+		causes = append(causes, "1 further event came in")
+	case n > 1:
+		causes = append(causes, fmt.Sprintf("%d further events came in", n))
 	}
 	return causes
+}
+
+// rank is how much a trigger says about why the reconcile ran, the most first.
+func rank(record *flightrecorder.Record, t *flightrecorder.Trigger) int {
+	owner := t.Object != nil && t.Object.Kind == record.Object.Kind && t.Object.Name == record.Object.Name
+	switch {
+	case t.Early:
+		return 6 // planned for later
+	case t.Kind == flightrecorder.TriggerManual:
+		return 0
+	case owner && !onlyStatus(t):
+		return 1
+	case t.Object == nil:
+		return 5 // another look, a retry
+	case t.Kind == flightrecorder.TriggerDelete || t.Kind == flightrecorder.TriggerCreate:
+		return 2
+	case !onlyStatus(t):
+		return 3
+	}
+	return 4
+}
+
+// onlyStatus: all fields that changed are ones that a controller or a kubelet reports.
+func onlyStatus(t *flightrecorder.Trigger) bool {
+	return t.Kind == flightrecorder.TriggerUpdate && len(t.Changes) > 0 &&
+		!slices.ContainsFunc(t.Changes, func(c flightrecorder.Change) bool {
+			return c.Subresource != "status" && !(len(c.Fields) > 0 && !slices.ContainsFunc(c.Fields, func(f string) bool {
+				return f != "status" && !strings.HasPrefix(f, "status.")
+			}))
+		})
 }
 
 func cause(t *flightrecorder.Trigger) string {
@@ -131,15 +160,21 @@ func cause(t *flightrecorder.Trigger) string {
 	case flightrecorder.TriggerStartup:
 		text = "the operator started and found " + about(t)
 	case flightrecorder.TriggerResync:
-		text = "the periodic second look at " + about(t)
+		text = "the periodic second look at " + about(t) + " was due"
 	case flightrecorder.TriggerCreate:
-		text = about(t) + " was created" + by(t)
+		text = about(t) + " was created" + written(t, "by")
 	case flightrecorder.TriggerDelete:
 		text = about(t) + " is gone"
 	case flightrecorder.TriggerUpdate:
-		text = about(t) + " changed" + by(t)
+		text = about(t) + " changed" + written(t, "by")
+		if onlyStatus(t) {
+			text = about(t) + " has a new status" + written(t, "from")
+		}
 	default:
 		text = "it was woken without a recorded cause"
+	}
+	if t.Early {
+		return "this run took the place of a second look that was planned for later"
 	}
 	if t.Count > 1 {
 		text += fmt.Sprintf(" (%d events)", t.Count)
@@ -154,21 +189,45 @@ func about(t *flightrecorder.Trigger) string {
 	return t.Object.Kind + " " + t.Object.Name
 }
 
-// by names the writers and the fields that they wrote.
-func by(t *flightrecorder.Trigger) string {
+// written names the writers that are certain, by or from whom it is, and the fields.
+func written(t *flightrecorder.Trigger, by string) string {
 	var parts []string
 	for _, c := range t.Changes {
 		part := ""
-		if c.Manager != "" {
-			part = " by " + c.Manager
-			if c.Inferred {
-				part = " probably by " + c.Manager
-			}
+		if c.Manager != "" && !c.Inferred {
+			part = " " + by + " " + c.Manager
 		}
 		if len(c.Fields) > 0 {
-			part += ": " + list(c.Fields)
+			part += ": " + listFields(c.Fields)
 		}
-		parts = append(parts, part)
+		if part != "" {
+			parts = append(parts, part)
+		}
 	}
 	return strings.Join(parts, ";")
+}
+
+func listFields(fields []string) string {
+	more := len(fields) - maxNames
+	switch {
+	case more <= 0:
+		return strings.Join(fields, ", ")
+	case more == 1:
+		return strings.Join(fields[:maxNames], ", ") + " and 1 more field"
+	}
+	return fmt.Sprintf("%s and %d more fields", strings.Join(fields[:maxNames], ", "), more)
+}
+
+// FirstCause is the first of several causes, with how many others there are.
+func FirstCause(causes []string) string {
+	switch n := len(causes); n {
+	case 0:
+		return ""
+	case 1:
+		return causes[0]
+	case 2:
+		return causes[0] + " (and another cause)"
+	default:
+		return fmt.Sprintf("%s (and %d other causes)", causes[0], n-1)
+	}
 }

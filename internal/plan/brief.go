@@ -36,7 +36,6 @@ type brief struct {
 	requested bool // the user wants it deleted
 	notified  bool // its holder knows what we want
 	gated     bool // it carries our gate, and the gate is not open
-	waiting   bool // it can say why it is not yet available
 }
 
 func (s *scene) briefOf(p *Pod) brief {
@@ -54,7 +53,6 @@ func (s *scene) briefOf(p *Pod) brief {
 		requested: p.DeleteRequested,
 		notified:  p.Wanted != "",
 		gated:     p.Gate == GateUnset || p.Gate == GateShut,
-		waiting:   p.Waiting != "" || p.Resize == ResizeDeferred,
 	}
 }
 

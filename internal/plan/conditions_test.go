@@ -376,7 +376,7 @@ func TestWhatConditionsSay(t *testing.T) {
 		},
 		"the deadline, and not what it holds back": {
 			given: aFleet(2, old(0), ordinal(1).unready()).rollingOut().progress(1, time.Hour).stuck(10*time.Minute, 20*time.Second),
-			want:  "ProgressDeadlineExceeded: revision web-new made no progress for 10m0s: 1 of 2 pods are available on it",
+			want:  "ProgressDeadlineExceeded: revision web-new made no progress for 10m0s: 1 of 2 pods are available on it; 1 of 2 pods is running and not ready",
 		},
 		"pods of the revision before that fail, through the next try": {
 			given: stillFailing(aFleet(2, old(0).unready(), ordinal(1)).rollingOut().partition(1)),
@@ -421,7 +421,7 @@ func TestStalledWarnsOncePerEpisode(t *testing.T) {
 		for _, e := range got.Events {
 			if e.Type == "Warning" {
 				warnings++
-				if want := step.outcome.Cause + ": " + step.outcome.Message; e.Note != want {
+				if want := step.outcome.Cause + ": 1 of 1 pods cannot be created: " + step.outcome.Message; e.Note != want {
 					t.Errorf("step %d: the warning says %q, want %q", i, e.Note, want)
 				}
 			}

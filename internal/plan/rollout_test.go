@@ -173,7 +173,7 @@ func TestARolloutIsReportedUntilTheNodesFollowed(t *testing.T) {
 		},
 		"a resize that is put off": {
 			given: aFleet(1, ordinal(0).resizing(ResizeDeferred, time.Second)).rollingOut(),
-			want:  "1 of 1 pods are on revision web-new, the nodes of 1 still follow; web-0: node node-a has no room for its new size now",
+			want:  "1 of 1 pods are on revision web-new, the nodes of 1 still follow; 1 of 1 pods is waiting for room for a new size: node node-a has none now",
 		},
 		"a container of which only time will tell": {
 			given: aFleet(1, settling(ordinal(0), time.Second)).rollingOut(),

@@ -295,7 +295,6 @@ func (s *scene) conclude() Decision {
 			s.lookAfter(b.pod.ReadySince.Add(s.desired.MinReady).Sub(s.now))
 		}
 	}
-	d.Waiting = s.waiting()
 	d.Counts = CountLive(d.Live)
 	d.Counts.Terminating = len(s.terminating)
 	d.Counts.Failed = len(s.failed)
@@ -312,28 +311,6 @@ func (s *scene) conclude() Decision {
 		s.lookAfter(s.desired.Restart.Sub(s.now))
 	}
 	return *d
-}
-
-// waiting is what the first pod that waits is waiting for, and how many more do.
-func (s *scene) waiting() string {
-	var first *Pod
-	more := 0
-	for i := range s.briefs {
-		switch b := &s.briefs[i]; {
-		case b.excess() || !b.waiting:
-		case first == nil:
-			first = b.pod
-		case b.pod.waitsFor() == first.waitsFor():
-			more++
-		}
-	}
-	switch {
-	case first == nil:
-		return ""
-	case more == 0:
-		return first.Name + ": " + first.waitsFor()
-	}
-	return fmt.Sprintf("%s and %d more: %s", first.Name, more, first.waitsFor())
 }
 
 // atRest: nothing will happen until an object changes.
@@ -353,14 +330,6 @@ func (b Blocked) passes() bool {
 		return false
 	}
 	return true
-}
-
-// waitsFor is why the pod is not yet what it shall be, where its node tells.
-func (p *Pod) waitsFor() string {
-	if p.Waiting == "" && p.Resize == ResizeDeferred {
-		return "node " + p.Node + " has no room for its new size now"
-	}
-	return p.Waiting
 }
 
 // resizes: the node will still carry out a resize, or say that it cannot.

@@ -24,30 +24,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What pods wait for is said once, with the number of those that wait for the same.
-func TestWhatPodsWaitFor(t *testing.T) {
-	waits := func(b podBuilder, why string) podBuilder { b = b.pending(); b.p.Waiting = why; return b }
-	for name, test := range map[string]struct {
-		given fleet
-		want  string
-	}{
-		"nothing": {given: aFleet(1, ordinal(0))},
-		"one pod": {given: aFleet(2, ordinal(0), waits(ordinal(1), "ImagePullBackOff")), want: "web-1: ImagePullBackOff"},
-		"four, three of them for the same": {
-			given: aFleet(4, waits(ordinal(0), "cannot be scheduled: no room"), waits(ordinal(1), "ImagePullBackOff"),
-				waits(ordinal(2), "cannot be scheduled: no room"), waits(ordinal(3), "cannot be scheduled: no room")),
-			want: "web-0 and 2 more: cannot be scheduled: no room",
-		},
-		"a pod that is not one of the fleet does not count": {given: aFleet(1, ordinal(0), waits(ordinal(1), "x").orphan())},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := test.given.plan().Waiting; got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
-	}
-}
-
 func TestCounts(t *testing.T) {
 	for name, test := range map[string]struct {
 		given fleet

@@ -456,9 +456,6 @@ type Decision struct {
 	Held     []appsv1.HeldPod       `json:"held,omitempty"`
 	// Pinned is the pin in force, or nil.
 	Pinned *Pinned `json:"pinned,omitempty"`
-	// Waiting is what the first pod that does not run, or whose resize is put off, is
-	// waiting for, and how many more.
-	Waiting string `json:"waiting,omitempty"`
 	// NextLook is how long the planner can wait without an event; 0 means
 	// for ever.
 	NextLook time.Duration `json:"nextLook,omitempty"`

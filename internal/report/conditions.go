@@ -19,6 +19,8 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -27,6 +29,10 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
 )
+
+// patience is how long a pod takes what every pod goes through, before a condition says
+// so. A status is not written for each step of a pod that starts as it should.
+const patience = 10 * time.Second
 
 // failingCount is how many failures in a row count as stalled: the backoff
 // goes on, but a user should look.
@@ -117,7 +123,10 @@ func (r *reporter) put(c metav1.Condition) {
 // stalled finds what only help from outside can move. It warns once, when the
 // cause appears or changes, however often the refused write is tried again.
 func (r *reporter) stalled() *state {
-	s := r.refused()
+	s := r.cutOff()
+	if s == nil {
+		s = r.refused()
+	}
 	if s == nil && r.desired.Deletion == plan.DeletionNone {
 		s = r.stalledCause()
 	}
@@ -141,10 +150,22 @@ func (r *reporter) refused() *state {
 	for i := range r.outcomes {
 		o := &r.outcomes[i]
 		if o.Result == plan.Refused && o.Cause != appsv1.WhyResizeInfeasible && o.Cause != appsv1.BlockedByDisruptionBudget {
-			return &state{o.Cause, o.Message}
+			return &state{o.Cause, r.refusal(o.Cause, o.Message)}
 		}
 	}
 	return r.stillRefused()
+}
+
+const notCreated = " cannot be created: "
+
+// refusal is the API server's answer, after the number of pods that wait for another one
+// where it refuses to create them.
+func (r *reporter) refusal(cause, message string) string {
+	missing := r.desired.Replicas - (r.counts.Live - r.counts.Extra)
+	if cause != appsv1.ReasonPodsRefused && cause != appsv1.ReasonQuotaExceeded || missing <= 0 {
+		return message
+	}
+	return fmt.Sprintf("%d of %d pods%s%s", missing, r.desired.Replicas, notCreated, message)
 }
 
 // stillRefused keeps the condition through a pass that did not come to what was
@@ -159,10 +180,16 @@ func (r *reporter) stillRefused() *state {
 	default:
 		return nil
 	}
-	if slices.ContainsFunc(r.outcomes, func(o plan.Outcome) bool { return o.Result == plan.Skipped }) {
-		return &state{before.Reason, before.Message}
+	skipped := slices.ContainsFunc(r.outcomes, func(o plan.Outcome) bool { return o.Result == plan.Skipped })
+	waits := r.looking && len(r.decision.Actions) > 0
+	if !skipped && !waits {
+		return nil
 	}
-	return nil
+	_, message, counted := strings.Cut(before.Message, notCreated)
+	if !counted {
+		message = before.Message
+	}
+	return &state{before.Reason, r.refusal(before.Reason, message)}
 }
 
 func (r *reporter) stalledCause() *state {
@@ -245,12 +272,20 @@ func (r *reporter) standing() int {
 	return standing
 }
 
-// waiting adds why a container does not run, where one says so.
+// waiting adds why pods are not available, where that is known.
 func (r *reporter) waiting() string {
-	if r.decision.Waiting == "" {
+	if len(r.causes) == 0 {
 		return ""
 	}
-	return "; " + r.decision.Waiting
+	return "; " + Sentence(r.causes)
+}
+
+// notAvailable is why pods are not available or, where that is not known, how many are.
+func (r *reporter) notAvailable() string {
+	if len(r.causes) == 0 {
+		return fmt.Sprintf("%d of %d pods are available", r.counts.Available, r.desired.Replicas)
+	}
+	return Sentence(r.causes)
 }
 
 // reconciling says what is under way, or nil when the goal is reached and
@@ -275,8 +310,7 @@ func (r *reporter) underWay() *state {
 	case c.Live > want && r.noRollout():
 		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", plan.NumberOf(c.Live, "live pod"), want)}
 	case r.moving():
-		return &state{appsv1.ReasonRollingOut, fmt.Sprintf("%d of %d pods are on revision %s, %d available%s",
-			c.Updated, want, r.decision.UpdateRevision, c.Available, r.heldBack()) + r.waiting()}
+		return &state{appsv1.ReasonRollingOut, fmt.Sprintf("%s, %d available%s", r.progress(), c.Available, r.heldBack()) + r.waiting()}
 	case c.Live+r.excess > want && base >= want:
 		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", plan.NumberOf(c.Live+r.excess, "live pod"), want)}
 	case c.Live > want:
@@ -287,14 +321,14 @@ func (r *reporter) underWay() *state {
 			fmt.Sprintf("%d of %d pods live; successors wait for %s to be gone", base, want, r.predecessors()),
 		}
 	case base < want && (c.Failed > 0 || c.Lost > 0 || r.wasComplete()):
-		return &state{appsv1.ReasonReplacing, fmt.Sprintf("%d of %d pods live; the others are being replaced", base, want)}
+		return &state{appsv1.ReasonReplacing, fmt.Sprintf("%d of %d pods live; the others are being replaced", base, want) + r.waiting()}
 	case base < want:
-		return &state{appsv1.ReasonScalingUp, fmt.Sprintf("%d of %d pods live", base, want)}
+		return &state{appsv1.ReasonScalingUp, fmt.Sprintf("%d of %d pods live", base, want) + r.waiting()}
 	case c.Following > 0 && r.decision.Rollout != nil:
 		return &state{appsv1.ReasonRollingOut, fmt.Sprintf("%d of %d pods are on revision %s, the nodes of %d still follow",
 			c.Updated, want, r.decision.UpdateRevision, c.Following) + r.waiting()}
 	case c.Available < want:
-		return &state{r.waitReason(), fmt.Sprintf("%d of %d pods are available", c.Available, want) + r.waiting()}
+		return &state{r.waitReason(), r.notAvailable()}
 	case c.Updated < want-r.standing():
 		return &state{appsv1.ReasonRollingOut, fmt.Sprintf("%d of %d pods are on revision %s", c.Updated, want, r.decision.UpdateRevision)}
 	}

@@ -49,32 +49,26 @@ type Reported struct {
 	Events []Event                 `json:"events,omitempty"`
 	// Decisions are the history entries behind the first events, one each.
 	Decisions []appsv1.Decision `json:"decisions,omitempty"`
+	// LookAgain is when the status has more to say about pods that make no progress and
+	// send no events; 0 means never.
+	LookAgain time.Duration `json:"lookAgain,omitempty"`
 }
 
 // Report turns a decision and its outcomes into status and events. The counts
 // are those of the observation moved by what was done, so one write tells the
 // outcome of a pass and the pods' own events need not.
 func Report(desired plan.Desired, observed plan.Observed, decision plan.Decision, outcomes []plan.Outcome, now time.Time) Reported {
-	r := &reporter{desired: desired, decision: decision, outcomes: outcomes, now: now.Truncate(time.Second)}
-	r.status = *observed.Status.DeepCopy()
-	r.previous = &observed.Status
-
-	counts, names := r.settle(observed.Pods)
-	r.counts = counts
+	r := newReporter(desired, observed, decision, outcomes, now)
+	var again time.Duration
+	r.causes, again = causesAfter(patience, desired, observed.Pods, r.live, now)
+	if again == 0 && r.created() {
+		again = patience
+	}
 	r.status.ObservedGeneration = desired.Generation
-	r.status.Replicas = int32(counts.Live)
-	r.status.CurrentReplicas = int32(counts.Live)
-	r.status.ReadyReplicas = int32(counts.Ready)
-	r.status.AvailableReplicas = int32(counts.Available)
-	r.status.UpdatedReplicas = int32(counts.Updated)
-	r.status.TerminatingReplicas = int32(counts.Terminating)
-	r.status.UpdateRevision = decision.UpdateRevision
-	r.status.CurrentRevision = decision.CurrentRevision
 	r.status.Selector = desired.Selector
-	r.status.Nodes = names
 	r.status.Failures = decision.Failures
 	r.status.CurrentFailures = decision.CurrentFailures
-	r.status.Rollout = plan.AfterOutcomes(desired, decision, outcomes, counts.Available)
+	r.status.Rollout = plan.AfterOutcomes(desired, decision, outcomes, r.counts.Available)
 	r.status.Rollback = decision.Rollback
 	r.status.Held = decision.Held
 
@@ -83,15 +77,45 @@ func Report(desired plan.Desired, observed plan.Observed, decision plan.Decision
 	r.tellFailures(decision.Failures)
 	r.tellFailures(decision.CurrentFailures)
 	r.setConditions()
-	return Reported{Status: r.status, Events: r.events, Decisions: r.decisions}
+	return Reported{Status: r.status, Events: r.events, Decisions: r.decisions, LookAgain: again}
+}
+
+// created: the pass made pods.
+func (r *reporter) created() bool {
+	return slices.ContainsFunc(r.outcomes, func(o plan.Outcome) bool { return o.Result == plan.Done && o.Action.Verb == plan.CreatePod })
+}
+
+// newReporter counts the fleet as it is after the outcomes.
+func newReporter(desired plan.Desired, observed plan.Observed, decision plan.Decision, outcomes []plan.Outcome, now time.Time) *reporter {
+	r := &reporter{desired: desired, decision: decision, outcomes: outcomes, pods: observed.Pods, now: now.Truncate(time.Second)}
+	r.status = *observed.Status.DeepCopy()
+	r.previous = &observed.Status
+	r.counts, r.status.Nodes = r.settle(observed.Pods)
+	r.status.Replicas = int32(r.counts.Live)
+	r.status.CurrentReplicas = int32(r.counts.Live)
+	r.status.ReadyReplicas = int32(r.counts.Ready)
+	r.status.AvailableReplicas = int32(r.counts.Available)
+	r.status.UpdatedReplicas = int32(r.counts.Updated)
+	r.status.TerminatingReplicas = int32(r.counts.Terminating)
+	r.status.UpdateRevision = decision.UpdateRevision
+	r.status.CurrentRevision = decision.CurrentRevision
+	return r
 }
 
 type reporter struct {
 	desired  plan.Desired
 	decision plan.Decision
 	outcomes []plan.Outcome
+	pods     []plan.Pod
 	now      time.Time
 	counts   plan.Counts
+	// live are the live pods after the outcomes, and causes why some of them are not
+	// available.
+	live   []plan.LivePod
+	causes []Cause
+	// looking: the status is only looked at, and what the operator was refused is known
+	// from the last one it wrote.
+	looking bool
 	// excess counts pods that were adopted and are beyond those asked for.
 	excess   int
 	previous *appsv1.PodManagerStatus
@@ -164,6 +188,7 @@ func (r *reporter) settle(pods []plan.Pod) (plan.Counts, []string) {
 	live = slices.DeleteFunc(live, func(p plan.LivePod) bool { return left[p.Name] })
 	slices.SortFunc(live, func(a, b plan.LivePod) int { return strings.Compare(a.Name, b.Name) })
 
+	r.live = live
 	counts := plan.CountLive(live)
 	counts.Terminating, counts.Failed, counts.Lost = terminating, r.decision.Counts.Failed, r.decision.Counts.Lost
 	counts.Following = r.decision.Counts.Following

@@ -20,10 +20,12 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/report"
 )
 
 // Hold is something that should happen and does not.
@@ -64,6 +66,61 @@ func NewHold(b plan.Blocked, about Subject, now time.Time) Hold {
 		hold.Until = duration.HumanDuration(b.Until.Sub(now))
 	}
 	return hold
+}
+
+// Holds are all that holds a fleet back: what stalls it, the planner's blockers, and
+// what its pods cannot overcome.
+func Holds(status *appsv1.PodManagerStatus, causes []report.Cause, blocked []plan.Blocked, about Subject, now time.Time) []Hold {
+	holds := []Hold{}
+	stalled := meta.FindStatusCondition(status.Conditions, appsv1.ConditionStalled)
+	if stalled != nil {
+		holds = append(holds, Hold{By: stalled.Reason, Why: stalled.Message, Advice: Advice(stalled.Reason, about)})
+	}
+	for _, c := range causes {
+		if c.Trouble {
+			holds = append(holds, heldBy(c, about))
+		}
+	}
+	for _, b := range blocked {
+		hold := NewHold(b, about, now)
+		if stalled == nil || stalled.Reason != hold.By || stalled.Message != hold.Why {
+			holds = append(holds, hold)
+		}
+	}
+	return holds
+}
+
+// heldBy puts the cause that keeps pods from being available in words.
+func heldBy(c report.Cause, about Subject) Hold {
+	hold := Hold{What: "the availability of " + c.Pods[0], By: c.Reason, Why: c.String(), Advice: podAdvice(c.Reason, c.Pods[0], about)}
+	if more := len(c.Pods) - 1; more > 0 {
+		hold.What += fmt.Sprintf(" and %d more", more)
+	}
+	return hold
+}
+
+// podAdvice is what a user can do for a pod that is not available.
+func podAdvice(reason, pod string, about Subject) string {
+	pod += about.Flags
+	switch reason {
+	case appsv1.UnavailableCrashing:
+		return "repair what the container prints (kubectl logs --previous " + pod + "), or go back: kubectl podmanager rollout undo " + about.Name + about.Flags
+	case appsv1.UnavailableImage:
+		return "kubectl describe pod " + pod + ": repair the image's name, the registry or the pull secret"
+	case appsv1.UnavailableContainer:
+		return "kubectl describe pod " + pod + ": repair what the event names, often a ConfigMap or a Secret"
+	case appsv1.UnavailableVolume:
+		return "kubectl describe pvc" + about.Flags + ": create the volume, or repair the storage class"
+	case appsv1.UnavailableUnschedulable:
+		return "add room or nodes, or change the requests, selectors and tolerations of spec.template"
+	case appsv1.UnavailableGated:
+		return "the controller that set spec.schedulingGates has to remove them"
+	case appsv1.UnavailableNodeDown:
+		return "kubectl describe node: repair it, or delete it so that its pods are replaced"
+	case appsv1.UnavailableResize:
+		return "make room on the node, or wait for update.resizeDeadlineSeconds: then the pod is recreated"
+	}
+	return ""
 }
 
 // Advice is what a user can do about a blocker or a stall; empty where only time

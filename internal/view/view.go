@@ -189,9 +189,9 @@ const NotReady = "Not ready"
 // State is the condition that says most of a PodManager: what stalls it, what
 // is under way, the pin that keeps it from its template, or whether it is ready.
 // An object without conditions yet is new.
-func State(pm *appsv1.PodManager) (state, reason, message string) {
+func State(status *appsv1.PodManagerStatus) (state, reason, message string) {
 	for _, kind := range []string{appsv1.ConditionStalled, appsv1.ConditionReconciling, appsv1.ConditionReady} {
-		for _, c := range pm.Status.Conditions {
+		for _, c := range status.Conditions {
 			switch {
 			case c.Type != kind:
 			case kind == appsv1.ConditionReady && c.Reason == appsv1.ReasonPinned:

@@ -110,13 +110,13 @@ func TestTheStateIsTheConditionThatSaysMost(t *testing.T) {
 			}
 			pm.Status.Conditions = append(pm.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: reason})
 		}
-		if got, _, _ := State(pm); got != want {
+		if got, _, _ := State(&pm.Status); got != want {
 			t.Errorf("with %v it is %s, want %s", kinds, got, want)
 		}
 	}
 	stopped := &appsv1.PodManager{}
 	stopped.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: appsv1.ReasonPaused}}
-	if got, reason, _ := State(stopped); got != NotReady || reason != appsv1.ReasonPaused {
+	if got, reason, _ := State(&stopped.Status); got != NotReady || reason != appsv1.ReasonPaused {
 		t.Errorf("a rollout that is paused is %s: %s", got, reason)
 	}
 }

@@ -92,6 +92,7 @@ func referenceTables(t *testing.T) map[string]string {
 		"reasons":       table("reason", conditionReasons(apps)),
 		"why":           table("reason", named(apps, "Why")),
 		"blockers":      table("blocker", named(apps, "BlockedBy")),
+		"unavailable":   table("reason", named(apps, "Unavailable")),
 		"helloworld":    table("name", append(append(named(hello, "Label"), named(hello, "Condition")...), named(hello, "Reason")...)),
 		"collector":     table("name", append(named(collector, "Condition"), named(collector, "Reason")...)),
 	}

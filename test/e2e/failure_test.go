@@ -46,7 +46,7 @@ func TestCrashLoopStallsAndTheFixGoesThrough(t *testing.T) {
 	stalled := f.waitStalled(appsv1.ReasonProgressDeadlineExceeded)
 	t.Logf("Stalled: %s", stalled.Message)
 	// It waits most of the time; but it may just have been started again.
-	if !strings.Contains(stalled.Message, "web-2: CrashLoopBackOff") && !strings.Contains(stalled.Message, "web-2: Error") {
+	if !strings.Contains(stalled.Message, "1 of 3 pods is crashing: CrashLoopBackOff") && !strings.Contains(stalled.Message, "1 of 3 pods is crashing: Error") {
 		t.Errorf("the message does not say why: %s", stalled.Message)
 	}
 	client.end(t, 2, "v1")

@@ -153,7 +153,7 @@ func TestDeferredResizeWaitsForRoom(t *testing.T) {
 	})
 	f.eventually("the PodManager says what it waits for", func() error {
 		c := condition(f.get(), appsv1.ConditionReconciling)
-		if c == nil || !strings.Contains(c.Message, "web-0: node "+nodeB+" has no room for its new size now") {
+		if c == nil || !strings.Contains(c.Message, "waiting for room for a new size: node "+nodeB+" has none now") {
 			return fmt.Errorf("conditions %v", f.get().Status.Conditions)
 		}
 		t.Logf("Reconciling: %s: %s", c.Reason, c.Message)

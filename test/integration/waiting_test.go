@@ -37,11 +37,17 @@ func TestPodsThatCannotBeScheduled(t *testing.T) {
 	}))
 	f.Expect("names the cause", func(pm *appsv1.PodManager) error {
 		c := meta.FindStatusCondition(pm.Status.Conditions, appsv1.ConditionReconciling)
-		if c == nil || !strings.HasPrefix(c.Message, "0 of 3 pods are available; web-0 and 2 more: cannot be scheduled: 0/") {
+		if c == nil || !strings.HasPrefix(c.Message, "3 of 3 pods cannot be scheduled: 0/") {
 			return fmt.Errorf("the condition is %v", c)
 		}
 		return nil
 	})
+	out := f.Kubectl("get", "pm", "web")
+	if head, row, _ := strings.Cut(out, "
+"); !strings.HasSuffix(strings.TrimSpace(head), "STATUS") || !strings.Contains(row, "3 of 3 pods cannot be scheduled: 0/") {
+		t.Errorf("kubectl get does not say why:
+%s", out)
+	}
 	f.Edit(func(pm *appsv1.PodManager) { pm.Spec.Template.Spec.NodeSelector = nil })
 	f.ExpectReady(3)
 }

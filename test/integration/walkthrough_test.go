@@ -44,9 +44,9 @@ func TestWalkThrough(t *testing.T) {
 
 	t.Run("get shows the columns", func(t *testing.T) {
 		expectRow(t, f.Kubectl("get", "podmanager"),
-			"NAME DESIRED CURRENT READY UP-TO-DATE AVAILABLE AGE", name+` 3 3 3 3 3 \d+s`)
-		expectRow(t, f.Kubectl("get", "pm", "-o", "wide"), "NAME DESIRED CURRENT READY UP-TO-DATE AVAILABLE AGE IMAGE .*REVISION",
-			name+` 3 3 3 3 3 \d+s nginx:1.27 .*`+name+`-\w{10}`)
+			"NAME DESIRED CURRENT READY UP-TO-DATE AVAILABLE AGE STATUS", name+` 3 3 3 3 3 \d+s 3 of 3 pods are available`)
+		expectRow(t, f.Kubectl("get", "pm", "-o", "wide"), "NAME DESIRED CURRENT READY UP-TO-DATE AVAILABLE AGE IMAGE .*REVISION STATUS",
+			name+` 3 3 3 3 3 \d+s nginx:1.27 .*`+name+`-\w{10} 3 of 3 pods are available`)
 		if out := f.Kubectl("get", "all"); !strings.Contains(out, "podmanager.apps.mycompany.com/"+name) {
 			t.Errorf("kubectl get all does not show it:\n%s", out)
 		}

@@ -531,6 +531,7 @@ type Decision struct {
 // +kubebuilder:printcolumn:name="Image",type=string,JSONPath=`.spec.image`,priority=1
 // +kubebuilder:printcolumn:name="Strategy",type=string,JSONPath=`.spec.update.strategy`,priority=1
 // +kubebuilder:printcolumn:name="Revision",type=string,JSONPath=`.status.updateRevision`,priority=1
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,description="Whether the fleet is as asked for, and if not, why"
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 52",message="metadata.name must be at most 52 characters, so that its pods' names with their ordinals stay valid host names"
 type PodManager struct {
 	metav1.TypeMeta   `json:",inline"`

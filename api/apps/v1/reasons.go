@@ -303,3 +303,34 @@ const (
 	// BlockedByBatch: the rest of a large change follows in the next pass.
 	BlockedByBatch = "Batch"
 )
+
+// Why a live pod is not available.
+const (
+	// UnavailableCrashing: a container ended with an error.
+	UnavailableCrashing = "Crashing"
+	// UnavailableImage: the node cannot pull an image.
+	UnavailableImage = "ImageNotPulled"
+	// UnavailableContainer: the node cannot create or start a container.
+	UnavailableContainer = "ContainerNotCreated"
+	// UnavailableVolume: the scheduler waits for a volume claim that is missing or not bound.
+	UnavailableVolume = "WaitingForVolume"
+	// UnavailableUnschedulable: the scheduler finds no node for the pod.
+	UnavailableUnschedulable = "Unschedulable"
+	// UnavailableGated: the pod has scheduling gates.
+	UnavailableGated = "SchedulingGated"
+	// UnavailableNodeDown: the pod's node does not answer.
+	UnavailableNodeDown = "NodeDown"
+	// UnavailableResize: the node has no room for the pod's new size now.
+	UnavailableResize = "ResizeDeferred"
+	// UnavailableNoNode: the scheduler has not assigned the pod to a node yet.
+	UnavailableNoNode = "WaitingForNode"
+	// UnavailableStarting: the node pulls images, mounts volumes or runs init
+	// containers.
+	UnavailableStarting = "Starting"
+	// UnavailableChanging: a change in place is not done yet.
+	UnavailableChanging = "Changing"
+	// UnavailableNotReady: the containers run, and the pod is not ready.
+	UnavailableNotReady = "NotReady"
+	// UnavailableSoon: the pod is ready, but not yet for minReadySeconds.
+	UnavailableSoon = "AvailableSoon"
+)

@@ -62,7 +62,7 @@ func (f *follower) status(ctx context.Context, c client.Client, pm *appsv1.PodMa
 	}
 	last := ""
 	for {
-		told, waits, err := Verdict(pm)
+		told, waits, err := f.verdict(ctx, c, pm)
 		if told == "" && waits && !f.watch {
 			told = "waiting: the operator has not seen the latest spec yet"
 		}
@@ -85,6 +85,20 @@ func (f *follower) status(ctx context.Context, c client.Client, pm *appsv1.PodMa
 			return fmt.Errorf("read PodManager %s: %w", client.ObjectKeyFromObject(pm), err)
 		}
 	}
+}
+
+// verdict looks at the pods, too. A restart changes no spec, so that right after it only
+// the pods show that something is under way; and the pods say what is waited for before
+// the status does. That the rollout is done is for the operator to say.
+func (f *follower) verdict(ctx context.Context, c client.Client, pm *appsv1.PodManager) (told string, waits bool, err error) {
+	if sight, err := kube.Look(ctx, c, pm); err == nil { // else the user may not read pods
+		seen := pm.DeepCopy()
+		seen.Status = sight.Status
+		if told, waits, err := Verdict(seen); waits {
+			return told, waits, err
+		}
+	}
+	return Verdict(pm)
 }
 
 // late is the error of a rollout that was waited for in vain.

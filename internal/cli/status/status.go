@@ -29,15 +29,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
-	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/report"
 	"github.com/mycompany/pod-operator/internal/view"
 )
 
@@ -93,7 +92,7 @@ func (o *options) all(cmd *cobra.Command, s *kube.Session) error {
 	if o.output.Structured() {
 		summaries := make([]summary, len(managers))
 		for i := range managers {
-			summaries[i] = summarize(&managers[i])
+			summaries[i] = summarize(&managers[i], &managers[i].Status)
 		}
 		return o.output.Print(s.Out, map[string]any{"items": summaries})
 	}
@@ -115,21 +114,19 @@ func (o *options) one(cmd *cobra.Command, s *kube.Session, name string) error {
 		if err != nil {
 			return err
 		}
-		fleet, seen, err := kube.Observe(cmd.Context(), c, pm)
+		sight, err := kube.Look(cmd.Context(), c, pm)
 		if err != nil {
 			return err
 		}
-		now := time.Now()
-		decision := plan.Plan(fleet.Desired, seen.Observed, now)
 		if wipe {
 			fmt.Fprint(s.RawOut(), "\033[H\033[2J")
 		}
 		if o.output.Structured() {
-			err = o.output.Print(s.Out, detailOf(pm, seen, decision, now))
+			err = o.output.Print(s.Out, detailOf(pm, &sight))
 		} else {
-			err = Print(s.Out, s.Paint(), pm, seen, decision, now)
+			err = Print(s.Out, s.Paint(), pm, &sight)
 		}
-		if err != nil || !o.watch || settled(pm) {
+		if err != nil || !o.watch || settled(pm.Generation, &pm.Status) && settled(pm.Generation, &sight.Status) {
 			return err
 		}
 		select {
@@ -140,11 +137,9 @@ func (o *options) one(cmd *cobra.Command, s *kube.Session, name string) error {
 	}
 }
 
-func settled(pm *appsv1.PodManager) bool {
-	if pm.Status.ObservedGeneration != pm.Generation {
-		return false
-	}
-	return !slices.ContainsFunc(pm.Status.Conditions, func(c metav1.Condition) bool { return c.Type == appsv1.ConditionReconciling })
+// settled: nothing is under way for this generation.
+func settled(generation int64, status *appsv1.PodManagerStatus) bool {
+	return status.ObservedGeneration == generation && !slices.ContainsFunc(status.Conditions, func(c metav1.Condition) bool { return c.Type == appsv1.ConditionReconciling })
 }
 
 // PrintAll prints a line for each PodManager.
@@ -156,7 +151,7 @@ func PrintAll(out io.Writer, paint kube.Paint, managers []appsv1.PodManager) err
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintf(w, "NAMESPACE\tNAME\tDESIRED\tREADY\tUPDATED\tAVAILABLE\t%s\tMESSAGE\n", paint.Plain("STATE"))
 	for i := range managers {
-		m := summarize(&managers[i])
+		m := summarize(&managers[i], &managers[i].Status)
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", m.Namespace, m.Name, m.Desired, m.Ready, m.Updated, m.Available,
 			stateColour(paint, m.State, m.State), m.Message)
 	}
@@ -164,8 +159,8 @@ func PrintAll(out io.Writer, paint kube.Paint, managers []appsv1.PodManager) err
 }
 
 // Print prints the tree.
-func Print(out io.Writer, paint kube.Paint, pm *appsv1.PodManager, seen observe.Seen, decision plan.Decision, now time.Time) error {
-	m := summarize(pm)
+func Print(out io.Writer, paint kube.Paint, pm *appsv1.PodManager, sight *kube.Sight) error {
+	m := summarize(pm, &sight.Status)
 	said := m.State
 	if m.Reason != "" && m.Reason != m.State {
 		said += ": " + m.Reason
@@ -173,15 +168,21 @@ func Print(out io.Writer, paint kube.Paint, pm *appsv1.PodManager, seen observe.
 	fmt.Fprintf(out, "PodManager %s/%s   %s\n", pm.Namespace, pm.Name, stateColour(paint, m.State, said+": "+m.Message))
 	fmt.Fprintf(out, "  desired %d   live %d   ready %d   up to date %d   available %d   terminating %d\n",
 		m.Desired, m.Live, m.Ready, m.Updated, m.Available, m.Terminating)
-	st := pm.Status
-	if st.CurrentRevision != st.UpdateRevision && st.CurrentRevision != "" {
-		fmt.Fprintf(out, "  rollout [%s] %d of %d\n", view.Bar(int(m.Updated), int(m.Desired), 30), m.Updated, m.Desired)
+	if pm.Status.ObservedGeneration != pm.Generation {
+		fmt.Fprintf(out, "  %s\n", paint.Warn("the operator has not seen the latest spec yet"))
 	}
-	if err := printRevisions(out, paint, st, seen.Observed, now); err != nil {
+	if p := sight.Progress; p != nil {
+		what := "rollout"
+		if p.Revision == "" {
+			what = "restart"
+		}
+		fmt.Fprintf(out, "  %s [%s] %d of %d\n", what, view.Bar(p.Done, p.Total, 30), p.Done, p.Total)
+	}
+	if err := printRevisions(out, paint, sight); err != nil {
 		return err
 	}
-	for _, b := range decision.Blocked {
-		hold := view.NewHold(b, view.Subject{Name: pm.Name}, now)
+	for _, b := range sight.Decision.Blocked {
+		hold := view.NewHold(b, view.Subject{Name: pm.Name}, sight.Now)
 		fmt.Fprintf(out, "  %s is held back by %s: %s\n", hold.What, paint.Warn(hold.By), hold.Why)
 	}
 	return nil
@@ -199,7 +200,8 @@ func stateColour(paint kube.Paint, state, text string) string {
 	return paint.Busy(text)
 }
 
-func printRevisions(out io.Writer, paint kube.Paint, st appsv1.PodManagerStatus, observed plan.Observed, now time.Time) error {
+func printRevisions(out io.Writer, paint kube.Paint, sight *kube.Sight) error {
+	st, observed := sight.Status, &sight.Observed
 	byRevision := map[string][]plan.Pod{}
 	for _, p := range observed.Pods {
 		byRevision[p.Revision] = append(byRevision[p.Revision], p)
@@ -213,10 +215,10 @@ func printRevisions(out io.Writer, paint kube.Paint, st appsv1.PodManagerStatus,
 		if len(pods) == 0 && r.Name != st.UpdateRevision {
 			continue
 		}
-		printPods(w, paint, fmt.Sprintf("revision %d %s%s", r.Number, r.Name, role(st, r.Name)), pods, now)
+		printPods(w, paint, fmt.Sprintf("revision %d %s%s", r.Number, r.Name, role(st, r.Name)), pods, sight)
 	}
 	for _, name := range slices.Sorted(maps.Keys(byRevision)) {
-		printPods(w, paint, "revision "+name+" (not stored)", byRevision[name], now)
+		printPods(w, paint, "revision "+name+" (not stored)", byRevision[name], sight)
 	}
 	return w.Flush()
 }
@@ -236,7 +238,7 @@ func role(st appsv1.PodManagerStatus, name string) string {
 	return ""
 }
 
-func printPods(w io.Writer, paint kube.Paint, title string, pods []plan.Pod, now time.Time) {
+func printPods(w io.Writer, paint kube.Paint, title string, pods []plan.Pod, sight *kube.Sight) {
 	fmt.Fprintf(w, "  %s\n", title)
 	slices.SortFunc(pods, func(a, b plan.Pod) int {
 		if a.Slot != b.Slot {
@@ -244,40 +246,27 @@ func printPods(w io.Writer, paint kube.Paint, title string, pods []plan.Pod, now
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
-	for i, p := range pods {
-		branch := "├─"
+	for i := range pods {
+		p, branch := &pods[i], "├─"
 		if i == len(pods)-1 {
 			branch = "└─"
 		}
-		fmt.Fprintf(w, "  %s %s\t%s\t%s\trestarts %d\tnode %s\n", branch, p.Name, podColour(paint, p, now), kube.Age(p.Created, now), p.Restarts, orDash(p.Node))
+		fmt.Fprintf(w, "  %s %s\t%s\t%s\trestarts %d\tnode %s\n", branch, p.Name, podColour(paint, p, sight),
+			kube.Age(p.Created, sight.Now), p.Restarts, orDash(p.Node))
 	}
 }
 
-func podColour(paint kube.Paint, p plan.Pod, now time.Time) string {
-	text := podState(p, now)
-	switch {
-	case p.Terminating:
+func podColour(paint kube.Paint, p *plan.Pod, sight *kube.Sight) string {
+	state, text := view.PodState(p, sight.Desired.MinReady, sight.Now)
+	switch state {
+	case view.PodTerminating:
 		return paint.Soft(text)
-	case p.Waiting != "" || p.Phase == corev1.PodFailed:
+	case view.PodFailed, view.PodLost, view.PodWaiting:
 		return paint.Bad(text)
-	case p.InChange(now) || !p.Ready:
-		return paint.Busy(text)
+	case view.PodReady:
+		return paint.Good(text)
 	}
-	return paint.Good(text)
-}
-
-func podState(p plan.Pod, now time.Time) string {
-	switch {
-	case p.Terminating:
-		return "terminating"
-	case p.Waiting != "":
-		return p.Waiting
-	case p.InChange(now):
-		return "changing in place"
-	case p.Ready:
-		return "ready"
-	}
-	return strings.ToLower(string(p.Phase)) + ", not ready"
+	return paint.Busy(text)
 }
 
 func orDash(s string) string {
@@ -302,22 +291,22 @@ type summary struct {
 	Message     string `json:"message,omitempty"`
 }
 
-func summarize(pm *appsv1.PodManager) summary {
-	st := &pm.Status
+func summarize(pm *appsv1.PodManager, st *appsv1.PodManagerStatus) summary {
 	m := summary{
 		Namespace: pm.Namespace, Name: pm.Name, Desired: ptr.Deref(pm.Spec.Replicas, 0), Live: st.CurrentReplicas, Ready: st.ReadyReplicas,
 		Updated: st.UpdatedReplicas, Available: st.AvailableReplicas, Terminating: st.TerminatingReplicas,
 	}
-	m.State, m.Reason, m.Message = view.State(pm)
+	m.State, m.Reason, m.Message = view.State(st)
 	return m
 }
 
 // detail is all that the tree shows, for programs.
 type detail struct {
 	summary
-	Revisions []plan.Revision `json:"revisions"`
-	Pods      []pod           `json:"pods"`
-	Held      []view.Hold     `json:"held"`
+	Progress  *report.Progress `json:"progress,omitempty"`
+	Revisions []plan.Revision  `json:"revisions"`
+	Pods      []pod            `json:"pods"`
+	Held      []view.Hold      `json:"held"`
 }
 
 type pod struct {
@@ -329,13 +318,16 @@ type pod struct {
 	Created  time.Time `json:"created"`
 }
 
-func detailOf(pm *appsv1.PodManager, seen observe.Seen, decision plan.Decision, now time.Time) detail {
-	d := detail{summary: summarize(pm), Revisions: seen.Observed.Revisions, Pods: []pod{}, Held: []view.Hold{}}
-	for _, p := range seen.Observed.Pods {
-		d.Pods = append(d.Pods, pod{Name: p.Name, Revision: p.Revision, State: podState(p, now), Node: p.Node, Restarts: p.Restarts, Created: p.Created})
+func detailOf(pm *appsv1.PodManager, sight *kube.Sight) detail {
+	about := view.Subject{Name: pm.Name, Flags: " -n " + pm.Namespace}
+	d := detail{
+		summary: summarize(pm, &sight.Status), Progress: sight.Progress, Revisions: sight.Observed.Revisions, Pods: []pod{},
+		Held: view.Holds(&sight.Status, sight.Causes, sight.Decision.Blocked, about, sight.Now),
 	}
-	for _, b := range decision.Blocked {
-		d.Held = append(d.Held, view.NewHold(b, view.Subject{Name: pm.Name, Flags: " -n " + pm.Namespace}, now))
+	for i := range sight.Observed.Pods {
+		p := &sight.Observed.Pods[i]
+		_, text := view.PodState(p, sight.Desired.MinReady, sight.Now)
+		d.Pods = append(d.Pods, pod{Name: p.Name, Revision: p.Revision, State: text, Node: p.Node, Restarts: p.Restarts, Created: p.Created})
 	}
 	return d
 }

@@ -239,17 +239,12 @@ func rowOf(pm *appsv1.PodManager) Row {
 	if pm.Spec.Replicas != nil {
 		r.Desired = int(*pm.Spec.Replicas)
 	}
-	r.State, _, r.Message = view.State(pm)
+	r.State, _, r.Message = view.State(&pm.Status)
 	return r
 }
 
 func lineOf(e *flight.Entry) Line {
 	l := Line{ID: e.ID, Time: e.Start.Local(), Key: e.Object.Namespace + "/" + e.Object.Name, Text: e.Summary, Bad: e.Error != ""}
-	if len(e.Causes) > 0 {
-		l.Cause = e.Causes[0]
-		if more := len(e.Causes) - 1; more > 0 {
-			l.Cause += fmt.Sprintf(", and %d more", more)
-		}
-	}
+	l.Cause = flight.FirstCause(e.Causes)
 	return l
 }

@@ -38,6 +38,8 @@ type sources struct {
 	records records
 	history []appsv1.Decision
 	events  []eventsv1.Event
+	// gone says that the PodManager does not exist.
+	gone error
 }
 
 // moment is something that happened.
@@ -129,7 +131,9 @@ func repeats(e *eventsv1.Event, known records, history []appsv1.Decision) bool {
 	if e.Regarding.Kind != "PodManager" {
 		return false
 	}
-	if slices.ContainsFunc(history, func(entry appsv1.Decision) bool { return strings.HasPrefix(e.Note, report.Note(entry)) }) {
+	if slices.ContainsFunc(history, func(entry appsv1.Decision) bool {
+		return strings.HasPrefix(e.Note, report.Note(entry)) || partOf(e, entry)
+	}) {
 		return true
 	}
 	return e.Related != nil && slices.ContainsFunc(known, func(r flight.Entry) bool {
@@ -140,6 +144,19 @@ func repeats(e *eventsv1.Event, known records, history []appsv1.Decision) bool {
 			return a.Pod == e.Related.Name && string(a.Verb) == e.Action && strings.Contains(e.Note, a.Why.Message)
 		})
 	})
+}
+
+// partOf: the event is about some of the pods of a history entry. The entry absorbs what
+// follows for ten seconds, with its message, and events are sent meanwhile, so that each
+// counts a part. What is done to a pod a second time has an entry of its own, which is newer
+// and therefore there, too.
+func partOf(e *eventsv1.Event, entry appsv1.Decision) bool {
+	if e.Related == nil || e.Reason != entry.Action {
+		return false
+	}
+	named := slices.Contains(entry.Pods, e.Related.Name) || int(entry.Count) > len(entry.Pods)
+	after := eventTime(e).Sub(entry.Time.Time)
+	return named && after > -time.Second && after < 30*time.Second
 }
 
 func fromEvent(e *eventsv1.Event) moment {
@@ -164,19 +181,19 @@ type detail struct{ word, text string }
 // details are the lines below a moment.
 func (m *moment) details() []detail {
 	var lines []detail
-	add := func(word string, texts []string) {
+	add := func(word, noun string, texts []string) {
 		for i, text := range texts {
 			if i == maxLines {
-				lines = append(lines, detail{"", fmt.Sprintf("and %d more", len(texts)-i)})
+				lines = append(lines, detail{"", "and " + view.Count(len(texts)-i, "further "+noun)})
 				return
 			}
 			lines = append(lines, detail{word, text})
 			word = ""
 		}
 	}
-	add("why", m.Reasons)
-	add("because", m.Causes)
-	add("wrote", m.Writes)
+	add("why", "reason", m.Reasons)
+	add("because", "cause", m.Causes)
+	add("wrote", "write", m.Writes)
 	if m.Record != "" {
 		lines = append(lines, detail{"record", fmt.Sprintf("%s, waited %s, took %s", m.Record, short(m.Waited), short(m.Took))})
 	}

@@ -83,6 +83,24 @@ func TestTheMostDetailedSourceIsShown(t *testing.T) {
 		"the events, when the history is full": {web, sources{
 			events: []eventsv1.Event{note(noon, "PodManager", "web", "web-2", said), note(noon, "PodManager", "other", "", said)},
 		}, false, []string{"event: Deleted 1 pod: web-2 (too many) (event Deleted of PodManager web)"}},
+		"the history, which counts what two events tell": {web, sources{
+			history: []appsv1.Decision{entry(noon, "web-2", "web-1")},
+			events: []eventsv1.Event{
+				note(noon.Add(time.Second), "PodManager", "web", "web-2", report.Note(entry(noon, "web-2"))),
+				note(noon.Add(5*time.Second), "PodManager", "web", "web-1", report.Note(entry(noon, "web-1"))),
+				note(noon.Add(time.Hour), "PodManager", "web", "web-1", report.Note(entry(noon, "web-1"))),
+			},
+		}, false, []string{
+			"event: Deleted 1 pod: web-1 (too many) (event Deleted of PodManager web)",
+			"history: Deleted 2 pods: web-2, web-1 (too many) [ScaleDown]",
+		}},
+		"the history, whose message is that of the last event": {web, sources{
+			history: []appsv1.Decision{entry(noon, "web-2", "web-1")},
+			events: []eventsv1.Event{
+				note(noon.Add(time.Second), "PodManager", "web", "web-2", "Deleted 1 pod: web-2 (far too many)"),
+				note(noon.Add(5*time.Second), "PodManager", "web", "web-1", report.Note(entry(noon, "web-1"))),
+			},
+		}, false, []string{"history: Deleted 2 pods: web-2, web-1 (too many) [ScaleDown]"}},
 		"each for its time": {web, sources{
 			records: records{record("b", noon, deletion("web-2"))},
 			history: []appsv1.Decision{entry(noon, "web-2"), entry(noon.Add(-time.Hour), "web-3")},
@@ -133,7 +151,7 @@ func TestPrintMoments(t *testing.T) {
                      3
                      4
                      5
-                     and 2 more
+                     and 2 further writes
             record   a-1, waited <1ms, took <1ms
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {

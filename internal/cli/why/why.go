@@ -29,6 +29,7 @@ import (
 
 	"github.com/spf13/cobra"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -89,6 +90,9 @@ func (o *options) run(ctx context.Context, s *kube.Session, what string) error {
 		fmt.Fprintf(s.ErrOut, "The operator's recorder could not be asked: %v.\nThis is what the history and the events tell:\n", err)
 	}
 	story := tell(subject, found, o.all)
+	if len(story) == 0 && found.gone != nil {
+		return found.gone
+	}
 	if len(story) > o.limit {
 		story = story[:o.limit]
 	}
@@ -133,7 +137,8 @@ func subjectOf(namespace, what string) (subject, error) {
 	return subject{namespace: namespace, name: ref.Name}, nil
 }
 
-// collect reads what the API server knows: the history of a PodManager, or,
+// collect reads what the API server knows: the history of a PodManager, which is gone
+// with it, while its records and events outlive it; or,
 // for a pod, of all PodManagers in the namespace, because the owner of a pod
 // that is gone is unknown; and the events.
 func collect(ctx context.Context, c client.Client, about subject) (sources, error) {
@@ -148,10 +153,14 @@ func collect(ctx context.Context, c client.Client, about subject) (sources, erro
 		}
 	} else {
 		pm := appsv1.PodManager{}
-		if err := c.Get(ctx, client.ObjectKey{Namespace: about.namespace, Name: about.name}, &pm); err != nil {
-			return found, fmt.Errorf("read PodManager %s/%s: %w", about.namespace, about.name, err)
+		err := c.Get(ctx, client.ObjectKey{Namespace: about.namespace, Name: about.name}, &pm)
+		if err != nil {
+			err = fmt.Errorf("read PodManager %s/%s: %w", about.namespace, about.name, err)
 		}
-		found.history = pm.Status.History
+		if err != nil && !apierrors.IsNotFound(err) {
+			return found, err
+		}
+		found.gone, found.history = err, pm.Status.History
 	}
 	var events eventsv1.EventList
 	if err := c.List(ctx, &events, client.InNamespace(about.namespace)); err != nil {

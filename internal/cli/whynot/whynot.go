@@ -22,14 +22,12 @@ package whynot
 import (
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
-	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/view"
 )
 
@@ -59,38 +57,23 @@ func run(cmd *cobra.Command, s *kube.Session, output *kube.Output, name string) 
 	if err != nil {
 		return err
 	}
-	fleet, seen, err := kube.Observe(cmd.Context(), c, pm)
+	sight, err := kube.Look(cmd.Context(), c, pm)
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	holds := Holds(pm, s.Hint(), plan.Plan(fleet.Desired, seen.Observed, now), now)
+	about := view.Subject{Name: pm.Name, Flags: s.Hint()}
+	holds := view.Holds(&sight.Status, sight.Causes, sight.Decision.Blocked, about, sight.Now)
 	if output.Structured() {
 		return output.Print(s.Out, map[string]any{"items": holds})
 	}
-	return Print(s.Out, s.Paint(), pm, holds)
-}
-
-// Holds are all that holds a fleet back: what stalls it, and the planner's
-// blockers. The flags are those that the advice needs.
-func Holds(pm *appsv1.PodManager, flags string, decision plan.Decision, now time.Time) []view.Hold {
-	holds, about := []view.Hold{}, view.Subject{Name: pm.Name, Flags: flags}
-	if stalled := meta.FindStatusCondition(pm.Status.Conditions, appsv1.ConditionStalled); stalled != nil {
-		holds = append(holds, view.Hold{By: stalled.Reason, Why: stalled.Message, Advice: view.Advice(stalled.Reason, about)})
-	}
-	for _, b := range decision.Blocked {
-		if hold := view.NewHold(b, about, now); len(holds) == 0 || holds[0].By != hold.By || holds[0].Why != hold.Why {
-			holds = append(holds, hold)
-		}
-	}
-	return holds
+	return Print(s.Out, s.Paint(), &sight.Status, holds)
 }
 
 // Print prints what is held back.
-func Print(out io.Writer, paint kube.Paint, pm *appsv1.PodManager, holds []view.Hold) error {
+func Print(out io.Writer, paint kube.Paint, status *appsv1.PodManagerStatus, holds []view.Hold) error {
 	if len(holds) == 0 {
 		message := "Nothing is held back."
-		if going := meta.FindStatusCondition(pm.Status.Conditions, appsv1.ConditionReconciling); going != nil {
+		if going := meta.FindStatusCondition(status.Conditions, appsv1.ConditionReconciling); going != nil {
 			message += " It is under way: " + going.Message
 		}
 		_, err := fmt.Fprintln(out, message)

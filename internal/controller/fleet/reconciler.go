@@ -143,7 +143,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if p.tooLong() {
 		return ctrl.Result{RequeueAfter: staleRetry}, nil // there may be more to write; others go first
 	}
-	return ctrl.Result{RequeueAfter: soonest(decision.NextLook, later, p.memory.refused.Wait(p.now))}, nil
+	return ctrl.Result{RequeueAfter: soonest(decision.NextLook, later, reported.LookAgain, p.memory.refused.Wait(p.now))}, nil
 }
 
 // begin begins a pass.

@@ -188,6 +188,34 @@ func TestARefusalStallsAndIsTriedAgain(t *testing.T) {
 	}
 }
 
+// TestAPodThatHangsIsReported, though nothing about it changes any more and no event comes.
+func TestAPodThatHangsIsReported(t *testing.T) {
+	var now func() time.Time
+	r, w := newReconcilerWith(t, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+			obj.SetCreationTimestamp(metav1.NewTime(now()))
+			return c.Create(ctx, obj, o...)
+		},
+	}, fleetOwner("web"))
+	now = w.clock.Now
+	const want = "2 of 2 pods are waiting for a node"
+	begin := w.clock.Now()
+	for w.clock.Since(begin) < 15*time.Second {
+		result, err := r.Reconcile(t.Context(), request("ns", "web"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ready := meta.FindStatusCondition(w.status(t).Conditions, appsv1.ConditionReady); ready != nil && ready.Message == want {
+			return
+		}
+		if result.RequeueAfter == 0 {
+			t.Fatalf("after %s it does not look again", w.clock.Since(begin))
+		}
+		w.clock.SetTime(w.clock.Now().Add(result.RequeueAfter))
+	}
+	t.Errorf("after %s the status is %+v", w.clock.Since(begin), w.status(t).Conditions)
+}
+
 // TestSecondThoughts: a fleet at its goal is not written about, and not looked
 // at again without a reason.
 func TestSecondThoughts(t *testing.T) {

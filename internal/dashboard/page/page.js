@@ -2,12 +2,13 @@
 // textContent, and keeps the token in this tab's session storage.
 
 const $ = (id) => document.getElementById(id);
-const states = ['ready', 'starting', 'changing', 'waiting', 'failed', 'lost', 'terminating'];
+const states = ['ready', 'not-yet-available', 'starting', 'changing', 'waiting', 'failed', 'lost', 'terminating'];
 const manyPods = 400; // past this many, tiles are small
 const keptRecords = 300;
 const listedHolds = 20;
 const refreshSoon = 400; // ms after a record, so that a burst is one request
 const refreshLate = 5000; // ms, for what no record tells
+const refreshSeconds = 1000; // ms, while tiles count seconds
 
 const page = {
   token: sessionStorage.getItem('token') || '',
@@ -126,7 +127,7 @@ function drawFleets() {
   const focused = document.activeElement?.dataset?.fleet;
   $('fleets').replaceChildren(...page.fleets
     .filter((f) => !wanted || keyOf(f).toLowerCase().includes(wanted) || keyOf(f) === page.chosen)
-    .map((f) => el('li', {}, el('button', { type: 'button', 'data-fleet': keyOf(f), 'aria-current': keyOf(f) === page.chosen, onclick: () => choose(keyOf(f)) },
+    .map((f) => el('li', {}, el('button', { type: 'button', 'data-fleet': keyOf(f), 'aria-current': keyOf(f) === page.chosen, title: f.message || '', onclick: () => choose(keyOf(f)) },
       el('span', { textContent: f.name }),
       el('span', { className: 'numbers', textContent: `${f.ready}/${f.desired}`, title: `${f.ready} of ${f.desired} ready` }),
       el('span', { className: 'space', textContent: `${f.namespace} · ${f.state || 'new'}` })))));
@@ -163,7 +164,8 @@ async function refresh() {
     if (key !== page.chosen) return;
     const begin = performance.now();
     page.detail = detail;
-    page.fleets = list.items;
+    // The list has each fleet as its status was written; the chosen one is as its pods are now.
+    page.fleets = list.items.map((f) => (keyOf(f) === key ? detail : f));
     problem('');
     drawFleets();
     drawFleet();
@@ -177,7 +179,8 @@ async function refresh() {
     }
     failed(err);
   }
-  refreshIn(document.hidden ? 6 * refreshLate : refreshLate);
+  const counting = page.detail?.pods.some((p) => p.state === 'not-yet-available');
+  refreshIn(document.hidden ? 6 * refreshLate : counting ? refreshSeconds : refreshLate);
 }
 
 function drawFleet() {
@@ -190,15 +193,18 @@ function drawFleet() {
   $('reconcile').title = d.mayReconcile ? '' : 'You may not update this PodManager.';
   const counts = { desired: d.desired, live: d.live, ready: d.ready, available: d.available, 'up to date': d.updated, terminating: d.terminating };
   $('counts').replaceChildren(...Object.entries(counts).map(([name, n]) => el('div', {}, el('dt', { textContent: name }), el('dd', { textContent: n, 'data-count': name }))));
-  const rolling = d.currentRevision && d.currentRevision !== d.updateRevision;
-  $('rollout').hidden = !rolling;
-  if (rolling) {
-    Object.assign($('progress'), { max: Math.max(1, d.desired), value: d.updated });
-    $('progress-text').textContent = `${d.updated} of ${d.desired} on ${d.updateRevision}`;
+  $('rollout').hidden = !d.progress;
+  if (d.progress) {
+    const { done, total, revision } = d.progress;
+    Object.assign($('progress'), { max: Math.max(1, total), value: done });
+    $('progress-label').textContent = revision ? 'Rollout' : 'Restart';
+    $('progress-text').textContent = revision ? `${done} of ${total} on ${revision}` : `${done} of ${total} restarted`;
   }
-  $('held').hidden = d.blocked.length === 0;
-  const held = d.blocked.slice(0, listedHolds).map((b) => el('li', { textContent: `${b.by}: ${b.pod || ''}${b.count > 1 ? ` and ${b.count - 1} more` : ''}${b.pod ? ': ' : ''}${b.message}` }));
-  if (d.blocked.length > listedHolds) held.push(el('li', { textContent: `and ${d.blocked.length - listedHolds} more` }));
+  $('held').hidden = d.held.length === 0;
+  const held = d.held.slice(0, listedHolds).map((h) => el('li', {},
+    `${h.what || 'everything'} is held back by ${h.by}: ${h.why}${h.until ? ` (ends in ${h.until})` : ''}`,
+    ...(h.advice ? [el('span', { className: 'advice', textContent: `to do: ${h.advice}` })] : [])));
+  if (d.held.length > listedHolds) held.push(el('li', { textContent: `${d.held.length - listedHolds} further actions are held back` }));
   $('blocked').replaceChildren(...held);
   drawPods();
 }
@@ -262,7 +268,7 @@ function placeTile(box, pod, cursor, wanted) {
     page.tiles.set(pod.name, tile);
   }
   const old = pod.revision && pod.revision !== page.detail.updateRevision;
-  const text = `${pod.name}: ${pod.state}${pod.note ? `, ${pod.note}` : ''}${old ? ', old revision' : ''}${pod.node ? `, on ${pod.node}` : ''}`;
+  const text = `${pod.name}: ${pod.note || pod.state}${old ? ', old revision' : ''}${pod.node ? `, on ${pod.node}` : ''}`;
   const off = wanted && !text.toLowerCase().includes(wanted) && !page.detail.name.toLowerCase().includes(wanted);
   const name = `tile ${pod.state}${old ? ' old' : ''}${off ? ' off' : ''}`;
   if (tile.className !== name) tile.className = name;
@@ -275,10 +281,12 @@ function placeTile(box, pod, cursor, wanted) {
   return cursor;
 }
 
+const inWords = (state) => (state === 'not-yet-available' ? 'ready, not yet available' : state);
+
 function drawLegend() {
   const n = {};
   for (const pod of page.detail.pods) n[pod.state] = (n[pod.state] || 0) + 1;
-  $('legend').replaceChildren(...states.filter((s) => n[s]).map((s) => el('li', {}, el('i', { className: s }), `${s} ${n[s]}`)));
+  $('legend').replaceChildren(...states.filter((s) => n[s]).map((s) => el('li', {}, el('i', { className: s }), `${inWords(s)} ${n[s]}`)));
 }
 
 // rowLength counts the tiles beside one, not all there are.
@@ -407,6 +415,12 @@ function take(entry) {
 
 const acted = (e) => Boolean(e.error || e.payload?.decision?.actions?.length || e.payload?.undone?.length || e.triggers.some((t) => t.kind === 'Manual'));
 
+function because(causes) {
+  if (!causes.length) return 'no cause is recorded';
+  const others = causes.length - 1;
+  return `because ${causes[0]}${others ? ` (and ${others === 1 ? 'another cause' : `${others} other causes`})` : ''}`;
+}
+
 function drawStory() {
   const wanted = $('search').value.trim().toLowerCase();
   const focused = document.activeElement?.dataset?.record;
@@ -418,7 +432,7 @@ function drawStory() {
       const line = el('button', { type: 'button', className: e.error ? 'bad' : '', onclick: () => showRecord(e.id) },
         el('time', { dateTime: e.start, textContent: new Date(e.start).toLocaleTimeString() }),
         el('span', { textContent: e.summary }),
-        el('span', { className: 'cause', textContent: `because ${e.causes[0] || 'of nothing known'}${e.causes.length > 1 ? `, and ${e.causes.length - 1} more` : ''}` }));
+        el('span', { className: 'cause', textContent: because(e.causes) }));
       line.dataset.record = e.id;
       return el('li', {}, line);
     });
@@ -470,7 +484,7 @@ async function showPod(name) {
   try {
     const told = await askJSON(`api/records?limit=50&pod=${encodeURIComponent(`${page.detail.namespace}/${name}`)}`);
     openDrawer(name,
-      pod ? facts([['state', pod.state], ['note', pod.note], ['revision', pod.revision], ['node', pod.node], ['zone', pod.zone], ['restarts', pod.restarts || 0], ['created', new Date(pod.created).toLocaleString()]]) : el('p', { textContent: 'The pod is gone.' }),
+      pod ? facts([['state', inWords(pod.state)], ['note', pod.note], ['revision', pod.revision], ['node', pod.node], ['zone', pod.zone], ['restarts', pod.restarts || 0], ['created', new Date(pod.created).toLocaleString()]]) : el('p', { textContent: 'The pod is gone.' }),
       section('Its story, newest first', told.items.length
         ? items('ol', told.items.map((e) => el('button', { type: 'button', textContent: `${new Date(e.start).toLocaleTimeString()}  ${e.summary}`, onclick: () => showRecord(e.id) })))
         : el('p', { textContent: 'The recorder knows nothing of it.' })));
