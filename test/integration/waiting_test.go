@@ -43,10 +43,8 @@ func TestPodsThatCannotBeScheduled(t *testing.T) {
 		return nil
 	})
 	out := f.Kubectl("get", "pm", "web")
-	if head, row, _ := strings.Cut(out, "
-"); !strings.HasSuffix(strings.TrimSpace(head), "STATUS") || !strings.Contains(row, "3 of 3 pods cannot be scheduled: 0/") {
-		t.Errorf("kubectl get does not say why:
-%s", out)
+	if head, row, _ := strings.Cut(out, "\n"); !strings.HasSuffix(strings.TrimSpace(head), "STATUS") || !strings.Contains(row, "3 of 3 pods cannot be scheduled: 0/") {
+		t.Errorf("kubectl get does not say why:\n%s", out)
 	}
 	f.Edit(func(pm *appsv1.PodManager) { pm.Spec.Template.Spec.NodeSelector = nil })
 	f.ExpectReady(3)
