@@ -19,11 +19,13 @@ package dashboard
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/testkit"
 	"github.com/mycompany/pod-operator/test/browser"
 )
@@ -75,6 +77,28 @@ func TestAPodThatIsReadyAndNotYetAvailable(t *testing.T) {
 	}, 50)`, nil))
 	b.See("the seconds count down", `window.seen.size > 4`)
 	b.See("they are available in the end", `document.querySelectorAll('.tile.ready').length === 2`)
+	b.Content()
+}
+
+// TestThePageShowsHowFarARestartIs, which changes no revision.
+func TestThePageShowsHowFarARestartIs(t *testing.T) {
+	namespace := suite.Namespace(t)
+	pm := testkit.MakePodManager(namespace, "web").Replicas(3).MinReady(3).Obj()
+	create(t, pm)
+	expectReady(t, namespace, "web", 3)
+	token := person(t, namespace, "viewer", viewerRole)
+	read(t, "/api/podmanagers/"+namespace+"/web", token, &struct{}{})
+	b := browser.Open(t, origin, token)
+	b.See("three tiles are available", `document.querySelectorAll('.tile.ready').length === 3`)
+	b.See("nothing is under way", `document.getElementById('rollout').hidden`)
+	body := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, appsv1.AnnotationRestart, time.Now().UTC().Format(time.RFC3339))
+	if err := suite.Client.Patch(t.Context(), pm, client.RawPatch("application/merge-patch+json", body)); err != nil {
+		t.Fatal(err)
+	}
+	b.See("the restart has a bar", `!document.getElementById('rollout').hidden && document.getElementById('progress-label').textContent === 'Restart'`)
+	b.See("it goes on", `['1 of 3 restarted', '2 of 3 restarted'].includes(document.getElementById('progress-text').textContent)`)
+	b.See("the message says it, too", `/of 3 pods are restarted/.test(document.getElementById('fleet-message').textContent)`)
+	b.See("it ends", `document.getElementById('rollout').hidden && document.querySelectorAll('.tile.ready').length === 3`)
 	b.Content()
 }
 
