@@ -84,8 +84,8 @@ func TestAPodThatIsReadyAndNotYetAvailable(t *testing.T) {
 func TestThePageShowsHowFarARestartIs(t *testing.T) {
 	namespace := suite.Namespace(t)
 	pm := testkit.MakePodManager(namespace, "web").Replicas(3).MinReady(3).Obj()
-	create(t, pm)
-	expectReady(t, namespace, "web", 3)
+	suite.Create(t, pm)
+	suite.Fleet(t, namespace, "web").ExpectReady(3)
 	token := person(t, namespace, "viewer", viewerRole)
 	read(t, "/api/podmanagers/"+namespace+"/web", token, &struct{}{})
 	b := browser.Open(t, origin, token)
