@@ -63,12 +63,12 @@ RACED := examples/flightrecorder examples/workqueue internal/apply internal/cert
 	test/faults/crash test/integration
 # What runs without: suites of real processes, suites that measure time or drive
 # a browser, and those of which make test leaves more than single tests out.
-PLAIN := $(filter-out $(RACED),$(REST)) internal/localkube internal/plan internal/playground pkg/flightrecorder test/faults/sim test/kinds
+PLAIN := $(filter-out $(RACED),$(REST)) internal/localkube internal/plan internal/playground pkg/flightrecorder test/faults/sim
 # Of these only what make test leaves out: the tests that call testkit.Long.
-PARTS := test/rollout test/webhooks
+PARTS := test/webhooks
 
 # These take longest and begin first, so that no core waits for one of them at the end.
-LONG := test/webhooks test/rollout test/faults/sim test/kinds test/tutorial test/chart test/examples test/integration test/shards \
+LONG := test/integration test/webhooks test/faults/sim test/tutorial test/chart test/examples test/shards \
 	test/tenants pkg/flightrecorder internal/playground test/plugin test/faults/crash test/faults/binary test/release test/upgrade
 
 # What manager --version says. Outside a git repository it says less.

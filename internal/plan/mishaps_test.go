@@ -36,7 +36,7 @@ func TestWhateverHappensTheFleetComesToRest(t *testing.T) {
 		for range rapid.IntRange(1, 25).Draw(t, "events") {
 			m.mishap(t)
 			if rapid.Bool().Draw(t, "the kubelet works") {
-				m.kubelet()
+				m.kubelets()
 			}
 			m.now = m.now.Add(drawSeconds(t, 20, "pause"))
 			m.checked(t)
@@ -125,7 +125,7 @@ func (m *model) disturb(t *rapid.T, what string) bool {
 		m.keeping = true
 	case "away":
 		for range rapid.IntRange(1, 3).Draw(t, "what the kubelets do meanwhile") {
-			m.kubelet()
+			m.kubelets()
 		}
 		m.now = m.now.Add(drawSeconds(t, 4*3600, "away"))
 	case "no such node":

@@ -31,7 +31,7 @@ import (
 )
 
 // model is a world for the planner: it carries decisions out to the letter and
-// plays the kubelet. Created pods run and become ready by the next step,
+// lets the kubelets work. Created pods run and become ready by the next step,
 // deleted ones are gone by then.
 type model struct {
 	desired   Desired
@@ -110,7 +110,7 @@ func (m *model) observed() Observed {
 // step lets time pass and the kubelet work, then plans, applies and reports.
 func (m *model) step(d time.Duration) Decision {
 	m.now = m.now.Add(d)
-	m.kubelet()
+	m.kubelets()
 	return m.pass()
 }
 
@@ -157,32 +157,33 @@ func (m *model) attempt(a Action, before []Outcome) Outcome {
 	return m.apply(a)
 }
 
-func (m *model) kubelet() {
+// kubelets lets the kubelets and the holders do all that they have to do.
+func (m *model) kubelets() {
 	for name, c := range m.claims {
 		if c.Terminating && m.occupant(c.Slot) == nil {
 			delete(m.claims, name)
 		}
 	}
 	for name, p := range m.pods {
-		switch {
-		case p.Terminating && p.KeptBy != "" && m.keeping:
-			continue
-		case p.NodeState != NodePresent && p.Terminating && p.Membership == Orphan:
-			delete(m.pods, name) // Kubernetes' own pod garbage collector
-			continue
-		case p.NodeState != NodePresent:
-			continue // no kubelet is there to act
-		case p.Terminating:
+		m.told(&p)
+		if kubelet(&p, &modelPlace{m, &p}, m.now) {
 			delete(m.pods, name)
 			continue
-		case p.Phase == corev1.PodFailed || p.Phase == corev1.PodSucceeded:
-			continue
-		case m.crashing || m.failing[p.Revision]:
-			p.Phase, p.Ready, p.FailedAt = corev1.PodFailed, false, m.now.Truncate(time.Second)
-		default:
-			m.run(&p)
 		}
 		m.pods[name] = p
+	}
+}
+
+// told: the holder of a pod lets go of it when it is told.
+func (m *model) told(p *Pod) {
+	if p.Terminating || p.dead() || p.NodeState != NodePresent {
+		return
+	}
+	switch p.Wanted {
+	case wantDelete:
+		p.HoldDelete = nil
+	case wantUpdate:
+		p.HoldUpdate = nil
 	}
 }
 
@@ -205,30 +206,29 @@ func (m *model) lacksClaim(p *Pod) bool {
 	})
 }
 
-// run is what the kubelet does for a pod that lives, and what its holder does
-// when it is told.
-func (m *model) run(p *Pod) {
-	switch p.Wanted {
-	case wantDelete:
-		p.HoldDelete = nil
-	case wantUpdate:
-		p.HoldUpdate = nil
-	}
-	if p.Phase == corev1.PodPending && m.lacksClaim(p) {
-		return
-	}
+// modelPlace is where a pod of the model is.
+type modelPlace struct {
+	m *model
+	p *Pod
+}
+
+func (at *modelPlace) down() bool    { return false }
+func (at *modelPlace) lingers() bool { return at.p.KeptBy != "" && at.m.keeping }
+func (at *modelPlace) unplaced() bool {
+	return at.p.Phase == corev1.PodPending && at.m.lacksClaim(at.p)
+}
+func (at *modelPlace) fails() bool { return at.m.crashing || at.m.failing[at.p.Revision] }
+
+func (at *modelPlace) runs() bool {
+	p := at.p
 	p.Phase, p.Changing = corev1.PodRunning, false
-	if p.Resize == ResizeInProgress || p.Resize == ResizeDeferred && !m.keeping {
+	if p.Resize == ResizeInProgress || p.Resize == ResizeDeferred && !at.m.keeping {
 		p.Resize = ResizeNone
 	}
 	if p.Node == "" {
-		p.Node = "node-" + strconv.Itoa(len(m.pods)%3)
+		p.Node = "node-" + strconv.Itoa(len(at.m.pods)%3)
 	}
-	inService := p.Gate == GateNone || p.Gate == GateOpen
-	if inService && !p.Ready {
-		p.ReadySince = m.now
-	}
-	p.Ready = inService
+	return true
 }
 
 // apply carries out one action as the API server would have it.

@@ -319,7 +319,7 @@ func waits(d Decision) bool {
 func (m *model) checkedPass(t *rapid.T, d time.Duration) Decision {
 	t.Helper()
 	m.now = m.now.Add(d)
-	m.kubelet()
+	m.kubelets()
 	return m.checked(t)
 }
 

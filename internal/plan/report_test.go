@@ -133,7 +133,7 @@ func TestCountsAfterAPass(t *testing.T) {
 	}
 }
 
-func TestTheStatusSaysWhatItSpeaksOf(t *testing.T) {
+func TestTheStatusNamesItsGenerationAndRevisions(t *testing.T) {
 	f := aFleet(1, ordinal(0)).generation(7)
 	got := f.done(f.plan()).Status
 	if got.ObservedGeneration != 7 || got.Selector != "podmanager=web" || got.UpdateRevision != newRev || got.CurrentRevision != newRev {
@@ -252,7 +252,7 @@ func TestHistoryAndEvents(t *testing.T) {
 	}
 }
 
-func TestWhatDidNotWorkIsNotTold(t *testing.T) {
+func TestFailedActionsAreNotReported(t *testing.T) {
 	f := aFleet(1, ordinal(1))
 	for _, result := range []Result{Failed, Skipped} {
 		d := f.plan()

@@ -160,9 +160,9 @@ func TestAChangeThatSettlesIsLookedForward(t *testing.T) {
 	}
 }
 
-// A rollout is told until the nodes have followed it, also where every pod is
+// A rollout is reported until the nodes have followed it, also where every pod is
 // available meanwhile.
-func TestARolloutIsToldUntilTheNodesFollowed(t *testing.T) {
+func TestARolloutIsReportedUntilTheNodesFollowed(t *testing.T) {
 	for name, test := range map[string]struct {
 		given fleet
 		want  string

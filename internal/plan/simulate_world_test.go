@@ -156,27 +156,50 @@ func (w *world) kubelets(busy int) {
 }
 
 func (w *world) kubelet(b *body) {
-	switch {
-	case b.NodeState != NodePresent:
-		return
-	case b.NodeDown:
-		b.down--
-		b.NodeDown = b.down > 0
-		return
-	case b.Terminating && b.lingers > 0:
-		b.lingers--
-		return
-	case b.Terminating:
+	if kubelet(&b.Pod, &worldPlace{w, b}, w.now) {
 		delete(w.pods, b.Name)
-		return
-	case b.dead():
-		return
-	case b.Node == "" && b.unscheduled > 0:
-		b.unscheduled--
-		return
-	case w.cursed(b):
-		b.Phase, b.Ready, b.well, b.FailedAt = corev1.PodFailed, false, false, w.now
-		return
+	}
+}
+
+// worldPlace is where a pod of the world is.
+type worldPlace struct {
+	w *world
+	b *body
+}
+
+func (at *worldPlace) down() bool {
+	if !at.b.NodeDown {
+		return false
+	}
+	at.b.down--
+	at.b.NodeDown = at.b.down > 0
+	return true
+}
+
+func (at *worldPlace) lingers() bool {
+	at.b.lingers--
+	return at.b.lingers >= 0
+}
+
+func (at *worldPlace) unplaced() bool {
+	if at.b.Node != "" || at.b.unscheduled == 0 {
+		return false
+	}
+	at.b.unscheduled--
+	return true
+}
+
+func (at *worldPlace) fails() bool {
+	if !at.w.cursed(at.b) {
+		return false
+	}
+	at.b.well = false
+	return true
+}
+
+func (at *worldPlace) runs() bool {
+	w, b := at.w, at.b
+	switch {
 	case b.Node == "":
 		b.Node, b.Zone = "node-"+strconv.Itoa(b.Slot%4), "zone-"+strconv.Itoa(b.Slot%2)
 	case b.sick > 0:
@@ -189,7 +212,7 @@ func (w *world) kubelet(b *body) {
 	}
 	w.resize(b)
 	b.runs.label, b.runs.shape = b.spec.label, b.spec.shape
-	w.tellReady(b)
+	return b.well
 }
 
 // restart stops the old container first and starts the new one a step later.
@@ -225,14 +248,6 @@ func (w *world) say(b *body, state ResizeState) {
 	}
 }
 
-func (w *world) tellReady(b *body) {
-	ready := b.well && (b.Gate == GateNone || b.Gate == GateOpen)
-	if ready && !b.Ready {
-		b.ReadySince = w.now
-	}
-	b.Ready = ready
-}
-
 // mishap injects one random fault or hold.
 func (w *world) mishap() {
 	bodies := w.shuffled()
@@ -256,7 +271,7 @@ func (w *world) mishap() {
 		w.layCurse(b)
 	case 0:
 		b.sick, b.well = 1+w.rng.IntN(4), false
-		w.tellReady(b)
+		tellReady(&b.Pod, b.well, w.now)
 	case 1:
 		b.Phase, b.Ready, b.well, b.FailedAt = corev1.PodFailed, false, false, w.now
 	case 2:

@@ -93,7 +93,7 @@ func TestAssign(t *testing.T) {
 	})
 }
 
-func TestAssignWithNobody(t *testing.T) {
+func TestAssignWithoutMembers(t *testing.T) {
 	if diff := cmp.Diff([]string{"", ""}, Assign(nil, 2)); diff != "" {
 		t.Error(diff)
 	}

@@ -14,8 +14,10 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package testkit is what tests share: builders, one file a kind, and Suite, a
-// real cluster with the operator on it. Only tests import it.
+// Package testkit is what tests share: Main, which starts a Suite (a real cluster
+// with the operator on it) for the tests of a package; Fleet, a PodManager with
+// the words in which tests say what they do to it and what they expect of it;
+// and the same for other objects. Only tests import it.
 package testkit
 
 import (
@@ -27,6 +29,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -74,8 +77,17 @@ type Suite struct {
 	Cluster *localkube.Cluster
 	// Client is the admin's, past any cache.
 	Client client.Client
+	// Operator is how the shared operator runs, and Scratch a folder that goes
+	// when all tests have passed. Main sets both.
+	Operator manager.Options
+	Scratch  string
 
 	namespaces atomic.Int64
+	// stop ends the shared operator.
+	stop func() error
+
+	build    sync.Once
+	buildErr error
 }
 
 // Root is the folder of the project.
@@ -239,4 +251,19 @@ func EventuallyEvery(t testing.TB, interval time.Duration, what string, check fu
 	if err != nil {
 		t.Fatalf("waited %s until %s: %v", time.Since(began).Round(time.Second), what, last)
 	}
+}
+
+// Stays checks for a while that something is and remains so.
+func Stays(t testing.TB, d time.Duration, check func() error) {
+	t.Helper()
+	end := time.Now().Add(d)
+	Eventually(t, "the time is over", func() error {
+		if err := check(); err != nil {
+			t.Fatal(err)
+		}
+		if left := time.Until(end); left > 0 {
+			return fmt.Errorf("%s to go", left)
+		}
+		return nil
+	})
 }

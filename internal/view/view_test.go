@@ -33,7 +33,7 @@ func action(verb plan.Verb, pod, reason string) plan.Action {
 	return plan.Action{Verb: verb, Pod: pod, Why: plan.Why{Reason: reason}}
 }
 
-func TestAPreviewTellsWhatHappensToEachPod(t *testing.T) {
+func TestAPreviewShowsWhatHappensToEachPod(t *testing.T) {
 	for name, c := range map[string]struct {
 		forecast   forecast.Forecast
 		summary    string
@@ -132,7 +132,7 @@ func TestABarIsAsFullAsTheRolloutIsFar(t *testing.T) {
 	}
 }
 
-func TestTheHistoryIsToldNewestFirst(t *testing.T) {
+func TestTheHistoryIsNewestFirst(t *testing.T) {
 	at := metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	got := History([]appsv1.Decision{
 		{Time: at, Action: "Created", Count: 12, Pods: []string{"web-0"}, Reason: "ScaleUp", Message: "too few"},

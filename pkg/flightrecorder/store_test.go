@@ -216,7 +216,7 @@ func TestASubscriptionMissesNothingAndRepeatsNothing(t *testing.T) {
 	}
 }
 
-func TestASlowSubscriberHoldsNobodyUp(t *testing.T) {
+func TestASlowSubscriberDoesNotBlockTheRecorder(t *testing.T) {
 	rec := newRecorder(t, Config{})
 	sub, _ := rec.Subscribe(Query{Controller: "podmanager", Limit: -1}, 2)
 	for range 5 {

@@ -232,7 +232,7 @@ func TestOldVersionsAreServedWhereTheyAreAskedFor(t *testing.T) {
 	}
 }
 
-func TestWithoutWebhooksNothingSpeaksOfThem(t *testing.T) {
+func TestWithoutWebhooksNoObjectIsForThem(t *testing.T) {
 	t.Parallel()
 	objects := newHelm(t, "").template("{webhooks: {enabled: false}}")
 	for _, object := range objects {

@@ -42,13 +42,13 @@ import (
 func owner(t testing.TB, namespace string) (token string) {
 	t.Helper()
 	token = person(t, namespace, "owner", editorRole)
-	create(t, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pods"}, Rules: []rbacv1.PolicyRule{
+	suite.Create(t, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pods"}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "create", "patch"}},
 		{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}},
 		{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
 		{APIGroups: []string{"apps"}, Resources: []string{"controllerrevisions"}, Verbs: []string{"list"}},
 	}})
-	create(t, &rbacv1.RoleBinding{
+	suite.Create(t, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pods"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "pods"},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "owner"}},
 	})
@@ -281,7 +281,7 @@ func TestTheDrawerShowsAPodWithTheViewersRights(t *testing.T) {
 	namespace := suite.Namespace(t)
 	fleet(t, namespace, "web", 2)
 	token := owner(t, namespace)
-	create(t, &corev1.Event{
+	suite.Create(t, &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: namespace, Name: "web-0.pulled"},
 		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: "web-0"},
 		Reason:         "Pulled", Message: "the image <b>was</b> there", Type: corev1.EventTypeNormal, LastTimestamp: metav1.Now(),

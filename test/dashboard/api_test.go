@@ -53,11 +53,11 @@ func TestWhoMayAskForWhat(t *testing.T) {
 		"an editor":         person(t, namespace, "editor", editorRole),
 		"a user with pprof": person(t, namespace, "profiler", ""),
 	}
-	create(t, &rbacv1.ClusterRole{
+	suite.Create(t, &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: "profiler"},
 		Rules:      []rbacv1.PolicyRule{{NonResourceURLs: []string{"/debug/pprof/*"}, Verbs: []string{"get"}}},
 	})
-	create(t, &rbacv1.ClusterRoleBinding{
+	suite.Create(t, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "profiler"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "profiler"},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "profiler"}},
 	})
@@ -173,7 +173,7 @@ func TestARecordSaysWhoChangedWhatAndWhatFollowed(t *testing.T) {
 	if err := suite.Client.Patch(t.Context(), pm, patch, client.FieldOwner("a-careful-person")); err != nil {
 		t.Fatal(err)
 	}
-	expectReady(t, namespace, "web", 3)
+	suite.Fleet(t, namespace, "web").ExpectReady(3)
 	testkit.Eventually(t, "a record has the change", func() error {
 		var told records
 		read(t, "/api/records?object="+namespace+"/web", token, &told)
@@ -191,7 +191,7 @@ func TestARecordSaysWhoChangedWhatAndWhatFollowed(t *testing.T) {
 	})
 }
 
-func TestTheStreamTellsOfAScaleAsItHappens(t *testing.T) {
+func TestTheStreamShowsAScaleAsItHappens(t *testing.T) {
 	namespace := suite.Namespace(t)
 	pm := fleet(t, namespace, "web", 1)
 	token := person(t, namespace, "viewer", viewerRole)
@@ -239,12 +239,12 @@ func TestNoSecretOfATemplateIsRecordedAndEveryDecisionCanBeMadeAgain(t *testing.
 		}}
 	}).Obj()
 	pm.Annotations = map[string]string{"example.com/mine": canary}
-	create(t, pm)
-	expectReady(t, namespace, "web", 3)
+	suite.Create(t, pm)
+	suite.Fleet(t, namespace, "web").ExpectReady(3)
 	if err := suite.Client.Patch(t.Context(), pm, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":1}}`))); err != nil {
 		t.Fatal(err)
 	}
-	expectReady(t, namespace, "web", 1)
+	suite.Fleet(t, namespace, "web").ExpectReady(1)
 
 	var told records
 	read(t, "/api/records?object="+namespace+"/web", token, &told)

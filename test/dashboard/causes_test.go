@@ -39,7 +39,7 @@ func TestThePageTellsTheCause(t *testing.T) {
 		t.Fatal(err)
 	}
 	replicas := len(nodes.Items) + 2
-	create(t, testkit.MakePodManager(namespace, "web").Replicas(int32(replicas)).PodSpec(func(s *corev1.PodSpec) {
+	suite.Create(t, testkit.MakePodManager(namespace, "web").Replicas(int32(replicas)).PodSpec(func(s *corev1.PodSpec) {
 		s.Containers = []corev1.Container{{Name: "app", Ports: []corev1.ContainerPort{{ContainerPort: 80, HostPort: 8080}}}}
 	}).Obj())
 	token := person(t, namespace, "viewer", viewerRole)
@@ -61,7 +61,7 @@ func TestThePageTellsTheCause(t *testing.T) {
 // count down.
 func TestAPodThatIsReadyAndNotYetAvailable(t *testing.T) {
 	namespace := suite.Namespace(t)
-	create(t, testkit.MakePodManager(namespace, "web").Replicas(2).MinReady(60).Obj())
+	suite.Create(t, testkit.MakePodManager(namespace, "web").Replicas(2).MinReady(60).Obj())
 	token := person(t, namespace, "viewer", viewerRole)
 	read(t, "/api/podmanagers/"+namespace+"/web", token, &struct{}{})
 	b := browser.OpenAt(t, origin, "/podmanagers/"+namespace+"/web", token)
@@ -84,8 +84,8 @@ func TestAPodThatIsReadyAndNotYetAvailable(t *testing.T) {
 func TestThePageShowsHowFarARestartIs(t *testing.T) {
 	namespace := suite.Namespace(t)
 	pm := testkit.MakePodManager(namespace, "web").Replicas(3).MinReady(3).Obj()
-	create(t, pm)
-	expectReady(t, namespace, "web", 3)
+	suite.Create(t, pm)
+	suite.Fleet(t, namespace, "web").ExpectReady(3)
 	token := person(t, namespace, "viewer", viewerRole)
 	read(t, "/api/podmanagers/"+namespace+"/web", token, &struct{}{})
 	b := browser.OpenAt(t, origin, "/podmanagers/"+namespace+"/web", token)

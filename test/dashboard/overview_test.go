@@ -38,7 +38,7 @@ import (
 // bind gives a person of the namespace one more role in it.
 func bind(t testing.TB, namespace, name, role string) {
 	t.Helper()
-	create(t, &rbacv1.RoleBinding{
+	suite.Create(t, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: name + "-"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: name}},
@@ -52,7 +52,7 @@ func stalled(t testing.TB, namespace, name string) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few"},
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("2")}},
 	}
-	create(t, quota)
+	suite.Create(t, quota)
 	testkit.Eventually(t, "the quota is in force", func() error {
 		if err := suite.Client.Get(t.Context(), client.ObjectKeyFromObject(quota), quota); err != nil {
 			return err
@@ -62,21 +62,21 @@ func stalled(t testing.TB, namespace, name string) {
 		}
 		return nil
 	})
-	create(t, testkit.MakePodManager(namespace, name).Replicas(5).Obj())
+	suite.Create(t, testkit.MakePodManager(namespace, name).Replicas(5).Obj())
 }
 
 func TestTheOverviewShowsAllKindsWithTroubleFirst(t *testing.T) {
 	namespace, other := suite.Namespace(t), suite.Namespace(t)
 	fleet(t, namespace, "calm", 2)
-	create(t, &batchv1alpha1.ImoocPod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "busy"}, Spec: batchv1alpha1.ImoocPodSpec{Replicas: ptr.To[int32](2)}})
-	create(t, &testv1alpha1.HelloWorld{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "hello"}})
-	create(t, &collectorv1.Collector{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "counter"}})
+	suite.Create(t, &batchv1alpha1.ImoocPod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "busy"}, Spec: batchv1alpha1.ImoocPodSpec{Replicas: ptr.To[int32](2)}})
+	suite.Create(t, &testv1alpha1.HelloWorld{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "hello"}})
+	suite.Create(t, &collectorv1.Collector{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "counter"}})
 	stalled(t, other, "stuck")
 	token := person(t, namespace, "viewer", viewerRole)
 	for _, kind := range []string{"imoocpod", "helloworld", "collector"} {
 		bind(t, namespace, "viewer", "pod-operator-"+kind+"-viewer-role")
 	}
-	create(t, &rbacv1.RoleBinding{
+	suite.Create(t, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: other, Name: "viewer"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: viewerRole},
 		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "viewer"}},

@@ -27,7 +27,6 @@ package examples
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -35,10 +34,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
-
-	"github.com/mycompany/pod-operator/internal/localkube"
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
@@ -52,50 +47,9 @@ var (
 	binaries = filepath.Join(testkit.Root(), "bin", "examples")
 )
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "examples:", err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { testkit.Main(m, &suite, testkit.Setup{Webhooks: true, Before: build}) }
 
-func run(m *testing.M) (code int, err error) {
-	ctx := context.Background()
-	logFile, err := os.CreateTemp("", "operator-*.log")
-	if err != nil {
-		return 1, err
-	}
-	defer os.Remove(logFile.Name())
-	defer logFile.Close()
-	ctrl.SetLogger(zap.New(zap.WriteTo(logFile), zap.UseDevMode(true)))
-
-	if err := build(ctx); err != nil {
-		return 1, err
-	}
-	suite, err = testkit.NewWebhookSuite(ctx, localkube.Options{})
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, suite.Cluster.Stop()) }()
-	options, err := testkit.WebhookOptions()
-	if err != nil {
-		return 1, err
-	}
-	stop, err := suite.StartOperator(ctx, options)
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
-	if err := testkit.WaitServing(ctx, options); err != nil {
-		return 1, fmt.Errorf("the operator's webhooks do not serve: %w", err)
-	}
-	return m.Run(), nil
-}
-
-func build(ctx context.Context) error {
+func build(ctx context.Context, _ *testkit.Suite) error {
 	if err := os.MkdirAll(binaries, 0o755); err != nil {
 		return err
 	}

@@ -127,15 +127,15 @@ func checkSentences(t *testing.T, path string, schema apiextensionsv1.JSONSchema
 // a plain embedded metadata names nothing.
 func TestTemplateMetadataSurvives(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	pm := testkit.MakePodManager(ns, "web").Replicas(1).Annotate("example.com/note", "kept").Obj()
+	f := suite.NewFleet(t, "web")
+	pm := f.Build().Replicas(1).Annotate("example.com/note", "kept").Obj()
 	pm.Spec.Template.Labels = map[string]string{"tier": "front", "app": "shop"}
-	create(t, pm)
-	stored := expectReady(t, ns, "web", 1)
+	suite.Create(t, pm)
+	stored := f.ExpectReady(1)
 	if diff := cmp.Diff(map[string]string{"tier": "front", "app": "shop"}, stored.Spec.Template.Labels); diff != "" {
 		t.Errorf("labels of the stored template: %s", diff)
 	}
-	pod := getPod(t, ns, "web-0")
+	pod := f.Pod("web-0")
 	if pod.Labels["tier"] != "front" || pod.Labels["app"] != "shop" || pod.Annotations["example.com/note"] != "kept" {
 		t.Errorf("the pod has labels %v and annotations %v", pod.Labels, pod.Annotations)
 	}
@@ -145,13 +145,13 @@ func TestTemplateMetadataSurvives(t *testing.T) {
 // that injects a sidecar and the one that owns the app do not conflict.
 func TestTwoManagersApplyOneTemplate(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
+	f := suite.NewFleet(t, "web")
 	apply := func(manager, container, image string) {
 		t.Helper()
 		object := &unstructured.Unstructured{}
 		manifest := fmt.Sprintf(`{"apiVersion": "apps.mycompany.com/v1", "kind": "PodManager",
 			"metadata": {"namespace": %q, "name": "web"},
-			"spec": {"template": {"spec": {"containers": [{"name": %q, "image": %q}]}}}}`, ns, container, image)
+			"spec": {"template": {"spec": {"containers": [{"name": %q, "image": %q}]}}}}`, f.Namespace, container, image)
 		if err := object.UnmarshalJSON([]byte(manifest)); err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func TestTwoManagersApplyOneTemplate(t *testing.T) {
 	}
 	images := func() map[string]string {
 		m := map[string]string{}
-		for _, c := range get(t, ns, "web").Spec.Template.Spec.Containers {
+		for _, c := range f.Get().Spec.Template.Spec.Containers {
 			m[c.Name] = c.Image
 		}
 		return m
@@ -179,14 +179,14 @@ func TestTwoManagersApplyOneTemplate(t *testing.T) {
 // writes only its own.
 func TestAForeignConditionSurvives(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(1).Obj())
-	expectReady(t, ns, "web", 1)
+	f := suite.NewFleet(t, "web")
+	f.Create(f.Build().Replicas(1))
+	f.ExpectReady(1)
 	object := &unstructured.Unstructured{}
 	manifest := fmt.Sprintf(`{"apiVersion": "apps.mycompany.com/v1", "kind": "PodManager",
 		"metadata": {"namespace": %q, "name": "web"},
 		"status": {"conditions": [{"type": "example.com/Audited", "status": "True", "reason": "Signed", "message": "",
-			"lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1}]}}`, ns)
+			"lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1}]}}`, f.Namespace)
 	if err := object.UnmarshalJSON([]byte(manifest)); err != nil {
 		t.Fatal(err)
 	}
@@ -194,11 +194,11 @@ func TestAForeignConditionSurvives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := meta.FindStatusCondition(get(t, ns, "web").Status.Conditions, appsv1.ConditionReady); c == nil {
+	if c := meta.FindStatusCondition(f.Get().Status.Conditions, appsv1.ConditionReady); c == nil {
 		t.Fatal("the auditor's apply took Ready away")
 	}
-	scale(t, ns, "web", 2)
-	pm := expectReady(t, ns, "web", 2)
+	f.Scale(2)
+	pm := f.ExpectReady(2)
 	if !meta.IsStatusConditionTrue(pm.Status.Conditions, "example.com/Audited") {
 		t.Errorf("the operator took the auditor's condition away: %+v", pm.Status.Conditions)
 	}
@@ -237,10 +237,10 @@ func TestDefaults(t *testing.T) {
 // TestScaleSubresource: what kubectl scale and a HorizontalPodAutoscaler use.
 func TestScaleSubresource(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(2).Obj())
-	pm := expectReady(t, ns, "web", 2)
-	out := suite.Kubectl(t, "get", "--raw", "/apis/apps.mycompany.com/v1/namespaces/"+ns+"/podmanagers/web/scale")
+	f := suite.NewFleet(t, "web")
+	f.Create(f.Build().Replicas(2))
+	pm := f.ExpectReady(2)
+	out := suite.Kubectl(t, "get", "--raw", "/apis/apps.mycompany.com/v1/namespaces/"+f.Namespace+"/podmanagers/web/scale")
 	var scaled struct {
 		Spec   struct{ Replicas int }
 		Status struct {
@@ -256,9 +256,9 @@ func TestScaleSubresource(t *testing.T) {
 	}
 
 	// An autoscaler raises a fleet below its minimum without any metric.
-	suite.Kubectl(t, "-n", ns, "autoscale", "pm/web", "--min=4", "--max=5", "--cpu=50%")
-	expectReady(t, ns, "web", 4)
-	if got := get(t, ns, "web"); got.UID != pm.UID {
+	f.Kubectl("autoscale", "pm/web", "--min=4", "--max=5", "--cpu=50%")
+	f.ExpectReady(4)
+	if got := f.Get(); got.UID != pm.UID {
 		t.Errorf("another object: %v", got.ObjectMeta)
 	}
 }
@@ -268,17 +268,17 @@ func TestScaleSubresource(t *testing.T) {
 // the fleet is available.
 func TestKubectlWaitsForTheRollout(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(3).Image("nginx:1.27").Obj())
-	expectReady(t, ns, "web", 3)
+	f := suite.NewFleet(t, "web")
+	f.Create(f.Build().Replicas(3).Image("nginx:1.27"))
+	f.ExpectReady(3)
 	for _, change := range []string{
 		`{"spec":{"image":"nginx:1.28"}}`, // in place
 		`{"spec":{"template":{"spec":{"containers":[{"name":"app","command":["nginx"]}]}}}}`, // recreates
 	} {
-		suite.Kubectl(t, "-n", ns, "patch", "pm", "web", "--type=merge", "-p", change)
-		suite.Kubectl(t, "-n", ns, "wait", "--for=condition=Ready", "pm/web", "--timeout=60s")
-		pm := get(t, ns, "web")
-		for _, pod := range podsOf(t, ns, "web") {
+		f.Kubectl("patch", "pm", "web", "--type=merge", "-p", change)
+		f.Kubectl("wait", "--for=condition=Ready", "pm/web", "--timeout=60s")
+		pm := f.Get()
+		for _, pod := range f.Pods() {
 			if got := pod.Labels[appsv1.LabelRevision]; got != pm.Status.UpdateRevision {
 				t.Errorf("after %s kubectl wait has returned, and %s is on %s, not on %s", change, pod.Name, got, pm.Status.UpdateRevision)
 			}
@@ -287,52 +287,52 @@ func TestKubectlWaitsForTheRollout(t *testing.T) {
 			t.Errorf("after %s kubectl wait has returned with status %+v", change, pm.Status)
 		}
 	}
-	edit(t, ns, "web", func(pm *appsv1.PodManager) { pm.Spec.Paused, pm.Spec.Image = true, "nginx:1.29" })
-	expectCondition(t, ns, "web", appsv1.ConditionPaused, appsv1.ReasonPaused)
-	if out, err := suite.TryKubectl(t, "-n", ns, "wait", "--for=condition=Ready", "pm/web", "--timeout=1s"); err == nil {
+	f.Edit(func(pm *appsv1.PodManager) { pm.Spec.Paused, pm.Spec.Image = true, "nginx:1.29" })
+	f.ExpectCondition(appsv1.ConditionPaused, appsv1.ReasonPaused)
+	if out, err := suite.TryKubectl(t, "-n", f.Namespace, "wait", "--for=condition=Ready", "pm/web", "--timeout=1s"); err == nil {
 		t.Errorf("kubectl wait takes a paused rollout for done: %s", out)
 	}
-	suite.Kubectl(t, "-n", ns, "wait", "--for=condition=Available", "pm/web", "--timeout=10s")
+	f.Kubectl("wait", "--for=condition=Available", "pm/web", "--timeout=10s")
 }
 
 // TestKubectlWaitsForTheRightThing: conditions for people with kubectl.
 func TestKubectlWaitsForTheRightThing(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(1).Image("broken.invalid/app:1").Obj())
-	expectCondition(t, ns, "web", appsv1.ConditionReconciling, appsv1.ReasonScalingUp)
-	if out, err := suite.TryKubectl(t, "-n", ns, "wait", "--for=condition=Ready", "pm/web", "--timeout=1s"); err == nil {
+	f := suite.NewFleet(t, "web")
+	f.Create(f.Build().Replicas(1).Image("broken.invalid/app:1"))
+	f.ExpectCondition(appsv1.ConditionReconciling, appsv1.ReasonScalingUp)
+	if out, err := suite.TryKubectl(t, "-n", f.Namespace, "wait", "--for=condition=Ready", "pm/web", "--timeout=1s"); err == nil {
 		t.Errorf("kubectl wait takes a fleet without a ready pod for ready: %s", out)
 	}
-	edit(t, ns, "web", func(pm *appsv1.PodManager) { pm.Spec.Paused = true })
-	pm := expectCondition(t, ns, "web", appsv1.ConditionPaused, appsv1.ReasonPaused)
+	f.Edit(func(pm *appsv1.PodManager) { pm.Spec.Paused = true })
+	pm, _ := f.ExpectCondition(appsv1.ConditionPaused, appsv1.ReasonPaused)
 	if c := meta.FindStatusCondition(pm.Status.Conditions, appsv1.ConditionReady); c == nil || c.Status != metav1.ConditionFalse {
 		t.Errorf("Ready is %+v", c)
 	}
 	// Paused stops rollouts; scaling goes on.
-	scale(t, ns, "web", 2)
+	f.Scale(2)
 	testkit.Eventually(t, "a paused fleet is scaled", func() error {
-		pods := podsOf(t, ns, "web")
+		pods := f.Pods()
 		if len(pods) != 2 {
-			return fmt.Errorf("there are %s", names(pods))
+			return fmt.Errorf("there are %s", strings.Join(testkit.Names(pods), " "))
 		}
 		for i := range pods {
-			// What is written below lasts only where the node has had its say.
+			// What is written below lasts only when the node has written its status.
 			if pods[i].Status.ObservedGeneration != pods[i].Generation {
-				return fmt.Errorf("the node of %s has not told of it", pods[i].Name)
+				return fmt.Errorf("the node of %s has not written its status", pods[i].Name)
 			}
 		}
 		return nil
 	})
 	for _, pod := range []string{"web-0", "web-1"} {
-		setPodStatus(t, ns, pod, func(s *corev1.PodStatus) {
+		setPodStatus(f, pod, func(s *corev1.PodStatus) {
 			s.Phase = corev1.PodRunning
 			setReady(s, corev1.ConditionTrue)
 		})
 	}
-	expectReady(t, ns, "web", 2)
-	edit(t, ns, "web", func(pm *appsv1.PodManager) { pm.Spec.Paused = false })
-	expect(t, ns, "web", "Paused is gone, not False", func(pm *appsv1.PodManager) error {
+	f.ExpectReady(2)
+	f.Edit(func(pm *appsv1.PodManager) { pm.Spec.Paused = false })
+	f.Expect("Paused is gone, not False", func(pm *appsv1.PodManager) error {
 		if c := meta.FindStatusCondition(pm.Status.Conditions, appsv1.ConditionPaused); c != nil {
 			return fmt.Errorf("it is %+v", c)
 		}

@@ -32,14 +32,14 @@ import (
 // scheduler and the kubelets, which have a time in the field that people use.
 func TestEventsAreSortedByTheirTime(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(2).Obj())
-	expectReady(t, ns, "web", 2)
+	f := suite.NewFleet(t, "web")
+	f.Create(f.Build().Replicas(2))
+	f.ExpectReady(2)
 	<-time.After(1100 * time.Millisecond) // the field has seconds
-	scale(t, ns, "web", 1)
-	expectEvent(t, ns, "web", corev1.EventTypeNormal, "Deleted", "web-1")
+	f.Scale(1)
+	f.ExpectEvent(corev1.EventTypeNormal, "Deleted", "web-1")
 
-	out := suite.Kubectl(t, "get", "events", "-n", ns, "--sort-by=.lastTimestamp",
+	out := suite.Kubectl(t, "get", "events", "-n", f.Namespace, "--sort-by=.lastTimestamp",
 		"-o", `jsonpath={range .items[*]}{.lastTimestamp} {.involvedObject.kind} {.reason}{"\n"}{end}`)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	place := map[string]int{}
@@ -57,24 +57,24 @@ func TestEventsAreSortedByTheirTime(t *testing.T) {
 	}
 }
 
-// expectWarningCount waits until the warnings about an object, as kubectl
-// counts them, are n, and have a time.
-func expectWarningCount(t *testing.T, namespace, name string, n int) {
-	t.Helper()
-	testkit.Eventually(t, fmt.Sprintf("kubectl counts %d warnings", n), func() error {
+// expectWarningCount waits until the warnings about web, as kubectl counts them,
+// are n, and have a time.
+func expectWarningCount(f *testkit.Fleet, n int) {
+	f.Helper()
+	testkit.Eventually(f, fmt.Sprintf("kubectl counts %d warnings", n), func() error {
 		var list corev1.EventList
-		if err := suite.Client.List(t.Context(), &list, client.InNamespace(namespace)); err != nil {
-			t.Fatal(err)
+		if err := suite.Client.List(f.Context(), &list, client.InNamespace(f.Namespace)); err != nil {
+			f.Fatal(err)
 		}
 		got := 0
 		for i := range list.Items {
 			e := &list.Items[i]
-			if e.InvolvedObject.Name != name || e.Type != corev1.EventTypeWarning {
+			if e.InvolvedObject.Name != "web" || e.Type != corev1.EventTypeWarning {
 				continue
 			}
 			got += int(e.Count)
 			if e.LastTimestamp.Before(&e.FirstTimestamp) || e.FirstTimestamp.IsZero() {
-				t.Errorf("%s was first seen at %s and last at %s", e.Reason, e.FirstTimestamp, e.LastTimestamp)
+				f.Errorf("%s was first seen at %s and last at %s", e.Reason, e.FirstTimestamp, e.LastTimestamp)
 			}
 		}
 		if got != n {

@@ -39,21 +39,21 @@ import (
 // the second after the initial wait, and from the third on a user should look.
 func TestFailedPodsAreReplacedWithBackoff(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
+	f := suite.NewFleet(t, "web")
 	// A failure counts with the one before if it comes within twice the longest
 	// wait: that is long, because machines are slow.
-	create(t, testkit.MakePodManager(ns, "web").Replicas(2).Failures(1, 4*time.Second, time.Minute).Obj())
-	expectReady(t, ns, "web", 2)
+	f.Create(f.Build().Replicas(2).Failures(1, 4*time.Second, time.Minute))
+	f.ExpectReady(2)
 	waits := []time.Duration{0, 4 * time.Second, 8 * time.Second}
 	for i, wait := range waits {
-		old := getPod(t, ns, "web-1")
+		old := f.Pod("web-1")
 		age(t, old.CreationTimestamp.Time) // one that fails in its first second waits one
-		if last := get(t, ns, "web").Status.Failures; last != nil {
+		if last := f.Get().Status.Failures; last != nil {
 			age(t, last.LastTime.Time)
 		}
 		failedAt := time.Now().Truncate(time.Second)
-		failPod(t, ns, "web-1", "")
-		pm := expect(t, ns, "web", "the failure is counted", func(pm *appsv1.PodManager) error {
+		failPod(f, "web-1", "")
+		pm := f.Expect("the failure is counted", func(pm *appsv1.PodManager) error {
 			if f := pm.Status.Failures; f == nil || int(f.Count) != i+1 {
 				return fmt.Errorf("failures: %+v", f)
 			}
@@ -66,15 +66,15 @@ func TestFailedPodsAreReplacedWithBackoff(t *testing.T) {
 			t.Errorf("failure %d is told for %s and happened after %s", i+1, last, failedAt)
 		}
 		if i == len(waits)-1 {
-			pm = expectCondition(t, ns, "web", appsv1.ConditionStalled, appsv1.ReasonPodsFailing)
+			pm, _ = f.ExpectCondition(appsv1.ConditionStalled, appsv1.ReasonPodsFailing)
 			expectKstatus(t, pm, status.FailedStatus)
-			expectEvent(t, ns, "web", corev1.EventTypeWarning, appsv1.ReasonFailed, "failed, 3 times in a row; the next replacement waits 8s")
+			f.ExpectEvent(corev1.EventTypeWarning, appsv1.ReasonFailed, "failed, 3 times in a row; the next replacement waits 8s")
 		}
-		successor := expectSuccessor(t, old)
+		successor := f.ExpectSuccessor(old)
 		if retry := pm.Status.Failures.RetryTime; successor.CreationTimestamp.Time.Before(retry.Time) {
 			t.Errorf("failure %d was repaired at %s, not at %s", i+1, successor.CreationTimestamp, retry)
 		}
-		expectDecision(t, ns, "web", 2, appsv1.ReasonDeleted, "web-1", appsv1.WhyPodFailed)
+		expectDecision(f, 2, appsv1.ReasonDeleted, "web-1", appsv1.WhyPodFailed)
 	}
 }
 
@@ -96,16 +96,16 @@ func TestEvictedAndFinishedPodsAreReplaced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ns := suite.Namespace(t)
-			create(t, testkit.MakePodManager(ns, "web").Replicas(2).Obj())
-			expectReady(t, ns, "web", 2)
-			old := getPod(t, ns, "web-0")
-			setPodStatus(t, ns, "web-0", func(s *corev1.PodStatus) {
+			f := suite.NewFleet(t, "web")
+			f.Create(f.Build().Replicas(2))
+			f.ExpectReady(2)
+			old := f.Pod("web-0")
+			setPodStatus(f, "web-0", func(s *corev1.PodStatus) {
 				setReady(s, corev1.ConditionFalse)
 				test.end(s)
 			})
-			expectSuccessor(t, old)
-			expectDecision(t, ns, "web", 2, appsv1.ReasonDeleted, "web-0", test.want)
+			f.ExpectSuccessor(old)
+			expectDecision(f, 2, appsv1.ReasonDeleted, "web-0", test.want)
 		})
 	}
 }
@@ -114,27 +114,27 @@ func TestEvictedAndFinishedPodsAreReplaced(t *testing.T) {
 // says, the newest ones; their successors do not wait for them.
 func TestFailedPodsOfARandomFleetAreKept(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "crowd").Random().Replicas(2).Failures(1, time.Second, time.Second).Obj())
-	expectReady(t, ns, "crowd", 2)
+	f := suite.NewFleet(t, "crowd")
+	f.Create(f.Build().Random().Replicas(2).Failures(1, time.Second, time.Second))
+	f.ExpectReady(2)
 	var last string
 	for range 2 {
-		alive := slices.DeleteFunc(podsOf(t, ns, "crowd"), ended)
+		alive := slices.DeleteFunc(f.Pods(), ended)
 		last = alive[0].Name
-		if record := get(t, ns, "crowd").Status.Failures; record != nil {
+		if record := f.Get().Status.Failures; record != nil {
 			age(t, record.LastTime.Time)
 		}
-		failPod(t, ns, last, "OOMKilled")
-		expect(t, ns, "crowd", "the pod has a successor", func(pm *appsv1.PodManager) error {
+		failPod(f, last, "OOMKilled")
+		f.Expect("the pod has a successor", func(pm *appsv1.PodManager) error {
 			if slices.Contains(pm.Status.Nodes, last) {
 				return errors.New("it still counts as alive")
 			}
-			return ready(pm, 2)
+			return testkit.Settled(pm, 2)
 		})
 	}
 	testkit.Eventually(t, "one failed pod is kept, the newest", func() error {
-		dead := slices.DeleteFunc(podsOf(t, ns, "crowd"), func(p corev1.Pod) bool { return !ended(p) })
-		if diff := cmp.Diff(last, names(dead)); diff != "" {
+		dead := slices.DeleteFunc(f.Pods(), func(p corev1.Pod) bool { return !ended(p) })
+		if diff := cmp.Diff([]string{last}, testkit.Names(dead)); diff != "" {
 			return errors.New(diff)
 		}
 		return nil
@@ -189,12 +189,12 @@ const stuck = "1h"
 // the deletion is forced; and the proof is the API server's, not the cache's.
 func TestPodsOnAGoneNodeAreReplaced(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
+	f := suite.NewFleet(t, "gone")
 	pool(t, "gone", 2)
-	create(t, testkit.MakePodManager(ns, "gone").Replicas(4).PodSpec(inPool("gone")).
-		Annotate("localkube.mycompany.com/termination-delay", stuck).Obj())
-	expectReady(t, ns, "gone", 4)
-	before := podsOf(t, ns, "gone")
+	f.Create(f.Build().Replicas(4).PodSpec(inPool("gone")).
+		Annotate("localkube.mycompany.com/termination-delay", stuck))
+	f.ExpectReady(4)
+	before := f.Pods()
 	lost := slices.DeleteFunc(slices.Clone(before), func(p corev1.Pod) bool { return p.Spec.NodeName != "gone-1" })
 	kept := slices.DeleteFunc(slices.Clone(before), func(p corev1.Pod) bool { return p.Spec.NodeName == "gone-1" })
 	if len(lost) == 0 || len(kept) == 0 {
@@ -202,10 +202,10 @@ func TestPodsOnAGoneNodeAreReplaced(t *testing.T) {
 	}
 	suite.Kubectl(t, "delete", "node", "gone-1")
 	for i := range lost {
-		expectSuccessor(t, &lost[i])
+		f.ExpectSuccessor(&lost[i])
 	}
-	expectDecision(t, ns, "gone", 4, appsv1.ReasonDeleted, lost[0].Name, appsv1.WhyNodeGone)
-	after := uids(podsOf(t, ns, "gone"))
+	expectDecision(f, 4, appsv1.ReasonDeleted, lost[0].Name, appsv1.WhyNodeGone)
+	after := f.UIDs()
 	for i := range kept {
 		if after[kept[i].Name] != kept[i].UID {
 			t.Errorf("pod %s on the other node was replaced", kept[i].Name)
@@ -217,23 +217,23 @@ func TestPodsOnAGoneNodeAreReplaced(t *testing.T) {
 // there any more.
 func TestPodsOnAnOutOfServiceNodeAreReplaced(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
+	f := suite.NewFleet(t, "fenced")
 	pool(t, "fenced", 2)
-	create(t, testkit.MakePodManager(ns, "fenced").Replicas(2).PodSpec(inPool("fenced")).
-		Annotate("localkube.mycompany.com/termination-delay", stuck).Obj())
-	expectReady(t, ns, "fenced", 2)
-	before := podsOf(t, ns, "fenced")
+	f.Create(f.Build().Replicas(2).PodSpec(inPool("fenced")).
+		Annotate("localkube.mycompany.com/termination-delay", stuck))
+	f.ExpectReady(2)
+	before := f.Pods()
 	node := before[0].Spec.NodeName
 	// With the effect NoExecute Kubernetes deletes the pods as well, by their names
 	// alone: a successor that is made sooner would be deleted in their place.
 	suite.Kubectl(t, "taint", "node", node, corev1.TaintNodeOutOfService+"=nodeshutdown:NoSchedule")
 	for i := range before {
 		if before[i].Spec.NodeName == node {
-			expectSuccessor(t, &before[i])
+			f.ExpectSuccessor(&before[i])
 		}
 	}
-	expectReady(t, ns, "fenced", 2)
-	for _, pod := range podsOf(t, ns, "fenced") {
+	f.ExpectReady(2)
+	for _, pod := range f.Pods() {
 		if pod.Spec.NodeName == node {
 			t.Errorf("pod %s is on the fenced node", pod.Name)
 		}
@@ -244,20 +244,20 @@ func TestPodsOnAnOutOfServiceNodeAreReplaced(t *testing.T) {
 // one ordinal must never run.
 func TestPodsOnANodeThatIsNotReadyAreLeftAlone(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
+	f := suite.NewFleet(t, "web")
 	silent := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "silent-1"}}
-	create(t, silent) // its kubelet is not simulated
+	suite.Create(t, silent) // its kubelet is not simulated
 	t.Cleanup(func() { suite.Kubectl(cleanup{t}, "delete", "node", "silent-1") })
-	create(t, testkit.MakePodManager(ns, "web").Replicas(2).
-		PodSpec(func(s *corev1.PodSpec) { s.NodeName = "silent-1" }).Obj())
-	expect(t, ns, "web", "its pods are there", func(pm *appsv1.PodManager) error { return live(pm, 2) })
+	f.Create(f.Build().Replicas(2).
+		PodSpec(func(s *corev1.PodSpec) { s.NodeName = "silent-1" }))
+	f.Expect("its pods are there", func(pm *appsv1.PodManager) error { return live(pm, 2) })
 	for _, name := range []string{"web-0", "web-1"} {
-		setPodStatus(t, ns, name, func(s *corev1.PodStatus) {
+		setPodStatus(f, name, func(s *corev1.PodStatus) {
 			s.Phase = corev1.PodRunning
 			setReady(s, corev1.ConditionTrue)
 		})
 	}
-	expectReady(t, ns, "web", 2)
+	f.ExpectReady(2)
 
 	// The node falls silent: its pods count as not ready, and nothing else.
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "silent-1"}}
@@ -267,18 +267,18 @@ func TestPodsOnANodeThatIsNotReadyAreLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"web-0", "web-1"} {
-		setPodStatus(t, ns, name, func(s *corev1.PodStatus) { setReady(s, corev1.ConditionFalse) })
+		setPodStatus(f, name, func(s *corev1.PodStatus) { setReady(s, corev1.ConditionFalse) })
 	}
-	expect(t, ns, "web", "no pod is ready", func(pm *appsv1.PodManager) error {
+	f.Expect("no pod is ready", func(pm *appsv1.PodManager) error {
 		if pm.Status.ReadyReplicas != 0 {
 			return fmt.Errorf("%d are", pm.Status.ReadyReplicas)
 		}
 		return live(pm, 2)
 	})
 	// The operator has seen it all, and goes on with other work.
-	scale(t, ns, "web", 3)
-	expect(t, ns, "web", "it is scaled", func(pm *appsv1.PodManager) error { return live(pm, 3) })
-	expectUntouched(t, ns, "web-0", "web-1")
+	f.Scale(3)
+	f.Expect("it is scaled", func(pm *appsv1.PodManager) error { return live(pm, 3) })
+	f.ExpectUntouched("web-0", "web-1")
 }
 
 func live(pm *appsv1.PodManager, n int) error {
@@ -293,32 +293,33 @@ func live(pm *appsv1.PodManager, n int) error {
 func TestTerminatingPodsAreCountedApart(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(2).Obj())
-	create(t, testkit.MakePodManager(ns, "crowd").Random().Replicas(2).Obj())
-	expectReady(t, ns, "web", 2)
-	expectReady(t, ns, "crowd", 2)
-	held := []corev1.Pod{*getPod(t, ns, "web-1"), podsOf(t, ns, "crowd")[0]}
+	web, crowd := suite.Fleet(t, ns, "web"), suite.Fleet(t, ns, "crowd")
+	web.Create(web.Build().Replicas(2))
+	crowd.Create(crowd.Build().Random().Replicas(2))
+	web.ExpectReady(2)
+	crowd.ExpectReady(2)
+	held := []corev1.Pod{*web.Pod("web-1"), crowd.Pods()[0]}
 	for i := range held {
-		patch(t, &held[i], `{"metadata":{"finalizers":["example.com/hold"]}}`)
-		remove(t, &held[i])
+		suite.Patch(t, &held[i], `{"metadata":{"finalizers":["example.com/hold"]}}`)
+		suite.Delete(t, &held[i])
 	}
-	pm := expectCondition(t, ns, "web", appsv1.ConditionReconciling, appsv1.ReasonWaitingForTermination)
+	pm, _ := web.ExpectCondition(appsv1.ConditionReconciling, appsv1.ReasonWaitingForTermination)
 	expectKstatus(t, pm, status.InProgressStatus)
 	if s := pm.Status; s.CurrentReplicas != 1 || s.TerminatingReplicas != 1 || slices.Contains(s.Nodes, "web-1") {
 		t.Errorf("web: %d live, %d terminating, %v", s.CurrentReplicas, s.TerminatingReplicas, s.Nodes)
 	}
-	expect(t, ns, "crowd", "it has its two pods beside the terminating one", func(pm *appsv1.PodManager) error {
+	crowd.Expect("it has its two pods beside the terminating one", func(pm *appsv1.PodManager) error {
 		if s := pm.Status; s.AvailableReplicas != 2 || s.CurrentReplicas != 2 || s.TerminatingReplicas != 1 {
 			return fmt.Errorf("%d available, %d live, %d terminating", s.AvailableReplicas, s.CurrentReplicas, s.TerminatingReplicas)
 		}
 		return nil
 	})
 	for i := range held {
-		patch(t, &held[i], `{"metadata":{"finalizers":null}}`)
+		suite.Patch(t, &held[i], `{"metadata":{"finalizers":null}}`)
 	}
-	expectSuccessor(t, &held[0])
-	expectReady(t, ns, "web", 2)
-	expectReady(t, ns, "crowd", 2)
+	web.ExpectSuccessor(&held[0])
+	web.ExpectReady(2)
+	crowd.ExpectReady(2)
 }
 
 // cleanup runs kubectl after a test, when the test's own context is done.

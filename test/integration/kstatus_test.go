@@ -36,34 +36,30 @@ import (
 	"k8s.io/client-go/tools/cache"
 	toolswatch "k8s.io/client-go/tools/watch"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
-// kstatusOf asks kstatus what Flux and Helm would take an object for.
-func kstatusOf(t testing.TB, pm *appsv1.PodManager) status.Status {
+// expectKstatus asks kstatus what Flux and Helm take an object for.
+func expectKstatus(t testing.TB, obj client.Object, want status.Status) {
 	t.Helper()
-	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pm)
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {
 		t.Fatal(err)
 	}
 	result, err := status.Compute(&unstructured.Unstructured{Object: object})
 	if err != nil {
-		t.Fatalf("kstatus of %s: %v", pm.Name, err)
+		t.Fatalf("kstatus of %T %s: %v", obj, obj.GetName(), err)
 	}
-	return result.Status
-}
-
-func expectKstatus(t testing.TB, pm *appsv1.PodManager, want status.Status) {
-	t.Helper()
-	if got := kstatusOf(t, pm); got != want {
-		t.Errorf("kstatus takes %s for %s, not %s; conditions: %+v", pm.Name, got, want, pm.Status.Conditions)
+	if result.Status != want {
+		t.Errorf("kstatus takes %T %s for %s (%s), not %s; status: %v", obj, obj.GetName(), result.Status, result.Message, want, object["status"])
 	}
 }
 
-// witness sees every version of every PodManager on the shared cluster and
+// statusWitness sees every version of every PodManager on the shared cluster and
 // holds what kstatus says of it against what the version itself says.
-type witness struct {
+type statusWitness struct {
 	watcher *toolswatch.RetryWatcher
 	done    chan struct{}
 
@@ -73,7 +69,7 @@ type witness struct {
 	errs     []error
 }
 
-func newWitness(ctx context.Context, config *rest.Config) (*witness, error) {
+func newStatusWitness(ctx context.Context, config *rest.Config) (*statusWitness, error) {
 	clients, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -91,12 +87,12 @@ func newWitness(ctx context.Context, config *rest.Config) (*witness, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &witness{watcher: watcher, done: make(chan struct{}), states: sets.New[string]()}
+	w := &statusWitness{watcher: watcher, done: make(chan struct{}), states: sets.New[string]()}
 	go w.look()
 	return w, nil
 }
 
-func (w *witness) look() {
+func (w *statusWitness) look() {
 	defer close(w.done)
 	for e := range w.watcher.ResultChan() {
 		switch object := e.Object.(type) {
@@ -110,13 +106,13 @@ func (w *witness) look() {
 	}
 }
 
-func (w *witness) object(err error) {
+func (w *statusWitness) object(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.errs = append(w.errs, err)
 }
 
-func (w *witness) see(u *unstructured.Unstructured) {
+func (w *statusWitness) see(u *unstructured.Unstructured) {
 	pm := &appsv1.PodManager{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, pm); err != nil {
 		w.object(err)
@@ -171,10 +167,16 @@ func judge(pm *appsv1.PodManager, got status.Status) error {
 		return errors.Join(mustBe(got, status.InProgressStatus), checkConditions(s, reconciling, stalled, ready))
 	case !complete:
 		return fmt.Errorf("nothing is under way, but %d of %d pods are available", s.AvailableReplicas, want)
-	case s.UpdatedReplicas < want && (pm.Spec.Paused || pm.Spec.Update.Strategy == appsv1.UpdateOnDelete):
+	case s.UpdatedReplicas < want && (pm.Spec.Paused || pm.Spec.Update.Strategy == appsv1.UpdateOnDelete), pinnedAway(s):
 		return errors.Join(mustBe(got, status.InProgressStatus), checkConditions(s, reconciling, stalled, metav1.ConditionFalse))
 	}
 	return errors.Join(mustBe(got, status.CurrentStatus), checkConditions(s, reconciling, stalled, metav1.ConditionTrue))
+}
+
+// pinnedAway: a pin keeps the pods from what the template says.
+func pinnedAway(s *appsv1.PodManagerStatus) bool {
+	ready := meta.FindStatusCondition(s.Conditions, appsv1.ConditionReady)
+	return meta.IsStatusConditionTrue(s.Conditions, appsv1.ConditionPinned) && ready != nil && ready.Reason == appsv1.ReasonPinned
 }
 
 func mustBe(got, want status.Status) error {
@@ -208,7 +210,7 @@ func checkConditions(s *appsv1.PodManagerStatus, reconciling, stalled *metav1.Co
 	return errors.Join(errs...)
 }
 
-func (w *witness) stop() error {
+func (w *statusWitness) stop() error {
 	w.watcher.Stop()
 	<-w.done
 	w.mu.Lock()
@@ -221,7 +223,7 @@ func (w *witness) stop() error {
 
 // checkStates makes sure that the tests reached every state there is, or the
 // witness would have nothing to say about it.
-func (w *witness) checkStates() error {
+func (w *statusWitness) checkStates() error {
 	want := sets.New(
 		"InProgress Unseen",
 		"InProgress "+appsv1.ReasonScalingUp,

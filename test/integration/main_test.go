@@ -16,9 +16,16 @@ limitations under the License.
 
 // Package integration drives the operator on a real API server, controller
 // manager and scheduler, with kwok for the kubelets. Most tests share one
-// cluster and one operator, which logs in as its own ServiceAccount; each test
-// has a namespace of its own, so they run side by side. Tests that need the
-// operator for themselves start a cluster of their own.
+// cluster and one operator, which serves all kinds and logs in as its own
+// ServiceAccount; each test has a namespace of its own, so they run side by
+// side. Tests that need the operator for themselves, take CRDs away or count
+// what an idle operator does start a cluster of their own.
+//
+// The files are named after their topic: rollout_… are rollouts of PodManagers,
+// kinds_… are ImoocPod, HelloWorld and Collector. What nodes do to pods (slow
+// starts, crash loops, images that cannot be pulled, rejections, answers to a
+// resize) is asked for by annotations and image names, which
+// internal/localkube/stages explains.
 //
 // Two witnesses look at everything that happens on the shared cluster. One
 // asks kstatus about every version of every PodManager (kstatus_test.go). The
@@ -30,77 +37,30 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
-	"os"
+	"strconv"
 	"testing"
-
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/mycompany/pod-operator/internal/localkube"
 	"github.com/mycompany/pod-operator/internal/manager"
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
+// update writes the measured table into docs/collector.md.
+var update = flag.Bool("update", false, "write what was measured into docs/collector.md")
+
 var (
 	// suite is the shared cluster.
 	suite *testkit.Suite
-	// operator is how the shared operator runs: the tests of its servers ask
-	// it for their addresses.
-	operator manager.Options
-	// scratch is a folder that goes when all tests are done.
-	scratch string
 	// audited collects what operators did, on all clusters.
 	audited = &auditTrail{}
+	// statuses sees every version of every PodManager.
+	statuses *statusWitness
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "integration:", err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (code int, err error) {
-	ctx := context.Background()
-	logFile, err := os.CreateTemp("", "operator-*.log")
-	if err != nil {
-		return 1, err
-	}
-	defer logFile.Close()
-	if scratch, err = os.MkdirTemp("", "integration-"); err != nil {
-		return 1, err
-	}
-	defer os.RemoveAll(scratch)
-	ctrl.SetLogger(zap.New(zap.WriteTo(logFile), zap.UseDevMode(true)))
-
-	suite, err = testkit.NewSuite(ctx, clusterOptions())
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, suite.Cluster.Stop()) }()
-	stop, err := startOperator(ctx)
-	if err != nil {
-		return 1, err
-	}
-	witness, err := newWitness(ctx, suite.Cluster.RESTConfig())
-	if err != nil {
-		return 1, errors.Join(err, stop())
-	}
-
-	code = m.Run()
-	err = errors.Join(witness.stop(), stop(), audited.add(suite.Cluster))
-	if err == nil && code == 0 {
-		err = verdict(ctx, witness)
-	}
-	if code != 0 || err != nil {
-		fmt.Fprintln(os.Stderr, "the operator's log:", logFile.Name())
-		return code, err
-	}
-	return code, os.Remove(logFile.Name())
+	cluster := clusterOptions()
+	cluster.Nodes = localkube.NodeOptions{Count: 6, Pods: 500}
+	testkit.Main(m, &suite, testkit.Setup{Cluster: cluster, Operator: serving, Before: before, Verdict: verdict})
 }
 
 // clusterOptions write down every request, those of operators with their
@@ -114,37 +74,40 @@ func clusterOptions() localkube.Options {
 	}
 }
 
-func startOperator(ctx context.Context) (stop func() error, err error) {
-	operator = testkit.OperatorOptions()
-	operator.LeaderElection = true
-	operator.LeaderElectionNamespace = testkit.OperatorNamespace
-	if operator.MetricsAddress, err = testkit.FreeAddress(); err != nil {
-		return nil, err
-	}
-	if operator.ProbeAddress, err = testkit.FreeAddress(); err != nil {
-		return nil, err
-	}
-	return suite.StartOperator(ctx, operator)
-}
-
-// verdict judges what can be judged only when all tests are done. Whether
-// something never happened is no question when only some of them ran.
-func verdict(ctx context.Context, w *witness) error {
-	err := audited.checkWrites()
-	if !wholeSuite() {
+// serving is an operator with metrics and probes. It elects no leader, or it would
+// end when the machine is too slow for a Lease; TestProgram has operators that do.
+func serving(options *manager.Options) (err error) {
+	if options.MetricsAddress, err = testkit.FreeAddress(); err != nil {
 		return err
 	}
-	granted, grantErr := grantedRights(ctx, suite.Client)
-	return errors.Join(err, grantErr, audited.checkRights(granted), w.checkStates())
+	options.ProbeAddress, err = testkit.FreeAddress()
+	return err
 }
 
-func wholeSuite() bool {
-	for _, name := range []string{"test.run", "test.skip"} {
-		if flag.Lookup(name).Value.String() != "" {
-			return false
-		}
+// minParallel is how many tests run side by side at least: most of a test's time
+// is spent waiting.
+const minParallel = 6
+
+func before(ctx context.Context, s *testkit.Suite) error {
+	parallel, err := strconv.Atoi(flag.Lookup("test.parallel").Value.String())
+	if err != nil {
+		return err
 	}
-	return !testing.Short()
+	if err := flag.Set("test.parallel", strconv.Itoa(max(parallel, minParallel))); err != nil {
+		return err
+	}
+	statuses, err = newStatusWitness(ctx, s.Cluster.RESTConfig())
+	return err
+}
+
+// verdict judges what can be judged only when all tests are done.
+func verdict(ctx context.Context, s *testkit.Suite) error {
+	err := errors.Join(statuses.stop(), audited.add(s.Cluster), audited.checkWrites())
+	if !testkit.WholeSuite() {
+		return err
+	}
+	granted, grantedErr := grantedRights(ctx, s.Client)
+	return errors.Join(err, grantedErr, audited.checkRights(granted), statuses.checkStates())
 }
 
 // newCluster starts a cluster for one test, whose operators are audited too.

@@ -40,7 +40,7 @@ func selfSigned() *http.Client {
 func TestMetricsAreForThoseWhoMay(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	url := "https://" + operator.MetricsAddress + "/metrics"
+	url := "https://" + suite.Operator.MetricsAddress + "/metrics"
 	token := func(account string) string {
 		t.Helper()
 		suite.Kubectl(t, "-n", ns, "create", "serviceaccount", account)
@@ -73,7 +73,7 @@ func TestMetricsAreForThoseWhoMay(t *testing.T) {
 		return err
 	})
 
-	if response, err := http.Get("http://" + operator.MetricsAddress + "/metrics"); err == nil {
+	if response, err := http.Get("http://" + suite.Operator.MetricsAddress + "/metrics"); err == nil {
 		defer response.Body.Close()
 		if response.StatusCode == http.StatusOK {
 			t.Error("metrics are served without TLS")
@@ -139,11 +139,12 @@ func checkValues(t *testing.T, namespace, url, token string) {
 	const success = `podmanager_reconcile_total{kind="podmanager",result="success"}`
 	createdBefore, deletedBefore, successBefore := counter(created), counter(deleted), counter(success)
 
-	create(t, testkit.MakePodManager(namespace, "measured").Replicas(3).Obj())
-	pm := expectReady(t, namespace, "measured", 3)
+	f := suite.Fleet(t, namespace, "measured")
+	f.Create(f.Build().Replicas(3))
+	pm := f.ExpectReady(3)
 	testkit.Eventually(t, "the gauges show three pods", func() error { return values(at(3, 3, 0)) })
-	remove(t, pm)
-	expectGone(t, pm)
+	suite.Delete(t, pm)
+	suite.ExpectGone(t, pm)
 	testkit.Eventually(t, "the gauges of a fleet that is gone go", func() error { return values(at(-1, -1, -1)) })
 
 	// Other tests run meanwhile, so counters can only be held to a minimum.
@@ -170,7 +171,7 @@ func TestProbesOfTheSharedOperator(t *testing.T) {
 	} {
 		// The probe learns of the synced caches a moment after this test did.
 		testkit.Eventually(t, fmt.Sprintf("%s answers %d", path, want), func() error {
-			code, body, err := probe(t, operator.ProbeAddress, path)
+			code, body, err := probe(t, suite.Operator.ProbeAddress, path)
 			if err == nil && code != want {
 				err = fmt.Errorf("it answers %d: %s", code, body)
 			}

@@ -48,10 +48,10 @@ func foreignPod(namespace, name string, labels map[string]string) *corev1.Pod {
 // work, the labels lead from a pod to its owner, revision and slot.
 func TestPodsCarryOwnerAndLabels(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(2).Obj())
-	pm := expectReady(t, ns, "web", 2)
-	for i, pod := range podsOf(t, ns, "web") {
+	f := suite.NewFleet(t, "web")
+	f.Create(f.Build().Replicas(2))
+	pm := f.ExpectReady(2)
+	for i, pod := range f.Pods() {
 		wantOwner := []metav1.OwnerReference{{
 			APIVersion: "apps.mycompany.com/v1", Kind: "PodManager", Name: "web", UID: pm.UID,
 			Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
@@ -80,16 +80,16 @@ func TestCascadeOrphanLeavesPodsAndASuccessorTakesThemIn(t *testing.T) {
 	} {
 		t.Run(identity, func(t *testing.T) {
 			t.Parallel()
-			ns := suite.Namespace(t)
-			pm := build(testkit.MakePodManager(ns, "web")).Replicas(3).Obj()
-			create(t, pm.DeepCopy())
-			old := expectReady(t, ns, "web", 3)
-			before := podsOf(t, ns, "web")
+			f := suite.NewFleet(t, "web")
+			pm := build(f.Build()).Replicas(3).Obj()
+			suite.Create(t, pm.DeepCopy())
+			old := f.ExpectReady(3)
+			before := f.Pods()
 
-			kubectl(ns).run(t, "delete", "pm", "web", "--cascade=orphan")
-			expectGone(t, old)
-			left := podsOf(t, ns, "web")
-			if diff := cmp.Diff(uids(before), uids(left)); diff != "" {
+			f.Kubectl("delete", "pm", "web", "--cascade=orphan")
+			suite.ExpectGone(t, old)
+			left := f.Pods()
+			if diff := cmp.Diff(testkit.UIDs(before), testkit.UIDs(left)); diff != "" {
 				t.Fatalf("the pods changed: %s", diff)
 			}
 			for i := range left {
@@ -98,10 +98,10 @@ func TestCascadeOrphanLeavesPodsAndASuccessorTakesThemIn(t *testing.T) {
 				}
 			}
 
-			create(t, pm.DeepCopy())
-			successor := expectReady(t, ns, "web", 3)
-			after := podsOf(t, ns, "web")
-			if diff := cmp.Diff(uids(before), uids(after)); diff != "" {
+			suite.Create(t, pm.DeepCopy())
+			successor := f.ExpectReady(3)
+			after := f.Pods()
+			if diff := cmp.Diff(testkit.UIDs(before), testkit.UIDs(after)); diff != "" {
 				t.Errorf("the pods were replaced: %s", diff)
 			}
 			for i := range after {
@@ -113,7 +113,7 @@ func TestCascadeOrphanLeavesPodsAndASuccessorTakesThemIn(t *testing.T) {
 				t.Errorf("%d of 3 adopted pods count as made from the same template", successor.Status.UpdatedReplicas)
 			}
 			expectHistory(t, successor, appsv1.ReasonAdopted, before[0].Name, appsv1.WhyMatchingOrphan)
-			if made, _ := creates(t, ns); made != 3 {
+			if made, _ := f.Creates(); made != 3 {
 				t.Errorf("%d pods were created for 3", made)
 			}
 		})
@@ -124,18 +124,18 @@ func TestCascadeOrphanLeavesPodsAndASuccessorTakesThemIn(t *testing.T) {
 // labels by which a successor would claim them.
 func TestDeletionPolicyOrphanLetsPodsGoForGood(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "keepsake").Replicas(2).Orphan().Obj())
-	pm := expectReady(t, ns, "keepsake", 2)
-	before := uids(podsOf(t, ns, "keepsake"))
-	kubectl(ns).run(t, "delete", "pm", "keepsake")
-	expectGone(t, pm)
+	f := suite.NewFleet(t, "keepsake")
+	f.Create(f.Build().Replicas(2).Orphan())
+	pm := f.ExpectReady(2)
+	before := f.UIDs()
+	f.Kubectl("delete", "pm", "keepsake")
+	suite.ExpectGone(t, pm)
 
 	var left corev1.PodList
-	if err := suite.Client.List(t.Context(), &left, client.InNamespace(ns)); err != nil {
+	if err := suite.Client.List(t.Context(), &left, client.InNamespace(f.Namespace)); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, uids(left.Items)); diff != "" {
+	if diff := cmp.Diff(before, testkit.UIDs(left.Items)); diff != "" {
 		t.Errorf("the pods changed: %s", diff)
 	}
 	for i := range left.Items {
@@ -153,80 +153,80 @@ func TestDeletionPolicyOrphanLetsPodsGoForGood(t *testing.T) {
 		}
 	}
 	// They have the names of a new PodManager's slots and no owner.
-	create(t, testkit.MakePodManager(ns, "keepsake").Replicas(2).Obj())
-	expectCondition(t, ns, "keepsake", appsv1.ConditionStalled, appsv1.ReasonNameTaken)
+	f.Create(f.Build().Replicas(2))
+	f.ExpectCondition(appsv1.ConditionStalled, appsv1.ReasonNameTaken)
 }
 
 // TestAnOrphanThatMatchesIsAdopted, and keeps the owners it has besides.
 func TestAnOrphanThatMatchesIsAdopted(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	friend := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "friend"}}
-	create(t, friend)
-	orphan := foreignPod(ns, "web-1", map[string]string{appsv1.LabelName: "web"})
+	f := suite.NewFleet(t, "web")
+	friend := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: f.Namespace, Name: "friend"}}
+	suite.Create(t, friend)
+	orphan := foreignPod(f.Namespace, "web-1", map[string]string{appsv1.LabelName: "web"})
 	orphan.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "friend", UID: friend.UID}}
-	create(t, orphan)
-	stranger := foreignPod(ns, "web-extra", map[string]string{appsv1.LabelName: "web"})
-	create(t, stranger)
+	suite.Create(t, orphan)
+	stranger := foreignPod(f.Namespace, "web-extra", map[string]string{appsv1.LabelName: "web"})
+	suite.Create(t, stranger)
 
-	fleet := testkit.MakePodManager(ns, "web").Replicas(3).Obj()
+	fleet := f.Build().Replicas(3).Obj()
 	fleet.Spec.Update.Strategy = appsv1.UpdateOnDelete // or the rollout would replace it
-	create(t, fleet)
-	pm := expectReady(t, ns, "web", 3)
-	adopted := getPod(t, ns, "web-1")
+	suite.Create(t, fleet)
+	pm := f.ExpectReady(3)
+	adopted := f.Pod("web-1")
 	if adopted.UID != orphan.UID || !metav1.IsControlledBy(adopted, pm) || len(adopted.OwnerReferences) != 2 {
 		t.Errorf("web-1 was not adopted as it was: uid %s, owners %v", adopted.UID, adopted.OwnerReferences)
 	}
-	expectEvent(t, ns, "web", corev1.EventTypeNormal, appsv1.ReasonAdopted, "web-1")
+	f.ExpectEvent(corev1.EventTypeNormal, appsv1.ReasonAdopted, "web-1")
 	// It is not of the newest template, and its name is no reason to lose it.
 	if pm.Status.UpdatedReplicas != 2 {
 		t.Errorf("%d pods count as made from the template", pm.Status.UpdatedReplicas)
 	}
-	if got := getPod(t, ns, "web-extra"); got.UID != stranger.UID || len(got.OwnerReferences) > 0 {
+	if got := f.Pod("web-extra"); got.UID != stranger.UID || len(got.OwnerReferences) > 0 {
 		t.Errorf("a pod whose name is no ordinal was taken in: %v", got.OwnerReferences)
 	}
-	expectUntouched(t, ns, "web-extra")
+	f.ExpectUntouched("web-extra")
 }
 
 // TestARelabelledPodIsReleased: it keeps running for a user who wants to look at
 // it, and its slot stays empty until it goes.
 func TestARelabelledPodIsReleased(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(2).Obj())
-	expectReady(t, ns, "web", 2)
-	pod := getPod(t, ns, "web-1")
-	kubectl(ns).run(t, "label", "pod", "web-1", "podmanager-")
+	f := suite.NewFleet(t, "web")
+	f.Create(f.Build().Replicas(2))
+	f.ExpectReady(2)
+	pod := f.Pod("web-1")
+	f.Kubectl("label", "pod", "web-1", "podmanager-")
 
-	pm := expectCondition(t, ns, "web", appsv1.ConditionStalled, appsv1.ReasonNameTaken)
+	pm, _ := f.ExpectCondition(appsv1.ConditionStalled, appsv1.ReasonNameTaken)
 	expectHistory(t, pm, appsv1.ReasonReleased, "web-1", appsv1.WhyLabelsEdited)
-	released := getPod(t, ns, "web-1")
+	released := f.Pod("web-1")
 	if released.UID != pod.UID || len(released.OwnerReferences) > 0 || released.DeletionTimestamp != nil {
 		t.Errorf("web-1 was not simply let go: %v", released.ObjectMeta)
 	}
 	if c := meta.FindStatusCondition(pm.Status.Conditions, appsv1.ConditionStalled); !strings.Contains(c.Message, "web-1") {
 		t.Errorf("the condition does not name the pod: %s", c.Message)
 	}
-	remove(t, released)
-	expectSuccessor(t, released)
-	expectReady(t, ns, "web", 2)
+	suite.Delete(t, released)
+	f.ExpectSuccessor(released)
+	f.ExpectReady(2)
 }
 
 // TestARelabelledPodOfARandomFleetIsReplacedAtOnce: no successor needs its name.
 func TestARelabelledPodOfARandomFleetIsReplacedAtOnce(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "crowd").Random().Replicas(2).Obj())
-	expectReady(t, ns, "crowd", 2)
-	pod := podsOf(t, ns, "crowd")[0]
-	kubectl(ns).run(t, "label", "pod", pod.Name, "podmanager=none", "--overwrite")
-	expect(t, ns, "crowd", "the pod is released", func(pm *appsv1.PodManager) error {
+	f := suite.NewFleet(t, "crowd")
+	f.Create(f.Build().Random().Replicas(2))
+	f.ExpectReady(2)
+	pod := f.Pods()[0]
+	f.Kubectl("label", "pod", pod.Name, "podmanager=none", "--overwrite")
+	f.Expect("the pod is released", func(pm *appsv1.PodManager) error {
 		if history(pm, appsv1.ReasonReleased, pod.Name) == nil {
 			return errors.New("it is not in the history")
 		}
-		return ready(pm, 2)
+		return testkit.Settled(pm, 2)
 	})
-	if got := getPod(t, ns, pod.Name); got.UID != pod.UID || len(got.OwnerReferences) > 0 {
+	if got := f.Pod(pod.Name); got.UID != pod.UID || len(got.OwnerReferences) > 0 {
 		t.Errorf("the pod was not simply let go: %v", got.ObjectMeta)
 	}
 }
@@ -234,34 +234,34 @@ func TestARelabelledPodOfARandomFleetIsReplacedAtOnce(t *testing.T) {
 // TestForeignPodsAreNeverTouched, whatever labels and names they have.
 func TestForeignPodsAreNeverTouched(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "other"}}
-	create(t, owner)
-	labelled := foreignPod(ns, "labelled", map[string]string{appsv1.LabelName: "web", appsv1.LabelSlot: "0", appsv1.LabelDelete: "true"})
-	named := foreignPod(ns, "web-1", map[string]string{appsv1.LabelName: "web"})
+	f := suite.NewFleet(t, "web")
+	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: f.Namespace, Name: "other"}}
+	suite.Create(t, owner)
+	labelled := foreignPod(f.Namespace, "labelled", map[string]string{appsv1.LabelName: "web", appsv1.LabelSlot: "0", appsv1.LabelDelete: "true"})
+	named := foreignPod(f.Namespace, "web-1", map[string]string{appsv1.LabelName: "web"})
 	for _, pod := range []*corev1.Pod{labelled, named} {
 		pod.OwnerReferences = []metav1.OwnerReference{{
 			APIVersion: "v1", Kind: "ConfigMap", Name: "other", UID: owner.UID, Controller: ptr.To(true),
 		}}
-		create(t, pod)
+		suite.Create(t, pod)
 	}
 
-	create(t, testkit.MakePodManager(ns, "web").Replicas(3).Obj())
-	pm := expectCondition(t, ns, "web", appsv1.ConditionStalled, appsv1.ReasonNameTaken)
-	expect(t, ns, "web", "the other slots are filled", func(pm *appsv1.PodManager) error {
+	f.Create(f.Build().Replicas(3))
+	pm, _ := f.ExpectCondition(appsv1.ConditionStalled, appsv1.ReasonNameTaken)
+	f.Expect("the other slots are filled", func(pm *appsv1.PodManager) error {
 		if pm.Status.ReadyReplicas != 2 {
 			return fmt.Errorf("%d pods are ready", pm.Status.ReadyReplicas)
 		}
 		return nil
 	})
-	scale(t, ns, "web", 1)
-	expectReady(t, ns, "web", 1)
-	remove(t, pm)
-	expectGone(t, pm)
+	f.Scale(1)
+	f.ExpectReady(1)
+	suite.Delete(t, pm)
+	suite.ExpectGone(t, pm)
 
-	expectUntouched(t, ns, "labelled", "web-1")
+	f.ExpectUntouched("labelled", "web-1")
 	for _, pod := range []*corev1.Pod{labelled, named} {
-		if got := getPod(t, ns, pod.Name); got.UID != pod.UID || got.DeletionTimestamp != nil {
+		if got := f.Pod(pod.Name); got.UID != pod.UID || got.DeletionTimestamp != nil {
 			t.Errorf("pod %s changed: %v", pod.Name, got.ObjectMeta)
 		}
 	}
@@ -270,64 +270,64 @@ func TestForeignPodsAreNeverTouched(t *testing.T) {
 // TestAFinalizerThatWasTakenOffIsPutBack, or a later delete would not wait.
 func TestAFinalizerThatWasTakenOffIsPutBack(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(1).Obj())
-	pm := expectReady(t, ns, "web", 1)
+	f := suite.NewFleet(t, "web")
+	f.Create(f.Build().Replicas(1))
+	pm := f.ExpectReady(1)
 	for range 2 {
-		patch(t, pm, `{"metadata":{"finalizers":["example.com/theirs"]}}`)
-		expect(t, ns, "web", "the finalizer is back", func(pm *appsv1.PodManager) error {
+		suite.Patch(t, pm, `{"metadata":{"finalizers":["example.com/theirs"]}}`)
+		f.Expect("the finalizer is back", func(pm *appsv1.PodManager) error {
 			if diff := cmp.Diff([]string{"example.com/theirs", appsv1.Finalizer}, pm.Finalizers); diff != "" {
 				return errors.New(diff)
 			}
 			return nil
 		})
 	}
-	remove(t, pm)
-	expect(t, ns, "web", "ours goes and theirs stays", func(pm *appsv1.PodManager) error {
+	suite.Delete(t, pm)
+	f.Expect("ours goes and theirs stays", func(pm *appsv1.PodManager) error {
 		if diff := cmp.Diff([]string{"example.com/theirs"}, pm.Finalizers); diff != "" {
 			return errors.New(diff)
 		}
 		return nil
 	})
-	patch(t, pm, `{"metadata":{"finalizers":null}}`)
-	expectGone(t, pm)
+	suite.Patch(t, pm, `{"metadata":{"finalizers":null}}`)
+	suite.ExpectGone(t, pm)
 }
 
 // TestAnOwnerMadeAgainWhileItsPodsTerminate: its predecessor went without
 // waiting, and the names are free only when the old pods are gone.
 func TestAnOwnerMadeAgainWhileItsPodsTerminate(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	pm := testkit.MakePodManager(ns, "web").Replicas(2).Obj()
-	create(t, pm.DeepCopy())
-	old := expectReady(t, ns, "web", 2)
-	before := podsOf(t, ns, "web")
+	f := suite.NewFleet(t, "web")
+	pm := f.Build().Replicas(2).Obj()
+	suite.Create(t, pm.DeepCopy())
+	old := f.ExpectReady(2)
+	before := f.Pods()
 	for i := range before {
-		patch(t, &before[i], `{"metadata":{"finalizers":["example.com/hold"]}}`)
+		suite.Patch(t, &before[i], `{"metadata":{"finalizers":["example.com/hold"]}}`)
 	}
-	remove(t, old)
-	expect(t, ns, "web", "it waits for its pods", func(pm *appsv1.PodManager) error {
+	suite.Delete(t, old)
+	f.Expect("it waits for its pods", func(pm *appsv1.PodManager) error {
 		if pm.Status.TerminatingReplicas != 2 {
 			return fmt.Errorf("%d pods terminate", pm.Status.TerminatingReplicas)
 		}
 		return nil
 	})
-	patch(t, old, `{"metadata":{"finalizers":null}}`)
-	expectGone(t, old)
+	suite.Patch(t, old, `{"metadata":{"finalizers":null}}`)
+	suite.ExpectGone(t, old)
 
-	create(t, pm.DeepCopy())
-	expect(t, ns, "web", "it has looked and found the old pods", func(pm *appsv1.PodManager) error {
+	suite.Create(t, pm.DeepCopy())
+	f.Expect("it has looked and found the old pods", func(pm *appsv1.PodManager) error {
 		if pm.Status.ObservedGeneration != pm.Generation {
 			return fmt.Errorf("status is for generation %d of %d", pm.Status.ObservedGeneration, pm.Generation)
 		}
 		return nil
 	})
 	for i := range before {
-		patch(t, &before[i], fmt.Sprintf(`{"metadata":{"uid":%q,"finalizers":null}}`, before[i].UID))
+		suite.Patch(t, &before[i], fmt.Sprintf(`{"metadata":{"uid":%q,"finalizers":null}}`, before[i].UID))
 	}
-	successor := expectReady(t, ns, "web", 2)
-	for _, pod := range podsOf(t, ns, "web") {
-		if !metav1.IsControlledBy(&pod, successor) || pod.UID == uids(before)[pod.Name] {
+	successor := f.ExpectReady(2)
+	for _, pod := range f.Pods() {
+		if !metav1.IsControlledBy(&pod, successor) || pod.UID == testkit.UIDs(before)[pod.Name] {
 			t.Errorf("pod %s is not the successor's: %v", pod.Name, pod.OwnerReferences)
 		}
 	}
@@ -336,13 +336,13 @@ func TestAnOwnerMadeAgainWhileItsPodsTerminate(t *testing.T) {
 // TestDeletionWaitsForThePods: kubectl delete comes back when they are gone.
 func TestDeletionWaitsForThePods(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(2).Obj())
-	pm := expectReady(t, ns, "web", 2)
-	held := getPod(t, ns, "web-0")
-	patch(t, held, `{"metadata":{"finalizers":["example.com/hold"]}}`)
-	remove(t, pm)
-	expect(t, ns, "web", "it says what it waits for", func(pm *appsv1.PodManager) error {
+	f := suite.NewFleet(t, "web")
+	f.Create(f.Build().Replicas(2))
+	pm := f.ExpectReady(2)
+	held := f.Pod("web-0")
+	suite.Patch(t, held, `{"metadata":{"finalizers":["example.com/hold"]}}`)
+	suite.Delete(t, pm)
+	f.Expect("it says what it waits for", func(pm *appsv1.PodManager) error {
 		for _, c := range pm.Status.Conditions {
 			if c.Type == appsv1.ConditionReconciling && c.Reason == appsv1.ReasonTerminating &&
 				strings.Contains(c.Message, "waiting for 1 pod to be gone") {
@@ -351,10 +351,10 @@ func TestDeletionWaitsForThePods(t *testing.T) {
 		}
 		return errors.New("it does not")
 	})
-	patch(t, held, `{"metadata":{"finalizers":null}}`)
-	expectGone(t, pm)
-	if left := podsOf(t, ns, "web"); len(left) > 0 {
-		t.Errorf("pods are left: %s", names(left))
+	suite.Patch(t, held, `{"metadata":{"finalizers":null}}`)
+	suite.ExpectGone(t, pm)
+	if left := f.Pods(); len(left) > 0 {
+		t.Errorf("pods are left: %s", strings.Join(testkit.Names(left), " "))
 	}
 }
 
@@ -363,14 +363,14 @@ func TestDeletionWaitsForThePods(t *testing.T) {
 // one.
 func TestOwnerReferencesNeedTheRightToFinalizers(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(0).Obj())
-	pm := expectReady(t, ns, "web", 0)
-	pod := foreignPod(ns, "web-0", nil)
+	f := suite.NewFleet(t, "web")
+	f.Create(f.Build().Replicas(0))
+	pm := f.ExpectReady(0)
+	pod := foreignPod(f.Namespace, "web-0", nil)
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(pm, appsv1.GroupVersion.WithKind("PodManager"))}
 
-	suite.Kubectl(t, "-n", ns, "create", "role", "pods", "--verb=create", "--resource=pods")
-	suite.Kubectl(t, "-n", ns, "create", "rolebinding", "pods", "--role=pods", "--user=person")
+	f.Kubectl("create", "role", "pods", "--verb=create", "--resource=pods")
+	f.Kubectl("create", "rolebinding", "pods", "--role=pods", "--user=person")
 	config, err := suite.Cluster.RESTConfigFor("person")
 	if err != nil {
 		t.Fatal(err)
@@ -400,7 +400,7 @@ func TestTheGarbageCollectorLetsGoOfRevisions(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "away"}}
-	create(t, owner)
+	suite.Create(t, owner)
 	encoded, err := podrender.Encode(podrender.Template("away", "nginx:1.27", &corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		Containers: []corev1.Container{{Name: "app", Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 80}}, Args: []string{"a<b"}}},
 	}}))
@@ -410,11 +410,11 @@ func TestTheGarbageCollectorLetsGoOfRevisions(t *testing.T) {
 	revision := podrender.Revision(podrender.Owner{
 		GVK: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Namespace: ns, Name: "away", UID: owner.UID,
 	}, encoded, "away-1", 1)
-	create(t, revision)
+	suite.Create(t, revision)
 	if err := suite.Client.Delete(t.Context(), owner, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
 		t.Fatal(err)
 	}
-	expectGone(t, owner)
+	suite.ExpectGone(t, owner)
 	if err := suite.Client.Get(t.Context(), client.ObjectKeyFromObject(revision), revision); err != nil || len(revision.OwnerReferences) > 0 {
 		t.Errorf("the revision has the owners %v, %v", revision.OwnerReferences, err)
 	}
@@ -424,17 +424,17 @@ func TestTheGarbageCollectorLetsGoOfRevisions(t *testing.T) {
 // keep for ever.
 func TestDeletionPolicyOrphanDoesNotWaitForTerminatingPods(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "keepsake").Replicas(2).Orphan().Obj())
-	pm := expectReady(t, ns, "keepsake", 2)
-	kubectl(ns).run(t, "patch", "pod", "keepsake-1", "--type=merge", "-p", `{"metadata":{"finalizers":["example.com/slow"]}}`)
+	f := suite.NewFleet(t, "keepsake")
+	f.Create(f.Build().Replicas(2).Orphan())
+	pm := f.ExpectReady(2)
+	f.Kubectl("patch", "pod", "keepsake-1", "--type=merge", "-p", `{"metadata":{"finalizers":["example.com/slow"]}}`)
 	t.Cleanup(func() {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "keepsake-1"}}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: f.Namespace, Name: "keepsake-1"}}
 		_ = suite.Client.Patch(context.Background(), pod, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
 	})
-	kubectl(ns).run(t, "delete", "pod", "keepsake-1", "--wait=false")
-	kubectl(ns).run(t, "delete", "pm", "keepsake", "--wait=false")
-	expectGone(t, pm)
+	f.Kubectl("delete", "pod", "keepsake-1", "--wait=false")
+	f.Kubectl("delete", "pm", "keepsake", "--wait=false")
+	suite.ExpectGone(t, pm)
 }
 
 // TestAPodOfAnotherOwnerIsNotAdopted: a pod that was relabelled carries the UID
@@ -442,12 +442,13 @@ func TestDeletionPolicyOrphanDoesNotWaitForTerminatingPods(t *testing.T) {
 func TestAPodOfAnotherOwnerIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "api").Replicas(1).Obj())
-	expectReady(t, ns, "api", 1)
-	create(t, testkit.MakePodManager(ns, "web").Random().Replicas(1).Obj())
-	expectReady(t, ns, "web", 1)
-	before := podsOf(t, ns, "api")
-	kubectl(ns).run(t, "label", "pod", "api-0", "--overwrite", appsv1.LabelName+"=web")
+	api, web := suite.Fleet(t, ns, "api"), suite.Fleet(t, ns, "web")
+	api.Create(api.Build().Replicas(1))
+	api.ExpectReady(1)
+	web.Create(web.Build().Random().Replicas(1))
+	web.ExpectReady(1)
+	before := api.Pods()
+	api.Kubectl("label", "pod", "api-0", "--overwrite", appsv1.LabelName+"=web")
 	testkit.Eventually(t, "api lets its pod go", func() error {
 		pod := &corev1.Pod{}
 		if err := suite.Client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "api-0"}, pod); err != nil {
@@ -458,11 +459,11 @@ func TestAPodOfAnotherOwnerIsNotAdopted(t *testing.T) {
 		}
 		return nil
 	})
-	kubectl(ns).run(t, "scale", "pm", "web", "--replicas=2") // it looks at its pods
-	expectReady(t, ns, "web", 2)
-	kubectl(ns).run(t, "label", "pod", "api-0", "--overwrite", appsv1.LabelName+"=api")
-	expectReady(t, ns, "api", 1)
-	if diff := cmp.Diff(uids(before), uids(podsOf(t, ns, "api"))); diff != "" {
+	api.Kubectl("scale", "pm", "web", "--replicas=2") // it looks at its pods
+	web.ExpectReady(2)
+	api.Kubectl("label", "pod", "api-0", "--overwrite", appsv1.LabelName+"=api")
+	api.ExpectReady(1)
+	if diff := cmp.Diff(testkit.UIDs(before), api.UIDs()); diff != "" {
 		t.Errorf("the pod was replaced: %s", diff)
 	}
 }

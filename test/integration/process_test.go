@@ -36,17 +36,6 @@ import (
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-// buildManager builds the operator when the first test asks for it.
-var buildManager = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(scratch, "manager")
-	cmd := exec.Command("go", "build", "-o", path, "./cmd/manager")
-	cmd.Dir = testkit.Root()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return path, fmt.Errorf("build the operator: %w\n%s", err, out)
-	}
-	return path, nil
-})
-
 // process is the operator as a program of its own.
 type process struct {
 	cmd    *exec.Cmd
@@ -77,10 +66,7 @@ func (o *output) String() string {
 // startManager starts the operator with a login of its own.
 func startManager(t *testing.T, s *testkit.Suite, login *rest.Config, args ...string) *process {
 	t.Helper()
-	path, err := buildManager()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := suite.Program(t)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := s.Cluster.WriteKubeconfig(kubeconfig, login); err != nil {
 		t.Fatal(err)

@@ -39,10 +39,7 @@ import (
 // TestBadFlagsEndWithASentence, not with a stack and not with all the flags.
 func TestBadFlagsEndWithASentence(t *testing.T) {
 	t.Parallel()
-	path, err := buildManager()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := suite.Program(t)
 	for name, test := range map[string]struct {
 		args []string
 		want string
@@ -136,7 +133,7 @@ func countPods(t *testing.T, s *testkit.Suite, namespace string) int {
 	return len(pods.Items)
 }
 
-func expectPods(t *testing.T, s *testkit.Suite, namespace string, n int) {
+func expectPodCount(t *testing.T, s *testkit.Suite, namespace string, n int) {
 	t.Helper()
 	testkit.Eventually(t, fmt.Sprintf("there are %d pods in %s", n, namespace), func() error {
 		if got := countPods(t, s, namespace); got != n {
@@ -161,8 +158,8 @@ func testNamespaces(t *testing.T, s *testkit.Suite, login *rest.Config) {
 			t.Fatal(err)
 		}
 	}
-	expectPods(t, s, "here", 2)
-	expectPods(t, s, "there", 2)
+	expectPodCount(t, s, "here", 2)
+	expectPodCount(t, s, "there", 2)
 	p.terminate(t)
 
 	ignored := &appsv1.PodManager{}
@@ -233,7 +230,7 @@ func testLeadership(t *testing.T, s *testkit.Suite, login *rest.Config) {
 		t.Errorf("the first is gone and still leads: %s", holder)
 	}
 	testkit.Eventually(t, "the second leads", func() error { return leads(second) })
-	expectPods(t, s, "large", fleet)
+	expectPodCount(t, s, "large", fleet)
 	expectEachCreatedOnce(t, s, "large", fleet)
 
 	second.terminate(t) // in good time, or it would end with an error

@@ -28,7 +28,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/localkube"
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
@@ -42,22 +41,7 @@ type watcher struct {
 // since are the operator's requests after a mark, leases aside.
 func (w *watcher) since(t *testing.T, mark localkube.AuditMark) []localkube.AuditEvent {
 	t.Helper()
-	events, err := w.Cluster.AuditEvents(mark)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slices.DeleteFunc(events, func(e localkube.AuditEvent) bool {
-		return !byOperator(&e) || e.ObjectRef.Resource == "leases"
-	})
-}
-
-func (w *watcher) mark(t *testing.T) localkube.AuditMark {
-	t.Helper()
-	mark, err := w.Cluster.AuditMark()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return mark
+	return w.Requests(t, mark, func(e *localkube.AuditEvent) bool { return e.ObjectRef.Resource != "leases" })
 }
 
 // reconciles is how often the operator has looked at a fleet so far.
@@ -75,23 +59,10 @@ func (w *watcher) reconciles(t *testing.T) float64 {
 	return sum
 }
 
-func (w *watcher) expectReady(t *testing.T, name string, n int) *appsv1.PodManager {
+// fleet is one in the default namespace.
+func (w *watcher) fleet(t *testing.T, name string) *testkit.Fleet {
 	t.Helper()
-	pm := &appsv1.PodManager{}
-	testkit.Eventually(t, fmt.Sprintf("%s has %d available pods", name, n), func() error {
-		if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, pm); err != nil {
-			return err
-		}
-		return ready(pm, n)
-	})
-	return pm
-}
-
-func (w *watcher) create(t *testing.T, b *testkit.PodManagerBuilder) {
-	t.Helper()
-	if err := w.Client.Create(t.Context(), b.Obj()); err != nil {
-		t.Fatal(err)
-	}
+	return w.Fleet(t, "default", name)
 }
 
 // TestQuietOperator has an operator for itself, as a program, and counts what
@@ -116,14 +87,11 @@ func TestQuietOperator(t *testing.T) {
 }
 
 func testHundred(t *testing.T, w *watcher) {
-	w.create(t, testkit.MakePodManager("default", "hundred").Replicas(0))
-	pm := w.expectReady(t, "hundred", 0)
-	mark, looks, start := w.mark(t), w.reconciles(t), time.Now()
-	body := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":100}}`))
-	if err := w.Client.Patch(t.Context(), pm, body); err != nil {
-		t.Fatal(err)
-	}
-	w.expectReady(t, "hundred", 100)
+	w.Create(t, testkit.MakePodManager("default", "hundred").Replicas(0).Obj())
+	pm := w.fleet(t, "hundred").ExpectReady(0)
+	mark, looks, start := w.AuditMark(t), w.reconciles(t), time.Now()
+	w.Patch(t, pm, `{"spec":{"replicas":100}}`)
+	w.fleet(t, "hundred").ExpectReady(100)
 	looks = w.reconciles(t) - looks
 
 	var creates, statusWrites int
@@ -163,26 +131,21 @@ func testHundred(t *testing.T, w *watcher) {
 // testDeaf changes what no planner reads: an annotation of a pod, a label of
 // the owner, the deletion cost.
 func testDeaf(t *testing.T, w *watcher) {
-	w.create(t, testkit.MakePodManager("default", "deaf").Replicas(3))
-	pm := w.expectReady(t, "deaf", 3)
+	w.Create(t, testkit.MakePodManager("default", "deaf").Replicas(3).Obj())
+	pm := w.fleet(t, "deaf").ExpectReady(3)
 	w.settled(t) // the write that told it may not be in the audit log yet
-	mark, looks := w.mark(t), w.reconciles(t)
+	mark, looks := w.AuditMark(t), w.reconciles(t)
 	const changes = 20
 	for i := range changes {
 		pod := &corev1.Pod{}
 		pod.Namespace, pod.Name = "default", fmt.Sprintf("deaf-%d", i%3)
 		body := fmt.Sprintf(`{"metadata":{"annotations":{"example.com/seen":"%d",%q:"%d"}}}`, i, corev1.PodDeletionCost, i)
-		if err := w.Client.Patch(t.Context(), pod, client.RawPatch("application/merge-patch+json", []byte(body))); err != nil {
-			t.Fatal(err)
-		}
-		body = fmt.Sprintf(`{"metadata":{"labels":{"seen":"%d"}}}`, i)
-		if err := w.Client.Patch(t.Context(), pm, client.RawPatch("application/merge-patch+json", []byte(body))); err != nil {
-			t.Fatal(err)
-		}
+		w.Patch(t, pod, body)
+		w.Patch(t, pm, fmt.Sprintf(`{"metadata":{"labels":{"seen":"%d"}}}`, i))
 	}
 	// What comes after in the same watch has been seen: so have they.
-	w.create(t, testkit.MakePodManager("default", "later").Replicas(1))
-	w.expectReady(t, "later", 1)
+	w.Create(t, testkit.MakePodManager("default", "later").Replicas(1).Obj())
+	w.fleet(t, "later").ExpectReady(1)
 	for _, e := range w.since(t, mark) {
 		// Events of the fleet's beginning may still be on their way.
 		if strings.HasPrefix(e.ObjectRef.Name, "deaf") && e.Mutating() && e.ObjectRef.Resource != "events" {
@@ -197,10 +160,10 @@ func testDeaf(t *testing.T, w *watcher) {
 // settled waits until the operator has had nothing to say for a moment.
 func (w *watcher) settled(t *testing.T) {
 	t.Helper()
-	last, since := w.mark(t), time.Now()
+	last, since := w.AuditMark(t), time.Now()
 	testkit.Eventually(t, "the operator has come to rest", func() error {
 		if len(w.since(t, last)) > 0 {
-			last, since = w.mark(t), time.Now()
+			last, since = w.AuditMark(t), time.Now()
 		}
 		if time.Since(since) < 3*time.Second {
 			return errors.New("it has just asked for something")
@@ -211,19 +174,19 @@ func (w *watcher) settled(t *testing.T) {
 
 func testQuietMinute(t *testing.T, w *watcher) {
 	// Fleets at rest in every way there is.
-	w.create(t, testkit.MakePodManager("default", "ordinal").Replicas(3))
-	w.create(t, testkit.MakePodManager("default", "paused").Replicas(2).Paused())
-	w.create(t, testkit.MakePodManager("default", "none").Replicas(0))
-	w.create(t, testkit.MakePodManager("default", "patient").Replicas(2).MinReady(1))
-	w.create(t, testkit.MakePodManager("default", "crowd").Random().Replicas(2))
-	w.expectReady(t, "ordinal", 3)
-	w.expectReady(t, "paused", 2)
-	w.expectReady(t, "none", 0)
-	w.expectReady(t, "patient", 2)
+	w.Create(t, testkit.MakePodManager("default", "ordinal").Replicas(3).Obj())
+	w.Create(t, testkit.MakePodManager("default", "paused").Replicas(2).Paused().Obj())
+	w.Create(t, testkit.MakePodManager("default", "none").Replicas(0).Obj())
+	w.Create(t, testkit.MakePodManager("default", "patient").Replicas(2).MinReady(1).Obj())
+	w.Create(t, testkit.MakePodManager("default", "crowd").Random().Replicas(2).Obj())
+	w.fleet(t, "ordinal").ExpectReady(3)
+	w.fleet(t, "paused").ExpectReady(2)
+	w.fleet(t, "none").ExpectReady(0)
+	w.fleet(t, "patient").ExpectReady(2)
 	w.keepACorpse(t, "crowd")
 	w.settled(t)
 
-	mark, looks := w.mark(t), w.reconciles(t)
+	mark, looks := w.AuditMark(t), w.reconciles(t)
 	select {
 	case <-time.After(time.Minute):
 	case err := <-w.Cluster.Died():
@@ -242,7 +205,7 @@ func testQuietMinute(t *testing.T, w *watcher) {
 // keepACorpse fails a pod of a fleet that keeps it to be looked at.
 func (w *watcher) keepACorpse(t *testing.T, name string) {
 	t.Helper()
-	pm := w.expectReady(t, name, 2)
+	pm := w.fleet(t, name).ExpectReady(2)
 	pod := &corev1.Pod{}
 	pod.Namespace, pod.Name = "default", pm.Status.Nodes[0]
 	body := `{"status":{"phase":"Failed","conditions":[{"type":"Ready","status":"False"}]}}`
@@ -250,7 +213,7 @@ func (w *watcher) keepACorpse(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, "the failed pod has a successor", func() error {
-		pm := w.expectReady(t, name, 2)
+		pm := w.fleet(t, name).ExpectReady(2)
 		if slices.Contains(pm.Status.Nodes, pod.Name) {
 			return errors.New("it still counts as alive")
 		}

@@ -26,7 +26,6 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,7 +42,7 @@ func quota(t *testing.T, namespace string, pods int64) *corev1.ResourceQuota {
 	t.Helper()
 	q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few"}}
 	q.Spec.Hard = corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(pods, resource.DecimalSI)}
-	create(t, q)
+	suite.Create(t, q)
 	expectQuota(t, q)
 	return q
 }
@@ -52,7 +51,8 @@ func expectQuota(t *testing.T, q *corev1.ResourceQuota) {
 	t.Helper()
 	testkit.Eventually(t, "the quota is in force", func() error {
 		fresh := &corev1.ResourceQuota{}
-		getObject(t, q.Namespace, q.Name, fresh)
+		fresh.Namespace, fresh.Name = q.Namespace, q.Name
+		testkit.Read(t, suite, fresh)
 		if fresh.Status.Hard.Pods().Cmp(*q.Spec.Hard.Pods()) != 0 {
 			return fmt.Errorf("status says %v", fresh.Status.Hard)
 		}
@@ -64,10 +64,10 @@ func expectQuota(t *testing.T, q *corev1.ResourceQuota) {
 // it tries again, and goes on by itself.
 func TestAQuotaStallsAFleetUntilItIsRaised(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	q := quota(t, ns, 2)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(8).Obj())
-	pm := expectCondition(t, ns, "web", appsv1.ConditionStalled, appsv1.ReasonQuotaExceeded)
+	f := suite.NewFleet(t, "web")
+	q := quota(t, f.Namespace, 2)
+	f.Create(f.Build().Replicas(8))
+	pm, _ := f.ExpectCondition(appsv1.ConditionStalled, appsv1.ReasonQuotaExceeded)
 	expectKstatus(t, pm, status.FailedStatus)
 	if c := meta.FindStatusCondition(pm.Status.Conditions, appsv1.ConditionStalled); !strings.Contains(c.Message, "exceeded quota: few") {
 		t.Errorf("the message does not name the quota: %s", c.Message)
@@ -76,75 +76,47 @@ func TestAQuotaStallsAFleetUntilItIsRaised(t *testing.T) {
 		t.Errorf("%d pods live under a quota of 2", pm.Status.CurrentReplicas)
 	}
 	testkit.Eventually(t, "it tries again and again", func() error {
-		if _, refused := creates(t, ns); refused < 4 {
+		if _, refused := f.Creates(); refused < 4 {
 			return fmt.Errorf("%d creates were refused", refused)
 		}
 		return nil
 	})
-	if n := countWarnings(t, ns, "web"); n != 1 {
+	if n := f.CountWarnings(); n != 1 {
 		t.Errorf("it warned %d times", n)
 	}
 
-	patch(t, q, `{"spec":{"hard":{"pods":"20"}}}`)
-	expectReady(t, ns, "web", 8)
+	suite.Patch(t, q, `{"spec":{"hard":{"pods":"20"}}}`)
+	f.ExpectReady(8)
 	// A second time is a second warning.
-	patch(t, q, `{"spec":{"hard":{"pods":"8"}}}`)
+	suite.Patch(t, q, `{"spec":{"hard":{"pods":"8"}}}`)
 	expectQuota(t, q)
-	scale(t, ns, "web", 9)
-	expectCondition(t, ns, "web", appsv1.ConditionStalled, appsv1.ReasonQuotaExceeded)
-	testkit.Eventually(t, "the second warning is told", func() error {
-		if n := countWarnings(t, ns, "web"); n != 2 {
-			return fmt.Errorf("there are %d", n)
-		}
-		return nil
-	})
-	expectWarningCount(t, ns, "web", 2)
+	f.Scale(9)
+	f.ExpectCondition(appsv1.ConditionStalled, appsv1.ReasonQuotaExceeded)
+	f.ExpectWarnings(2)
+	expectWarningCount(f, 2)
 	// Asking for less is a way out, too.
-	scale(t, ns, "web", 8)
-	expectReady(t, ns, "web", 8)
-}
-
-// countWarnings counts the warnings, in one event or in many.
-func countWarnings(t *testing.T, namespace, name string) int {
-	t.Helper()
-	n := 0
-	for _, e := range warningsOf(t, namespace, name) {
-		if n++; e.Series != nil {
-			n += int(e.Series.Count) - 1
-		}
-	}
-	return n
-}
-
-func warningsOf(t *testing.T, namespace, name string) []eventsv1.Event {
-	t.Helper()
-	var warnings []eventsv1.Event
-	for _, e := range eventsOf(t, namespace, name) {
-		if e.Type == corev1.EventTypeWarning {
-			warnings = append(warnings, e)
-		}
-	}
-	return warnings
+	f.Scale(8)
+	f.ExpectReady(8)
 }
 
 // TestARefusedTemplateIsNotSentForEveryPod: slow start, so a template that the API
 // server refuses is not sent once for every pod; and the fix does not wait.
 func TestARefusedTemplateIsNotSentForEveryPod(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	pm := testkit.MakePodManager(ns, "web").Replicas(50).PodSpec(func(s *corev1.PodSpec) {
+	f := suite.NewFleet(t, "web")
+	pm := f.Build().Replicas(50).PodSpec(func(s *corev1.PodSpec) {
 		s.Containers = []corev1.Container{{Name: "app", VolumeMounts: []corev1.VolumeMount{{Name: "nowhere", MountPath: "/data"}}}}
 	}).Obj()
-	create(t, pm)
-	got := expectCondition(t, ns, "web", appsv1.ConditionStalled, appsv1.ReasonPodsRefused)
+	suite.Create(t, pm)
+	got, _ := f.ExpectCondition(appsv1.ConditionStalled, appsv1.ReasonPodsRefused)
 	expectKstatus(t, got, status.FailedStatus)
 	if c := meta.FindStatusCondition(got.Status.Conditions, appsv1.ConditionStalled); !strings.Contains(c.Message, `Not found: "nowhere"`) {
 		t.Errorf("the message does not say what is wrong: %s", c.Message)
 	}
-	expectEvent(t, ns, "web", corev1.EventTypeWarning, appsv1.ReasonFailed, appsv1.ReasonPodsRefused)
+	f.ExpectEvent(corev1.EventTypeWarning, appsv1.ReasonFailed, appsv1.ReasonPodsRefused)
 	var made, refused int
 	testkit.Eventually(t, "the refusal is in the audit log", func() error {
-		if made, refused = creates(t, ns); refused == 0 {
+		if made, refused = f.Creates(); refused == 0 {
 			return errors.New("it is not")
 		}
 		return nil
@@ -155,27 +127,27 @@ func TestARefusedTemplateIsNotSentForEveryPod(t *testing.T) {
 	if made != 0 || refused > 8 {
 		t.Errorf("%d creates went through and %d were refused", made, refused)
 	}
-	edit(t, ns, "web", func(pm *appsv1.PodManager) {
+	f.Edit(func(pm *appsv1.PodManager) {
 		pm.Spec.Template.Spec.Containers[0].VolumeMounts = nil
 		pm.Spec.Replicas = new(int32)
 		*pm.Spec.Replicas = 3
 	})
-	expectReady(t, ns, "web", 3)
+	f.ExpectReady(3)
 }
 
 // TestAnAdmissionPolicyRefusesPods: the status reports what a cluster's owner
 // forbids in the policy's own words.
 func TestAnAdmissionPolicyRefusesPods(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	forbidImages(t, ns)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(3).Image("forbidden:1").Obj())
-	pm := expectCondition(t, ns, "web", appsv1.ConditionStalled, appsv1.ReasonPodsRefused)
+	f := suite.NewFleet(t, "web")
+	forbidImages(t, f.Namespace)
+	f.Create(f.Build().Replicas(3).Image("forbidden:1"))
+	pm, _ := f.ExpectCondition(appsv1.ConditionStalled, appsv1.ReasonPodsRefused)
 	if c := meta.FindStatusCondition(pm.Status.Conditions, appsv1.ConditionStalled); !strings.Contains(c.Message, "images of this name are not for you") {
 		t.Errorf("the message is not the policy's: %s", c.Message)
 	}
-	edit(t, ns, "web", func(pm *appsv1.PodManager) { pm.Spec.Image = "allowed:1" })
-	expectReady(t, ns, "web", 3)
+	f.Edit(func(pm *appsv1.PodManager) { pm.Spec.Image = "allowed:1" })
+	f.ExpectReady(3)
 }
 
 func forbidImages(t *testing.T, namespace string) {
@@ -210,8 +182,8 @@ func forbid(t *testing.T, namespace, name string, rule admissionv1.Rule, express
 	binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: policy.Name}}
 	binding.Spec.PolicyName = policy.Name
 	binding.Spec.ValidationActions = []admissionv1.ValidationAction{admissionv1.Deny}
-	create(t, policy)
-	create(t, binding)
+	suite.Create(t, policy)
+	suite.Create(t, binding)
 	lift = func() {
 		_ = suite.Client.Delete(context.Background(), binding)
 		_ = suite.Client.Delete(context.Background(), policy)
@@ -225,20 +197,20 @@ func forbid(t *testing.T, namespace, name string, rule admissionv1.Rule, express
 func TestAStatusThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	canary := testkit.MakePodManager(ns, "canary").Replicas(0).Obj()
-	create(t, canary)
-	expectReady(t, ns, "canary", 0)
+	canary, web := suite.Fleet(t, ns, "canary"), suite.Fleet(t, ns, "web")
+	canary.Create(canary.Build().Replicas(0))
+	untouched := canary.ExpectReady(0)
 	lift := forbid(t, ns, "status",
 		admissionv1.Rule{APIGroups: []string{"apps.mycompany.com"}, APIVersions: []string{"*"}, Resources: []string{"podmanagers/status"}},
 		"false", "no client writes a status here")
 	testkit.Eventually(t, "the policy is in force", func() error {
 		body := client.RawPatch("application/merge-patch+json", []byte(`{"status":{"replicas":7}}`))
-		if err := suite.Client.Status().Patch(t.Context(), canary.DeepCopy(), body, client.DryRunAll); err == nil {
+		if err := suite.Client.Status().Patch(t.Context(), untouched.DeepCopy(), body, client.DryRunAll); err == nil {
 			return errors.New("a status can be written")
 		}
 		return nil
 	})
-	create(t, testkit.MakePodManager(ns, "web").Replicas(2).Obj())
+	web.Create(web.Build().Replicas(2))
 	for warnings := range 2 {
 		pod := &corev1.Pod{}
 		testkit.Eventually(t, "web-0 is the fleet's", func() error {
@@ -248,60 +220,55 @@ func TestAStatusThatCannotBeWritten(t *testing.T) {
 			}
 			return err
 		})
-		kubectl(ns).run(t, "label", "pod", "web-0", appsv1.LabelName+"-")
-		testkit.Eventually(t, "the warning is told", func() error {
-			if n := countWarnings(t, ns, "web"); n != warnings+1 {
-				return fmt.Errorf("there are %d", n)
-			}
-			return nil
-		})
+		web.Kubectl("label", "pod", "web-0", appsv1.LabelName+"-")
+		web.ExpectWarnings(warnings + 1)
 		if warnings == 0 {
-			remove(t, pod)
+			suite.Delete(t, pod)
 		}
 	}
-	if w := warningsOf(t, ns, "web"); len(w) != 1 {
+	if w := web.Warnings(); len(w) != 1 {
 		t.Errorf("the same warning is told in %d events", len(w))
 	}
-	if made, refused := creates(t, ns); made != 3 || refused != 0 {
+	if made, refused := web.Creates(); made != 3 || refused != 0 {
 		t.Errorf("%d creates went through and %d were refused for 2 slots and 1 successor", made, refused)
 	}
 	lift()
-	expectCondition(t, ns, "web", appsv1.ConditionStalled, appsv1.ReasonNameTaken)
+	web.ExpectCondition(appsv1.ConditionStalled, appsv1.ReasonNameTaken)
 }
 
 // TestANamespaceThatIsDeletedTakesItsFleetAlong: no pod is created in it any
 // more, and nothing keeps it from going.
 func TestANamespaceThatIsDeletedTakesItsFleetAlong(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(2).Obj())
-	expectReady(t, ns, "web", 2)
+	f := suite.NewFleet(t, "web")
+	f.Create(f.Build().Replicas(2))
+	f.ExpectReady(2)
 	// A namespace's pods go before everything else in it, and a pod that
 	// cannot go keeps the PodManager alive meanwhile.
-	holder := foreignPod(ns, "holder", nil)
+	holder := foreignPod(f.Namespace, "holder", nil)
 	holder.Finalizers = []string{"example.com/hold"}
-	create(t, holder)
+	suite.Create(t, holder)
 
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
-	getObject(t, "", ns, namespace)
-	remove(t, namespace)
-	pm := expectCondition(t, ns, "web", appsv1.ConditionStalled, appsv1.ReasonNamespaceTerminating)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.Namespace}}
+	testkit.Read(t, suite, namespace)
+	suite.Delete(t, namespace)
+	pm, _ := f.ExpectCondition(appsv1.ConditionStalled, appsv1.ReasonNamespaceTerminating)
 	expectKstatus(t, pm, status.FailedStatus)
-	patch(t, holder, `{"metadata":{"finalizers":null}}`)
-	expectGone(t, pm)
-	expectGone(t, namespace)
+	suite.Patch(t, holder, `{"metadata":{"finalizers":null}}`)
+	suite.ExpectGone(t, pm)
+	suite.ExpectGone(t, namespace)
 }
 
 // TestAPolicyTakesOurLabelOffClaims when we mark them: the cache never shows such a
 // claim again, so the API server is asked, and the fleet goes on.
 func TestAPolicyTakesOurLabelOffClaims(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	policy := &admissionv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "strip-" + ns}}
+	f := suite.NewFleet(t, "db")
+	policy := &admissionv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "strip-" + f.Namespace}}
 	policy.Spec = admissionv1.MutatingAdmissionPolicySpec{
 		ReinvocationPolicy: admissionv1.NeverReinvocationPolicy,
 		MatchConstraints: &admissionv1.MatchResources{
-			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: ns}},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: f.Namespace}},
 			ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
 				Operations: []admissionv1.OperationType{admissionv1.Update},
 				Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"persistentvolumeclaims"}},
@@ -313,15 +280,15 @@ func TestAPolicyTakesOurLabelOffClaims(t *testing.T) {
 	}
 	binding := &admissionv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: policy.Name}}
 	binding.Spec.PolicyName = policy.Name
-	create(t, policy)
-	create(t, binding)
+	suite.Create(t, policy)
+	suite.Create(t, binding)
 	t.Cleanup(func() {
 		_ = suite.Client.Delete(context.Background(), binding)
 		_ = suite.Client.Delete(context.Background(), policy)
 	})
-	probe := claimOf(ns, "probe")
+	probe := claimOf(f.Namespace, "probe")
 	probe.Labels = map[string]string{podrender.LabelManagedBy: podrender.ManagedBy}
-	create(t, probe)
+	suite.Create(t, probe)
 	testkit.Eventually(t, "the policy is in force", func() error {
 		tried := probe.DeepCopy()
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"annotations": {"probed": "true"}}}`))
@@ -334,19 +301,19 @@ func TestAPolicyTakesOurLabelOffClaims(t *testing.T) {
 		return nil
 	})
 
-	pm := testkit.MakePodManager(ns, "db").Replicas(2).Obj()
+	pm := f.Build().Replicas(2).Obj()
 	pm.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{*claimOf("", "data")}
 	pm.Spec.PersistentVolumeClaimRetentionPolicy.WhenScaled = appsv1.ClaimDelete
-	create(t, pm)
+	suite.Create(t, pm)
 	exists := func(pod string) func() error {
 		return func() error {
-			return suite.Client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: pod}, &corev1.Pod{})
+			return suite.Client.Get(t.Context(), client.ObjectKey{Namespace: f.Namespace, Name: pod}, &corev1.Pod{})
 		}
 	}
 	testkit.Eventually(t, "pod db-1 exists", exists("db-1"))
-	scale(t, ns, "db", 1)
+	f.Scale(1)
 	testkit.Eventually(t, "the claim of db-1 has lost its label", func() error {
-		claim := claimOf(ns, "data-db-1")
+		claim := claimOf(f.Namespace, "data-db-1")
 		if err := suite.Client.Get(t.Context(), client.ObjectKeyFromObject(claim), claim); err != nil {
 			return err
 		}
@@ -355,7 +322,7 @@ func TestAPolicyTakesOurLabelOffClaims(t *testing.T) {
 		}
 		return nil
 	})
-	scale(t, ns, "db", 3)
+	f.Scale(3)
 	testkit.Eventually(t, "pod db-2 exists", exists("db-2"))
 }
 

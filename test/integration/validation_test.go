@@ -207,9 +207,9 @@ func checkMessage(t *testing.T, err error, want string) {
 // TestIdentityCannotBeChanged: it names the pods.
 func TestIdentityCannotBeChanged(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(0).Obj())
-	pm := get(t, ns, "web")
+	f := suite.NewFleet(t, "web")
+	f.Create(f.Build().Replicas(0))
+	pm := f.Get()
 	body := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"identity":"Random"}}`))
 	checkMessage(t, suite.Client.Patch(t.Context(), pm, body, client.DryRunAll),
 		"identity cannot be changed, because it names the pods: make a new PodManager instead")
@@ -222,7 +222,7 @@ func TestIdentityCannotBeChanged(t *testing.T) {
 func TestKubectlShowsTheSentence(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	out, err := suite.TryKubectl(t, "-n", ns, "create", "--dry-run=server", "-f", writeManifest(t, `
+	out, err := suite.TryKubectl(t, "-n", ns, "create", "--dry-run=server", "-f", testkit.File(t, `
 apiVersion: apps.mycompany.com/v1
 kind: PodManager
 metadata:

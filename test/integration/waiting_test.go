@@ -25,28 +25,27 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
 // TestPodsThatCannotBeScheduled: the condition says so in the scheduler's words, with
 // the number of pods, and stops saying so when they can.
 func TestPodsThatCannotBeScheduled(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(3).PodSpec(func(spec *corev1.PodSpec) {
+	f := suite.NewFleet(t, "web")
+	f.Create(f.Build().Replicas(3).PodSpec(func(spec *corev1.PodSpec) {
 		spec.NodeSelector = map[string]string{"example.com/kind": "none"}
-	}).Obj())
-	expect(t, ns, "web", "names the cause", func(pm *appsv1.PodManager) error {
+	}))
+	f.Expect("names the cause", func(pm *appsv1.PodManager) error {
 		c := meta.FindStatusCondition(pm.Status.Conditions, appsv1.ConditionReconciling)
 		if c == nil || !strings.HasPrefix(c.Message, "3 of 3 pods cannot be scheduled: 0/") {
 			return fmt.Errorf("the condition is %v", c)
 		}
 		return nil
 	})
-	out := suite.Kubectl(t, "get", "pm", "web", "-n", ns)
+	out := f.Kubectl("get", "pm", "web")
 	if head, row, _ := strings.Cut(out, "\n"); !strings.HasSuffix(strings.TrimSpace(head), "STATUS") || !strings.Contains(row, "3 of 3 pods cannot be scheduled: 0/") {
 		t.Errorf("kubectl get does not say why:\n%s", out)
 	}
-	edit(t, ns, "web", func(pm *appsv1.PodManager) { pm.Spec.Template.Spec.NodeSelector = nil })
-	expectReady(t, ns, "web", 3)
+	f.Edit(func(pm *appsv1.PodManager) { pm.Spec.Template.Spec.NodeSelector = nil })
+	f.ExpectReady(3)
 }

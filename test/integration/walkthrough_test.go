@@ -17,6 +17,7 @@ limitations under the License.
 package integration
 
 import (
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -35,26 +36,24 @@ func sample(name string) string { return filepath.Join(testkit.Root(), "config",
 // TestWalkThrough is the walk of docs/start.md, by kubectl.
 func TestWalkThrough(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	kubectl := kubectl(ns)
 	const name = "my-pod-manager"
-
-	kubectl.run(t, "apply", "-f", sample("apps_v1_podmanager.yaml"))
-	kubectl.run(t, "wait", "--for=condition=Ready", "pm/"+name, "--timeout=60s")
-	expectKstatus(t, expectReady(t, ns, name, 3), status.CurrentStatus)
+	f := suite.NewFleet(t, name)
+	f.Kubectl("apply", "-f", sample("apps_v1_podmanager.yaml"))
+	f.Kubectl("wait", "--for=condition=Ready", "pm/"+name, "--timeout=60s")
+	expectKstatus(t, f.ExpectReady(3), status.CurrentStatus)
 
 	t.Run("get shows the columns", func(t *testing.T) {
-		expectRow(t, kubectl.run(t, "get", "podmanager"),
+		expectRow(t, f.Kubectl("get", "podmanager"),
 			"NAME DESIRED CURRENT READY UP-TO-DATE AVAILABLE AGE STATUS", name+` 3 3 3 3 3 \d+s 3 of 3 pods are available`)
-		expectRow(t, kubectl.run(t, "get", "pm", "-o", "wide"), "NAME DESIRED CURRENT READY UP-TO-DATE AVAILABLE AGE IMAGE .*REVISION STATUS",
+		expectRow(t, f.Kubectl("get", "pm", "-o", "wide"), "NAME DESIRED CURRENT READY UP-TO-DATE AVAILABLE AGE IMAGE .*REVISION STATUS",
 			name+` 3 3 3 3 3 \d+s nginx:1.27 .*`+name+`-\w{10} 3 of 3 pods are available`)
-		if out := kubectl.run(t, "get", "all"); !strings.Contains(out, "podmanager.apps.mycompany.com/"+name) {
+		if out := f.Kubectl("get", "all"); !strings.Contains(out, "podmanager.apps.mycompany.com/"+name) {
 			t.Errorf("kubectl get all does not show it:\n%s", out)
 		}
 	})
 	t.Run("describe shows status and events", func(t *testing.T) {
-		expectEvent(t, ns, name, corev1.EventTypeNormal, appsv1.ReasonCreated, "Created 3 pods")
-		out := kubectl.run(t, "describe", "pm", name)
+		f.ExpectEvent(corev1.EventTypeNormal, appsv1.ReasonCreated, "Created 3 pods")
+		out := f.Kubectl("describe", "pm", name)
 		for _, want := range []string{
 			`Available Replicas: +3`, `Message: +3 of 3 pods are available`, `Type: +Ready`,
 			`Normal +Created .* podmanager +Created 3 pods: my-pod-manager-0, my-pod-manager-1, my-pod-manager-2`,
@@ -65,27 +64,27 @@ func TestWalkThrough(t *testing.T) {
 		}
 	})
 	t.Run("pods are found by the template's label", func(t *testing.T) {
-		out := kubectl.run(t, "get", "pods", "-l", "app=my-app", "-o", "name")
+		out := f.Kubectl("get", "pods", "-l", "app=my-app", "-o", "name")
 		if diff := cmp.Diff("pod/my-pod-manager-0\npod/my-pod-manager-1\npod/my-pod-manager-2\n", out); diff != "" {
 			t.Error(diff)
 		}
 	})
 	t.Run("scale", func(t *testing.T) {
 		for _, n := range []string{"5", "1", "0", "3"} {
-			kubectl.run(t, "scale", "pm/"+name, "--replicas="+n)
-			expectReady(t, ns, name, int(n[0]-'0'))
-			if out := kubectl.run(t, "get", "pods", "-o", "name"); strings.Count(out, "pod/") != int(n[0]-'0') {
+			f.Kubectl("scale", "pm/"+name, "--replicas="+n)
+			f.ExpectReady(int(n[0] - '0'))
+			if out := f.Kubectl("get", "pods", "-o", "name"); strings.Count(out, "pod/") != int(n[0]-'0') {
 				t.Errorf("after the scale to %s there are\n%s", n, out)
 			}
 		}
 	})
 	t.Run("a deleted pod is replaced under its name", func(t *testing.T) {
-		before := getPod(t, ns, name+"-1")
-		others := uids(podsOf(t, ns, name))
-		kubectl.run(t, "delete", "pod", name+"-1")
-		expectSuccessor(t, before)
-		expectDecision(t, ns, name, 3, appsv1.ReasonCreated, name+"-1", appsv1.WhyMissing)
-		after := uids(podsOf(t, ns, name))
+		before := f.Pod(name + "-1")
+		others := f.UIDs()
+		f.Kubectl("delete", "pod", name+"-1")
+		f.ExpectSuccessor(before)
+		expectDecision(f, 3, appsv1.ReasonCreated, name+"-1", appsv1.WhyMissing)
+		after := f.UIDs()
 		delete(others, name+"-1")
 		delete(after, name+"-1")
 		if diff := cmp.Diff(others, after); diff != "" {
@@ -93,12 +92,15 @@ func TestWalkThrough(t *testing.T) {
 		}
 	})
 	t.Run("deleting the PodManager takes the pods along", func(t *testing.T) {
-		kubectl.run(t, "delete", "pm", name)
-		if out := kubectl.run(t, "get", "pods", "-o", "name"); out != "" {
+		f.Kubectl("delete", "pm", name)
+		if out := f.Kubectl("get", "pods", "-o", "name"); out != "" {
 			t.Errorf("pods are left:\n%s", out)
 		}
 		testkit.Eventually(t, "the revisions are gone", func() error {
-			return wantNone(len(revisionsOf(t, ns, name)), "revisions")
+			if n := len(f.Revisions()); n > 0 {
+				return fmt.Errorf("there are %d", n)
+			}
+			return nil
 		})
 	})
 }
@@ -132,9 +134,9 @@ func TestEverySampleBecomesReady(t *testing.T) {
 	} {
 		t.Run(want.name, func(t *testing.T) {
 			t.Parallel()
-			ns := suite.Namespace(t)
-			kubectl(ns).run(t, "apply", "-f", sample(file))
-			expectReady(t, ns, want.name, want.replicas)
+			f := suite.NewFleet(t, want.name)
+			f.Kubectl("apply", "-f", sample(file))
+			f.ExpectReady(want.replicas)
 		})
 	}
 }

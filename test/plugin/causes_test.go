@@ -65,7 +65,7 @@ func TestTheCauseIsToldByEveryVerb(t *testing.T) {
 			if test.quota {
 				q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few"}}
 				q.Spec.Hard = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}
-				create(t, q)
+				suite.Create(t, q)
 			}
 			pm := testkit.MakePodManager(namespace, "web").Replicas(2)
 			if test.spec != nil {
@@ -74,7 +74,7 @@ func TestTheCauseIsToldByEveryVerb(t *testing.T) {
 			if test.image != "" {
 				pm = pm.Image(test.image)
 			}
-			create(t, pm.Obj())
+			suite.Create(t, pm.Obj())
 			for place, ask := range map[string]func() (string, error){
 				"kubectl get pm": func() (string, error) { return suite.TryKubectl(t, "get", "pm", "web", "-n", namespace) },
 				"status":         func() (string, error) { return p.try(t, "status", "web") },
@@ -127,10 +127,8 @@ func TestARestartIsFollowedToItsEnd(t *testing.T) {
 func TestWhyKnowsAPodManagerThatIsGone(t *testing.T) {
 	namespace := suite.Namespace(t)
 	p := as(t, namespace, "ada")
-	pm := fleet(t, namespace, 2)
-	if err := suite.Client.Delete(t.Context(), pm, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
-		t.Fatal(err)
-	}
+	fleet(t, namespace, 2)
+	suite.Delete(t, testkit.MakePodManager(namespace, "web").Obj(), client.PropagationPolicy(metav1.DeletePropagationBackground))
 	testkit.Eventually(t, "its pods and it are gone", func() error {
 		if left := podUIDs(t, namespace); len(left) > 0 {
 			return fmt.Errorf("%d pods are left", len(left))

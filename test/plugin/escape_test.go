@@ -38,9 +38,9 @@ func TestTextFromTheClusterDoesNotSteerTheTerminal(t *testing.T) {
 	pm := testkit.MakePodManager(namespace, "web").Replicas(1).PodSpec(func(spec *corev1.PodSpec) {
 		spec.Containers = []corev1.Container{{Name: "app", Image: "nginx:1.27", Args: []string{escapes}}}
 	}).Obj()
-	create(t, pm)
+	suite.Create(t, pm)
 	expectSettled(t, namespace)
-	create(t, &eventsv1.Event{
+	suite.Create(t, &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "evil"}, EventTime: metav1.NowMicro(), ReportingController: "evil.example/x",
 		ReportingInstance: "x", Action: "Evil", Reason: "Evil", Type: corev1.EventTypeWarning, Note: "a note " + escapes,
 		Regarding: corev1.ObjectReference{APIVersion: "apps.mycompany.com/v1", Kind: "PodManager", Namespace: namespace, Name: "web", UID: pm.UID},

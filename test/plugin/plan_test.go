@@ -89,10 +89,10 @@ func planned(t *testing.T, namespace string) plugin {
 	t.Helper()
 	p := as(t, namespace, "ada")
 	fleet(t, namespace, 2)
-	create(t, &batchv1alpha1.ImoocPod{
+	suite.Create(t, &batchv1alpha1.ImoocPod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "busy"}, Spec: batchv1alpha1.ImoocPodSpec{Replicas: ptr.To[int32](1)},
 	})
-	create(t, &testv1alpha1.HelloWorld{
+	suite.Create(t, &testv1alpha1.HelloWorld{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "hello"}, Spec: testv1alpha1.HelloWorldSpec{Size: ptr.To[int32](2)},
 	})
 	testkit.Eventually(t, "ImoocPod and HelloWorld have their pods", func() error {

@@ -51,7 +51,7 @@ func (p plugin) story(t *testing.T, args ...string) string {
 	return out
 }
 
-func TestWhyTellsOfAPodThatIsGoneAndAfterARestart(t *testing.T) {
+func TestWhyExplainsAPodThatIsGoneAlsoAfterARestart(t *testing.T) {
 	namespace := suite.Namespace(t)
 	p := as(t, namespace, "ada")
 	fleet(t, namespace, 3)
@@ -137,7 +137,7 @@ func TestTheKubeconfigMaySayWhereTheOperatorAnswers(t *testing.T) {
 	}
 }
 
-func TestAPersonWithoutRightsIsToldSo(t *testing.T) {
+func TestAUserWithoutRightsIsRefused(t *testing.T) {
 	mine, theirs := suite.Namespace(t), suite.Namespace(t)
 	p := as(t, mine, "ada")
 	fleet(t, theirs, 1)

@@ -20,17 +20,15 @@ limitations under the License.
 package shards
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
-	"github.com/go-logr/logr"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -38,60 +36,29 @@ import (
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-var (
-	suite *testkit.Suite
-	// binary is the operator.
-	binary string
-)
+var suite *testkit.Suite
 
 // group is whose members have the operator's rights.
 const group = "operators"
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	ctx := context.Background()
-	ctrl.SetLogger(logr.Discard())
-	dir, err := os.MkdirTemp("", "shards")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	binary = filepath.Join(dir, "manager")
-	build := exec.CommandContext(ctx, "go", "build", "-tags=grpcnotrace", "-o", binary, "./cmd/manager")
-	build.Dir = testkit.Root()
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the operator: %v\n%s", err, out)
-		return 1
-	}
-	suite, err = testkit.NewSuite(ctx, localkube.Options{
+func TestMain(m *testing.M) {
+	testkit.Main(m, &suite, testkit.Setup{WithoutOperator: true, Before: grant, Cluster: localkube.Options{
 		Audit: localkube.AuditOptions{Level: localkube.AuditMetadata},
 		Nodes: localkube.NodeOptions{Count: 4, Pods: 1000, CPU: "64"},
-	})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() { _ = suite.Cluster.Stop() }()
-	if err := grant(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
+	}})
 }
 
 // grant gives the group what config/rbac and config/shards give the operator's
 // ServiceAccount, and the right to stand in for it: the admission policies let
 // no other account write revisions.
-func grant(ctx context.Context) error {
+func grant(ctx context.Context, s *testkit.Suite) error {
 	subject := rbacv1.Subject{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: group}
 	var objects []client.Object
 	raw, err := os.ReadFile(filepath.Join(testkit.Root(), "config", "shards", "role.yaml"))
 	if err != nil {
 		return err
 	}
-	for _, doc := range splitYAML(raw) {
+	for _, doc := range bytes.Split(raw, []byte("\n---\n")) {
 		var kind metav1.TypeMeta
 		if err := yaml.Unmarshal(doc, &kind); err != nil {
 			return err
@@ -136,7 +103,7 @@ func grant(ctx context.Context) error {
 		Subjects:   []rbacv1.Subject{subject},
 	})
 	for _, obj := range objects {
-		if err := suite.Client.Create(ctx, obj); err != nil {
+		if err := s.Client.Create(ctx, obj); err != nil {
 			return fmt.Errorf("create %T %s: %w", obj, obj.GetName(), err)
 		}
 	}

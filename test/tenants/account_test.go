@@ -198,7 +198,7 @@ func TestTheOperatorsAccountLeavesOtherPodsAlone(t *testing.T) {
 	replicaSet.Spec.Replicas = ptr.To[int32](1)
 	replicaSet.Spec.Template.Labels = replicaSet.Spec.Selector.MatchLabels
 	replicaSet.Spec.Template.Spec = plainPod(ns, "", nil).Spec
-	create(t, replicaSet)
+	suite.Create(t, replicaSet)
 	theirs := &corev1.PodList{}
 	testkit.Eventually(t, "the ReplicaSet has a pod", func() error {
 		if err := suite.Client.List(t.Context(), theirs, client.InNamespace(ns), client.MatchingLabels{"app": "theirs"}); err != nil {
@@ -210,7 +210,7 @@ func TestTheOperatorsAccountLeavesOtherPodsAlone(t *testing.T) {
 		return nil
 	})
 	bare := plainPod(ns, "bare", nil)
-	create(t, bare)
+	suite.Create(t, bare)
 	for whose, pod := range map[string]*corev1.Pod{"of a ReplicaSet": &theirs.Items[0], "without a controller": bare} {
 		image := edit("replace", "/spec/containers/0/image", "evil").patch(t)
 		expectRefused(t, "change the image of a pod "+whose, c.Patch(t.Context(), pod.DeepCopy(), image, client.DryRunAll), notOwn)
@@ -232,7 +232,7 @@ func TestTheOperatorsAccountStaysOutOfKubeSystem(t *testing.T) {
 	t.Parallel()
 	c := theOperator(t)
 	pod := plainPod(metav1.NamespaceSystem, "tenants-victim", nil)
-	create(t, pod)
+	suite.Create(t, pod)
 	t.Cleanup(func() { _ = suite.Client.Delete(context.Background(), pod, client.GracePeriodSeconds(0)) })
 	const notThere = "the operator writes no pods in kube-system"
 	label := edit("add", "/metadata/labels/a", "b").patch(t)
@@ -248,10 +248,10 @@ func TestTheOperatorsAccountStaysOutOfKubeSystem(t *testing.T) {
 func TestAPodManagerInKubeSystemIsStalled(t *testing.T) {
 	t.Parallel()
 	pm := testkit.MakePodManager(metav1.NamespaceSystem, "tenants-stalled").Replicas(1).Obj()
-	create(t, pm)
+	suite.Create(t, pm)
 	t.Cleanup(func() { _ = suite.Client.Delete(context.Background(), pm) })
 	testkit.Eventually(t, "the status says why there are no pods", func() error {
-		get(t, pm.Namespace, pm.Name, pm)
+		testkit.Get(t, suite, pm.Namespace, pm.Name, pm)
 		stalled := meta.FindStatusCondition(pm.Status.Conditions, appsv1.ConditionStalled)
 		if stalled == nil || !strings.Contains(stalled.Message, "the operator writes no pods in kube-system: use another namespace") {
 			return fmt.Errorf("conditions %+v", pm.Status.Conditions)
@@ -282,7 +282,7 @@ func TestTheOperatorsAccountMakesOnlyItsOwnDeployments(t *testing.T) {
 	expectRefused(t, "create one of a PodManager",
 		c.Create(t.Context(), plainDeployment(ns, controlledBy("apps.mycompany.com/v1", "PodManager")), client.DryRunAll), notOwn)
 	theirs := plainDeployment(ns, nil)
-	create(t, theirs)
+	suite.Create(t, theirs)
 	image := edit("replace", "/spec/template/spec/containers/0/image", "evil").patch(t)
 	expectRefused(t, "change another's", c.Patch(t.Context(), theirs.DeepCopy(), image, client.DryRunAll), notOwn)
 	adopt := edit("add", "/metadata/ownerReferences", helloWorld).patch(t)

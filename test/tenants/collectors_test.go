@@ -60,13 +60,13 @@ func editor(t testing.TB, namespace, user string) client.Client {
 // test must not be a parallel one.
 func withoutPolicy(t testing.TB, do func()) {
 	t.Helper()
-	binding := get(t, "", "pod-operator-may-read-pods", &admissionv1.ValidatingAdmissionPolicyBinding{})
+	binding := testkit.Get(t, suite, "", "pod-operator-may-read-pods", &admissionv1.ValidatingAdmissionPolicyBinding{})
 	if err := suite.Client.Delete(t.Context(), binding.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
 		binding.ResourceVersion, binding.UID = "", ""
-		create(t, binding)
+		suite.Create(t, binding)
 	}()
 	do()
 }
@@ -78,9 +78,9 @@ func aTenantsPod(t testing.TB, namespace, name string) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "app:1"}}},
 	}
-	create(t, p)
+	suite.Create(t, p)
 	testkit.Eventually(t, "pod "+name+" has an address", func() error {
-		if get(t, namespace, name, p); p.Status.PodIP == "" {
+		if testkit.Get(t, suite, namespace, name, p); p.Status.PodIP == "" {
 			return errNotYet
 		}
 		return nil
@@ -130,14 +130,14 @@ func TestACollectorReadsNothingOfOthers(t *testing.T) {
 		})
 	})
 	testkit.Eventually(t, "the Collector is refused", func() error {
-		get(t, home, "spy", spy)
+		testkit.Get(t, suite, home, "spy", spy)
 		return stalledFor(spy, collectorv1.ReasonNamespaceRefused, "may not list pods in namespace "+victim,
 			fmt.Sprintf("kubectl create rolebinding collector-%s-default --clusterrole=view --serviceaccount=%s:default -n %s", home, home, victim))
 	})
 	// What happens there now is not counted either.
-	create(t, testkit.MakePodManager(victim, "web").Replicas(1).Obj())
-	expectReady(t, victim, "web", 1)
-	expectNothingOf(t, get(t, home, "spy", spy), victim)
+	suite.Create(t, testkit.MakePodManager(victim, "web").Replicas(1).Obj())
+	suite.Fleet(t, victim, "web").ExpectReady(1)
+	expectNothingOf(t, testkit.Get(t, suite, home, "spy", spy), victim)
 }
 
 // TestACollectorReadsWithTheRightsOfItsAccount: what is granted to a service
@@ -147,11 +147,11 @@ func TestACollectorReadsWithTheRightsOfItsAccount(t *testing.T) {
 	home, other := suite.Namespace(t), suite.Namespace(t)
 	pod := aTenantsPod(t, other, "seen")
 	own := aTenantsPod(t, home, "own")
-	create(t, collectorOf(home, "wide", home, other))
+	suite.Create(t, collectorOf(home, "wide", home, other))
 	wide := &collectorv1.Collector{}
 	reads := func(addresses ...string) func() error {
 		return func() error {
-			if get(t, home, "wide", wide); fmt.Sprint(wide.Status.IPs) != fmt.Sprint(addresses) {
+			if testkit.Get(t, suite, home, "wide", wide); fmt.Sprint(wide.Status.IPs) != fmt.Sprint(addresses) {
 				return fmt.Errorf("it reads %v", wide.Status.IPs)
 			}
 			return nil
@@ -160,7 +160,7 @@ func TestACollectorReadsWithTheRightsOfItsAccount(t *testing.T) {
 	// Its own namespace is read in any case.
 	testkit.Eventually(t, "it reads at home", reads(own.Status.PodIP))
 	testkit.Eventually(t, "it says what to do", func() error {
-		return stalledFor(get(t, home, "wide", wide), collectorv1.ReasonNamespaceRefused, "namespace "+other)
+		return stalledFor(testkit.Get(t, suite, home, "wide", wide), collectorv1.ReasonNamespaceRefused, "namespace "+other)
 	})
 	// The command is the one that the condition gives.
 	message := meta.FindStatusCondition(wide.Status.Conditions, collectorv1.ConditionStalled).Message
@@ -171,14 +171,14 @@ func TestACollectorReadsWithTheRightsOfItsAccount(t *testing.T) {
 	suite.Kubectl(t, strings.Fields(command)...)
 
 	testkit.Eventually(t, "it reads there, too", func() error {
-		if get(t, home, "wide", wide); wide.Status.IPCount != 2 || !meta.IsStatusConditionTrue(wide.Status.Conditions, collectorv1.ConditionReady) {
+		if testkit.Get(t, suite, home, "wide", wide); wide.Status.IPCount != 2 || !meta.IsStatusConditionTrue(wide.Status.Conditions, collectorv1.ConditionReady) {
 			return fmt.Errorf("%+v", wide.Status)
 		}
 		return nil
 	})
-	create(t, testkit.MakePodManager(other, "web").Replicas(1).Obj())
+	suite.Create(t, testkit.MakePodManager(other, "web").Replicas(1).Obj())
 	testkit.Eventually(t, "the change there is counted", func() error {
-		if get(t, home, "wide", wide); len(wide.Status.RecentChanges) == 0 {
+		if testkit.Get(t, suite, home, "wide", wide); len(wide.Status.RecentChanges) == 0 {
 			return errNotYet
 		}
 		return nil
@@ -187,7 +187,7 @@ func TestACollectorReadsWithTheRightsOfItsAccount(t *testing.T) {
 	suite.Kubectl(t, "-n", other, "delete", "rolebinding", "--all")
 	testkit.Eventually(t, "it reads at home alone, and forgets the rest", reads(own.Status.PodIP))
 	testkit.Eventually(t, "it says so", func() error {
-		return stalledFor(get(t, home, "wide", wide), collectorv1.ReasonNamespaceRefused, "namespace "+other)
+		return stalledFor(testkit.Get(t, suite, home, "wide", wide), collectorv1.ReasonNamespaceRefused, "namespace "+other)
 	})
 	if len(wide.Status.RecentChanges) != 0 {
 		t.Errorf("it still shows %+v", wide.Status.RecentChanges)
@@ -210,16 +210,16 @@ func TestATenantsCollectorsHaveOnlySoMuchRoom(t *testing.T) {
 	expectStalled := func(namespace, name, reason string, words ...string) {
 		t.Helper()
 		testkit.Eventually(t, fmt.Sprintf("%s/%s is stalled: %s", namespace, name, reason), func() error {
-			return stalledFor(get(t, namespace, name, &collectorv1.Collector{}), reason, words...)
+			return stalledFor(testkit.Get(t, suite, namespace, name, &collectorv1.Collector{}), reason, words...)
 		})
 	}
 	testkit.Eventually(t, "the API server answers what is asked about 16 namespaces", func() error {
 		return client.IgnoreAlreadyExists(suite.Client.Create(t.Context(), collectorOf(home, "greedy", names...)))
 	})
 	expectStalled(home, "greedy", collectorv1.ReasonNamespaceRefused)
-	create(t, collectorOf(home, "more", "somewhere"))
+	suite.Create(t, collectorOf(home, "more", "somewhere"))
 	expectStalled(home, "more", collectorv1.ReasonNoRoom, "the Collectors of namespace "+home+" may read 16 others")
-	create(t, collectorOf(other, "modest", "somewhere"))
+	suite.Create(t, collectorOf(other, "modest", "somewhere"))
 	expectStalled(other, "modest", collectorv1.ReasonNamespaceRefused, "may not list pods in namespace somewhere")
 
 	if err := suite.Client.Delete(t.Context(), collectorOf(home, "greedy")); err != nil {

@@ -144,8 +144,8 @@ func victimTakes(t testing.TB) time.Duration {
 	t.Helper()
 	namespace := suite.Namespace(t)
 	begin := time.Now()
-	create(t, testkit.MakePodManager(namespace, "web").Replicas(3).Obj())
-	expectReady(t, namespace, "web", 3)
+	suite.Create(t, testkit.MakePodManager(namespace, "web").Replicas(3).Obj())
+	suite.Fleet(t, namespace, "web").ExpectReady(3)
 	return time.Since(begin)
 }
 
@@ -156,7 +156,7 @@ func underAttack(t *testing.T, a attack) time.Duration {
 	for _, name := range []corev1.ResourceName{corev1.ResourcePods, corev1.ResourcePersistentVolumeClaims, "count/controllerrevisions.apps"} {
 		hard[name] = resource.MustParse(quota)
 	}
-	create(t, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "tenant"}, Spec: corev1.ResourceQuotaSpec{Hard: hard}})
+	suite.Create(t, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "tenant"}, Spec: corev1.ResourceQuotaSpec{Hard: hard}})
 	list := make([]*unstructured.Unstructured, attackers)
 	for i := range list {
 		list[i] = &unstructured.Unstructured{Object: map[string]any{"spec": a.spec}}

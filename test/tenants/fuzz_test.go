@@ -66,13 +66,13 @@ var thrown = []any{
 func TestTenantsFuzz(t *testing.T) {
 	rng := rand.New(rand.NewPCG(*fuzzSeed, 1))
 	f := &fuzzer{t: t, rng: rng, namespace: suite.Namespace(t), fields: fieldsOf(t)}
-	create(t, &corev1.ResourceQuota{
+	suite.Create(t, &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "tenant"},
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse(quota)}},
 	})
 	victim := suite.Namespace(t)
-	create(t, testkit.MakePodManager(victim, "web").Replicas(1).Obj())
-	expectReady(t, victim, "web", 1)
+	suite.Create(t, testkit.MakePodManager(victim, "web").Replicas(1).Obj())
+	suite.Fleet(t, victim, "web").ExpectReady(1)
 	for begin, size := time.Now(), int32(1); time.Since(begin) < *fuzzTime; {
 		for range 20 {
 			f.throw()
@@ -80,7 +80,7 @@ func TestTenantsFuzz(t *testing.T) {
 		size = size%3 + 1
 		asked := time.Now()
 		scaleTo(t, victim, "web", size)
-		expectReady(t, victim, "web", size)
+		suite.Fleet(t, victim, "web").ExpectReady(int(size))
 		if took := time.Since(asked); took > served {
 			t.Errorf("after %d objects (-fuzz-seed=%d) the other tenant waited for %s; the last was\n%s", f.thrown, *fuzzSeed, took, f.last)
 		}

@@ -80,8 +80,8 @@ func pin(revision string) client.Patch {
 func TestAForgedRevisionRunsNoPod(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(1).Image("app:1").Obj())
-	web := expectReady(t, ns, "web", 1)
+	suite.Create(t, testkit.MakePodManager(ns, "web").Replicas(1).Image("app:1").Obj())
+	web := suite.Fleet(t, ns, "web").ExpectReady(1)
 	c := mallory(t, ns)
 
 	expectRefused(t, "forge a revision", c.Create(t.Context(), forged(t, web)), onlyTheOperator)
@@ -89,7 +89,7 @@ func TestAForgedRevisionRunsNoPod(t *testing.T) {
 	scale := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":2}}`))
 	expectAllowed(t, "scale", c.Patch(t.Context(), web.DeepCopy(), scale))
 
-	expectReady(t, ns, "web", 2)
+	suite.Fleet(t, ns, "web").ExpectReady(2)
 	for _, pod := range podsOf(t, ns, "web") {
 		if image := pod.Spec.Containers[0].Image; image != "app:1" {
 			t.Errorf("pod %s runs %s", pod.Name, image)
@@ -108,7 +108,7 @@ func podsOf(t testing.TB, namespace, name string) []corev1.Pod {
 
 func revisionOf(t testing.TB, pm *appsv1.PodManager) *kappsv1.ControllerRevision {
 	t.Helper()
-	return get(t, pm.Namespace, pm.Status.UpdateRevision, &kappsv1.ControllerRevision{})
+	return testkit.Get(t, suite, pm.Namespace, pm.Status.UpdateRevision, &kappsv1.ControllerRevision{})
 }
 
 // TestARevisionIsNotForgedInSteps: what the operator believes has its label and
@@ -117,9 +117,9 @@ func TestARevisionIsNotForgedInSteps(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	for _, name := range []string{"web", "rich"} {
-		create(t, testkit.MakePodManager(ns, name).Replicas(0).Image(name).Obj())
+		suite.Create(t, testkit.MakePodManager(ns, name).Replicas(0).Image(name).Obj())
 	}
-	web, rich := expectReady(t, ns, "web", 0), expectReady(t, ns, "rich", 0)
+	web, rich := suite.Fleet(t, ns, "web").ExpectReady(0), suite.Fleet(t, ns, "rich").ExpectReady(0)
 	c := mallory(t, ns)
 
 	for name, forge := range map[string]func(*kappsv1.ControllerRevision){
@@ -175,10 +175,10 @@ func TestRevisionsCanBeTakenAway(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	for _, name := range []string{"web", "left"} {
-		create(t, testkit.MakePodManager(ns, name).Replicas(1).Obj())
+		suite.Create(t, testkit.MakePodManager(ns, name).Replicas(1).Obj())
 	}
-	revision := revisionOf(t, expectReady(t, ns, "web", 1))
-	left := expectReady(t, ns, "left", 1)
+	revision := revisionOf(t, suite.Fleet(t, ns, "web").ExpectReady(1))
+	left := suite.Fleet(t, ns, "left").ExpectReady(1)
 	c := mallory(t, ns)
 
 	annotated, orphaned, unlabelled := revision.DeepCopy(), revision.DeepCopy(), revision.DeepCopy()
@@ -214,8 +214,8 @@ func TestAPinIsAnotherTemplate(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	pm := testkit.MakePodManager(ns, "web").Replicas(0).Obj()
-	create(t, pm)
-	first := expectReady(t, ns, "web", 0).Status.UpdateRevision
+	suite.Create(t, pm)
+	first := suite.Fleet(t, ns, "web").ExpectReady(0).Status.UpdateRevision
 	c := mallory(t, ns)
 	bob := tenant(t, ns, "bob", may("apps.mycompany.com", "podmanagers", "get", "patch"), may("", "pods", "create"))
 	const refused = "mallory may not create pods in namespace"

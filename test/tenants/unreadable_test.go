@@ -85,12 +85,12 @@ func TestPoisonIsRefused(t *testing.T) {
 // others are kept. It can be repaired, and it can be deleted.
 func TestAnObjectThatCannotBeReadIsSetAside(t *testing.T) {
 	namespace, victim := suite.Namespace(t), suite.Namespace(t)
-	create(t, testkit.MakePodManager(victim, "before").Replicas(1).Obj())
-	expectReady(t, victim, "before", 1)
+	suite.Create(t, testkit.MakePodManager(victim, "before").Replicas(1).Obj())
+	suite.Fleet(t, victim, "before").ExpectReady(1)
 
 	withoutOperator(t, func() { // its webhook would refuse what it cannot read
-		create(t, unreadable(namespace, "poison"))
-		create(t, unreadable(namespace, "doomed"))
+		suite.Create(t, unreadable(namespace, "poison"))
+		suite.Create(t, unreadable(namespace, "doomed"))
 	})
 	typed := &appsv1.PodManager{}
 	if err := suite.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "poison"}, typed); err == nil {
@@ -98,7 +98,7 @@ func TestAnObjectThatCannotBeReadIsSetAside(t *testing.T) {
 	}
 	expectEvent(t, namespace, "poison", "Unreadable")
 	scaleTo(t, victim, "before", 3)
-	expectReady(t, victim, "before", 3)
+	suite.Fleet(t, victim, "before").ExpectReady(3)
 
 	doomed := unreadable(namespace, "doomed")
 	if err := suite.Client.Delete(t.Context(), doomed); err != nil {
@@ -115,29 +115,29 @@ func TestAnObjectThatCannotBeReadIsSetAside(t *testing.T) {
 	if err := suite.Client.Patch(t.Context(), unreadable(namespace, "poison"), mend); err != nil {
 		t.Fatalf("it cannot be mended: %v", err)
 	}
-	expectReady(t, namespace, "poison", 1)
+	suite.Fleet(t, namespace, "poison").ExpectReady(1)
 }
 
 // The same through the status, which no webhook guards, while the operator runs.
 func TestAStatusThatCannotBeReadIsSetAside(t *testing.T) {
 	namespace, victim := suite.Namespace(t), suite.Namespace(t)
 	for _, ns := range []string{namespace, victim} {
-		create(t, testkit.MakePodManager(ns, "web").Replicas(1).Obj())
-		expectReady(t, ns, "web", 1)
+		suite.Create(t, testkit.MakePodManager(ns, "web").Replicas(1).Obj())
+		suite.Fleet(t, ns, "web").ExpectReady(1)
 	}
 	patchStatus(t, namespace, "web", `{"status": {"rollback": {"from": "a", "to": "b", "time": []}}}`)
 	expectEvent(t, namespace, "web", "Unreadable")
-	create(t, testkit.MakePodManager(victim, "after").Replicas(2).Obj())
-	expectReady(t, victim, "after", 2)
+	suite.Create(t, testkit.MakePodManager(victim, "after").Replicas(2).Obj())
+	suite.Fleet(t, victim, "after").ExpectReady(2)
 	scaleTo(t, victim, "web", 3)
-	expectReady(t, victim, "web", 3)
-	if code := ready(t, operator.ProbeAddress); code != http.StatusOK {
+	suite.Fleet(t, victim, "web").ExpectReady(3)
+	if code := ready(t, suite.Operator.ProbeAddress); code != http.StatusOK {
 		t.Errorf("readyz answers %d", code)
 	}
 
 	patchStatus(t, namespace, "web", `{"status": {"rollback": null}}`)
 	scaleTo(t, namespace, "web", 2)
-	expectReady(t, namespace, "web", 2)
+	suite.Fleet(t, namespace, "web").ExpectReady(2)
 }
 
 func patchStatus(t testing.TB, namespace, name, patch string) {

@@ -46,7 +46,7 @@ func TestTheRawCRDServesOnlyWhatIsStored(t *testing.T) {
 // conversion is back.
 func TestVersionsThatLoseFieldsAreNotWorkedOn(t *testing.T) {
 	namespace := suite.Namespace(t)
-	crd := get(t, "", podManagers, &apiextensionsv1.CustomResourceDefinition{})
+	crd := testkit.Get(t, suite, "", podManagers, &apiextensionsv1.CustomResourceDefinition{})
 	conversion := crd.Spec.Conversion.DeepCopy()
 	setConversion(t, &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter})
 	defer setConversion(t, conversion)
@@ -58,14 +58,14 @@ func TestVersionsThatLoseFieldsAreNotWorkedOn(t *testing.T) {
 	})
 
 	pm := &appsv1.PodManager{}
-	create(t, testkit.MakePodManager(namespace, "web").Replicas(1).Obj())
+	suite.Create(t, testkit.MakePodManager(namespace, "web").Replicas(1).Obj())
 	setConversion(t, conversion)
-	expectReady(t, namespace, "web", 1)
-	if get(t, namespace, "web", pm); pm.Status.ObservedGeneration != pm.Generation {
+	suite.Fleet(t, namespace, "web").ExpectReady(1)
+	if testkit.Get(t, suite, namespace, "web", pm); pm.Status.ObservedGeneration != pm.Generation {
 		t.Errorf("%+v", pm.Status)
 	}
 	testkit.Eventually(t, "the operator is ready again", func() error {
-		if ready(t, operator.ProbeAddress) != http.StatusOK {
+		if ready(t, suite.Operator.ProbeAddress) != http.StatusOK {
 			return errNotYet
 		}
 		return nil
@@ -75,7 +75,7 @@ func TestVersionsThatLoseFieldsAreNotWorkedOn(t *testing.T) {
 func setConversion(t testing.TB, conversion *apiextensionsv1.CustomResourceConversion) {
 	t.Helper()
 	testkit.Eventually(t, "the CRD is changed", func() error {
-		crd := get(t, "", podManagers, &apiextensionsv1.CustomResourceDefinition{})
+		crd := testkit.Get(t, suite, "", podManagers, &apiextensionsv1.CustomResourceDefinition{})
 		crd.Spec.Conversion = conversion.DeepCopy()
 		return suite.Client.Update(t.Context(), crd)
 	})
@@ -84,7 +84,7 @@ func setConversion(t testing.TB, conversion *apiextensionsv1.CustomResourceConve
 // readyz is what the probe says in detail.
 func readyz(t testing.TB) string {
 	t.Helper()
-	response, err := http.Get("http://" + operator.ProbeAddress + "/readyz/versions")
+	response, err := http.Get("http://" + suite.Operator.ProbeAddress + "/readyz/versions")
 	if err != nil {
 		t.Fatal(err)
 	}

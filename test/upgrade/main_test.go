@@ -20,112 +20,16 @@ limitations under the License.
 package upgrade
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"syscall"
 	"testing"
-	"time"
-
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/mycompany/pod-operator/internal/localkube"
-	"github.com/mycompany/pod-operator/internal/manager"
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-var (
-	suite *testkit.Suite
-	// scratch is where the builds are.
-	scratch string
-)
+var suite *testkit.Suite
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "upgrade:", err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (code int, err error) {
-	if scratch, err = os.MkdirTemp("", "upgrade-"); err != nil {
-		return 1, err
-	}
-	defer os.RemoveAll(scratch)
-	suite, err = testkit.NewWebhookSuite(context.Background(), localkube.Options{
+	testkit.Main(m, &suite, testkit.Setup{Webhooks: true, WithoutOperator: true, Cluster: localkube.Options{
 		Audit: localkube.AuditOptions{Level: localkube.AuditMetadata},
-	})
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, suite.Cluster.Stop()) }()
-	return m.Run(), nil
-}
-
-// operator is a build that runs.
-type operator struct {
-	cmd  *exec.Cmd
-	done chan error
-	log  string
-}
-
-// start runs a build of the operator with webhooks, and waits until the API
-// server trusts them.
-func start(t *testing.T, binary string, options manager.Options) *operator {
-	t.Helper()
-	login, err := suite.OperatorConfig(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := suite.Cluster.WriteKubeconfig(kubeconfig, login); err != nil {
-		t.Fatal(err)
-	}
-	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := &operator{done: make(chan error, 1), log: log.Name()}
-	o.cmd = exec.Command(binary, "--kubeconfig="+kubeconfig, "--health-probe-bind-address="+options.ProbeAddress,
-		"--webhook-bind-address="+options.Webhooks.Address, "--webhook-url="+options.Webhooks.URL,
-		"--leader-election-namespace="+testkit.OperatorNamespace)
-	o.cmd.Stdout, o.cmd.Stderr = log, log
-	if err := o.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() { o.done <- errors.Join(o.cmd.Wait(), log.Close()) }()
-	t.Cleanup(func() {
-		_ = o.cmd.Process.Kill()
-		if text, err := os.ReadFile(o.log); err == nil && t.Failed() {
-			t.Logf("the operator said:\n%s", text[max(0, len(text)-4000):])
-		}
-	})
-	if err := testkit.WaitServing(t.Context(), options); err != nil {
-		t.Fatalf("the operator does not become ready: %v", err)
-	}
-	return o
-}
-
-// stop ends the operator as a rollout of its Deployment would.
-func (o *operator) stop(t *testing.T) {
-	t.Helper()
-	if err := o.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, testkit.Patience, true, func(context.Context) (bool, error) {
-		select {
-		case err := <-o.done:
-			return true, err
-		default:
-			return false, nil
-		}
-	})
-	if err != nil {
-		t.Fatalf("the operator does not end well: %v", err)
-	}
+	}})
 }

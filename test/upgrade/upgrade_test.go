@@ -19,16 +19,11 @@ package upgrade
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	kappsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/localkube"
@@ -67,28 +62,15 @@ spec: {size: %d, image: "nginx:1.27"}
 `
 
 // fleet is a PodManager named web in a namespace of its own.
-type fleet struct {
-	*testing.T
-	ns string
-}
-
-func (f *fleet) kubectl(args ...string) string {
-	f.Helper()
-	return suite.Kubectl(f, append([]string{"-n", f.ns}, args...)...)
-}
-
-func (f *fleet) apply(manifest string) {
-	f.Helper()
-	f.kubectl("apply", "-f", f.file(manifest))
-}
+type fleet struct{ *testkit.Fleet }
 
 // rewrite reads the object in a version and writes it back as it is. Where the
 // operator wrote its status in between, it is read again.
 func (f *fleet) rewrite(version string) {
 	f.Helper()
 	testkit.Eventually(f, "the object is written again as "+version, func() error {
-		file := f.file(f.kubectl("get", "podmanagers."+version+".apps.mycompany.com", "web", "-o", "yaml"))
-		out, err := suite.TryKubectl(f, "-n", f.ns, "replace", "-f", file)
+		file := testkit.File(f, f.Kubectl("get", "podmanagers."+version+".apps.mycompany.com", "web", "-o", "yaml"))
+		out, err := suite.TryKubectl(f, "-n", f.Namespace, "replace", "-f", file)
 		if err != nil && !strings.Contains(out, "the object has been modified") {
 			f.Fatalf("replace: %v\n%s", err, out)
 		}
@@ -96,42 +78,12 @@ func (f *fleet) rewrite(version string) {
 	})
 }
 
-func (f *fleet) file(manifest string) string {
-	f.Helper()
-	file := filepath.Join(f.TempDir(), "manifest.yaml")
-	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
-		f.Fatal(err)
-	}
-	return file
-}
-
-func (f *fleet) expectReady(n int) *appsv1.PodManager {
-	f.Helper()
-	pm := &appsv1.PodManager{}
-	testkit.Eventually(f, fmt.Sprintf("%d pods are available", n), func() error {
-		if err := suite.Client.Get(f.Context(), client.ObjectKey{Namespace: f.ns, Name: "web"}, pm); err != nil {
-			return err
-		}
-		s := &pm.Status
-		if s.ObservedGeneration != pm.Generation || int(s.AvailableReplicas) != n || int(s.UpdatedReplicas) != n ||
-			meta.IsStatusConditionTrue(s.Conditions, appsv1.ConditionReconciling) {
-			return fmt.Errorf("%d are, %d updated: %+v", s.AvailableReplicas, s.UpdatedReplicas, s.Conditions)
-		}
-		return nil
-	})
-	return pm
-}
-
 // pods are the UIDs of the fleet's pods, with their revisions.
 func (f *fleet) pods() map[types.UID]string {
 	f.Helper()
-	var list corev1.PodList
-	if err := suite.Client.List(f.Context(), &list, client.InNamespace(f.ns)); err != nil {
-		f.Fatal(err)
-	}
 	m := map[types.UID]string{}
-	for i := range list.Items {
-		m[list.Items[i].UID] = list.Items[i].Name + " of " + list.Items[i].Labels[appsv1.LabelRevision]
+	for _, pod := range f.Pods() {
+		m[pod.UID] = pod.Name + " of " + pod.Labels[appsv1.LabelRevision]
 	}
 	return m
 }
@@ -139,13 +91,9 @@ func (f *fleet) pods() map[types.UID]string {
 // revisions are the stored revisions with their numbers.
 func (f *fleet) revisions() map[string]int64 {
 	f.Helper()
-	var list kappsv1.ControllerRevisionList
-	if err := suite.Client.List(f.Context(), &list, client.InNamespace(f.ns)); err != nil {
-		f.Fatal(err)
-	}
 	m := map[string]int64{}
-	for i := range list.Items {
-		m[list.Items[i].Name] = list.Items[i].Revision
+	for _, revision := range f.Revisions() {
+		m[revision.Name] = revision.Revision
 	}
 	return m
 }
@@ -153,15 +101,9 @@ func (f *fleet) revisions() map[string]int64 {
 // wrote counts the operator's writes since a mark, by verb and resource.
 func (f *fleet) wrote(since localkube.AuditMark) map[string]int {
 	f.Helper()
-	events, err := suite.Cluster.AuditEvents(since)
-	if err != nil {
-		f.Fatal(err)
-	}
 	m := map[string]int{}
-	for i := range events {
-		if e := &events[i]; e.Mutating() && e.User.Username == testkit.OperatorUser && e.ObjectRef.Namespace == f.ns {
-			m[e.Verb+" "+e.ObjectRef.Resource]++
-		}
+	for _, e := range f.Requests(since, (*localkube.AuditEvent).Mutating) {
+		m[e.Verb+" "+e.ObjectRef.Resource]++
 	}
 	return m
 }
@@ -172,8 +114,8 @@ func (f *fleet) wrote(since localkube.AuditMark) map[string]int {
 // in either version. A scale-up shows that the new build is at work, and that
 // its pods are of the revision that is there.
 func TestAnUpgradeReplacesNothing(t *testing.T) {
-	before, after := filepath.Join(scratch, "manager"), filepath.Join(scratch, "next")
-	overlay, err := nextRelease(scratch)
+	before, after := filepath.Join(suite.Scratch, "manager"), filepath.Join(suite.Scratch, "next")
+	overlay, err := nextRelease(suite.Scratch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,22 +131,19 @@ func TestAnUpgradeReplacesNothing(t *testing.T) {
 	old := start(t, before, options)
 	fleets := map[string]*fleet{}
 	for name, manifest := range map[string]string{"v1": rich, "v1alpha1": plain} {
-		fleets[name] = &fleet{T: t, ns: suite.Namespace(t)}
-		fleets[name].apply(fmt.Sprintf(manifest, size))
+		fleets[name] = &fleet{suite.NewFleet(t, "web")}
+		fleets[name].ApplyYAML(fmt.Sprintf(manifest, size))
 	}
 	pods, revisions := map[string]map[types.UID]string{}, map[string]map[string]int64{}
 	for name, f := range fleets {
-		f.expectReady(size)
+		f.ExpectRolledOut(size)
 		pods[name], revisions[name] = f.pods(), f.revisions()
 		if len(pods[name]) != size || len(revisions[name]) != 1 {
 			t.Fatalf("%s: %d pods, revisions %v", name, len(pods[name]), revisions[name])
 		}
 	}
 	old.stop(t)
-	mark, err := suite.Cluster.AuditMark()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mark := suite.AuditMark(t)
 	addField(t)
 	start(t, after, options)
 	same := func(f *fleet, name, when string, made int) {
@@ -225,16 +164,16 @@ func TestAnUpgradeReplacesNothing(t *testing.T) {
 		}
 	}
 	for name, f := range fleets {
-		if got := f.kubectl("get", "pm", "web", "-o", "jsonpath={.spec.flavour}"); got != "sweet" {
+		if got := f.Kubectl("get", "pm", "web", "-o", "jsonpath={.spec.flavour}"); got != "sweet" {
 			t.Fatalf("%s: the new field says %q, so this is no upgrade", name, got)
 		}
-		f.expectReady(size)
+		f.ExpectRolledOut(size)
 		same(f, name, "at once", 0)
 		for _, version := range []string{"v1", "v1alpha1"} {
 			f.rewrite(version)
 		}
-		f.kubectl("scale", "pm", "web", fmt.Sprintf("--replicas=%d", size+1))
-		f.expectReady(size + 1)
+		f.Kubectl("scale", "pm", "web", fmt.Sprintf("--replicas=%d", size+1))
+		f.ExpectRolledOut(size + 1)
 		same(f, name, "after it was written again", 1)
 	}
 }

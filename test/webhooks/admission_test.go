@@ -106,15 +106,15 @@ func (l listener) patch(t testing.TB, obj client.Object, body string) error {
 	return l.Patch(t.Context(), obj, client.RawPatch(types.MergePatchType, []byte(body)))
 }
 
-// TestConsequencesAreTold changes a fleet that runs and reads the warnings,
+// TestWarningsNameTheConsequences changes a fleet that runs and reads the warnings,
 // which come from the same plan that the operator then carries out.
-func TestConsequencesAreTold(t *testing.T) {
+func TestWarningsNameTheConsequences(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	l := listen(t)
 	pm := testkit.MakePodManager(ns, "web").Replicas(3).Obj()
 	l.do(t, "a plain PodManager", l.Create(t.Context(), pm))
-	expectReady(t, ns, "web", 3)
+	suite.Fleet(t, ns, "web").ExpectRolledOut(3)
 	web := func() *appsv1.PodManager {
 		return &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web"}}
 	}
@@ -122,10 +122,10 @@ func TestConsequencesAreTold(t *testing.T) {
 
 	l.do(t, "an image", l.patch(t, web(), `{"spec":{"image":"nginx:1.28"}}`),
 		"3 pods will be changed in place: image of app")
-	expectReady(t, ns, "web", 3)
+	suite.Fleet(t, ns, "web").ExpectRolledOut(3)
 	l.do(t, "a volume", l.patch(t, web(), template(`{"containers":[{"name":"app"}],"volumes":[{"name":"v","emptyDir":{}}]}`)),
 		"3 pods will be recreated: volumes changed")
-	expectReady(t, ns, "web", 3)
+	suite.Fleet(t, ns, "web").ExpectRolledOut(3)
 	l.do(t, "a label on the object, which does nothing", l.patch(t, web(), `{"metadata":{"labels":{"a":"b"}}}`))
 	l.do(t, "a restart", l.patch(t, web(), `{"metadata":{"annotations":{"apps.mycompany.com/restartedAt":"2026-01-01T00:00:00Z"}}}`))
 	l.do(t, "a dry run of a change while paused", l.Patch(t.Context(), web(),
@@ -133,29 +133,29 @@ func TestConsequencesAreTold(t *testing.T) {
 		"3 pods will not follow yet: spec.paused is true")
 	l.do(t, "fewer", l.patch(t, web(), `{"spec":{"replicas":1}}`),
 		"2 pods will be deleted: web-2, web-1")
-	expectReady(t, ns, "web", 1)
+	suite.Fleet(t, ns, "web").ExpectRolledOut(1)
 	l.do(t, "none", l.patch(t, web(), `{"spec":{"replicas":0}}`),
 		"1 pod will be deleted: web-0", "replicas is 0: no pod will run")
-	expectReady(t, ns, "web", 0)
+	suite.Fleet(t, ns, "web").ExpectRolledOut(0)
 
 	old := &v1alpha1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web"}}
 	l.do(t, "more, through v1alpha1", l.patch(t, old, `{"spec":{"size":2}}`))
-	expectReady(t, ns, "web", 2)
+	suite.Fleet(t, ns, "web").ExpectRolledOut(2)
 	l.do(t, "fewer, through v1alpha1", l.patch(t, old, `{"spec":{"size":1}}`), "1 pod will be deleted: web-1")
-	expectReady(t, ns, "web", 1)
+	suite.Fleet(t, ns, "web").ExpectRolledOut(1)
 }
 
 // TestKubectlShowsThem is the same through the eyes of a user.
 func TestKubectlShowsThem(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(2).Obj())
-	expectReady(t, ns, "web", 2)
+	suite.Create(t, testkit.MakePodManager(ns, "web").Replicas(2).Obj())
+	suite.Fleet(t, ns, "web").ExpectRolledOut(2)
 	out := suite.Kubectl(t, "-n", ns, "scale", "pm/web", "--replicas=1")
 	if want := "Warning: 1 pod will be deleted: web-1\n"; !strings.HasPrefix(out, want) {
 		t.Errorf("kubectl scale printed %q, want %q first", out, want)
 	}
-	expectReady(t, ns, "web", 1)
+	suite.Fleet(t, ns, "web").ExpectRolledOut(1)
 	out = suite.Kubectl(t, "-n", ns, "scale", "pm/web", "--replicas=0")
 	if want := "Warning: 1 pod will be deleted: web-0\nWarning: replicas is 0: no pod will run\n"; !strings.HasPrefix(out, want) {
 		t.Errorf("kubectl scale printed %q, want %q first", out, want)
@@ -165,11 +165,11 @@ func TestKubectlShowsThem(t *testing.T) {
 func TestScaleOfTheOtherKinds(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	create(t, &batchv1alpha1.ImoocPod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "busy"}, Spec: batchv1alpha1.ImoocPodSpec{Replicas: ptr.To(int32(2))}})
-	create(t, &testv1alpha1.HelloWorld{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "hello"}, Spec: testv1alpha1.HelloWorldSpec{Size: ptr.To(int32(3))}})
+	suite.Create(t, &batchv1alpha1.ImoocPod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "busy"}, Spec: batchv1alpha1.ImoocPodSpec{Replicas: ptr.To(int32(2))}})
+	suite.Create(t, &testv1alpha1.HelloWorld{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "hello"}, Spec: testv1alpha1.HelloWorldSpec{Size: ptr.To(int32(3))}})
 	busy := &batchv1alpha1.ImoocPod{}
 	testkit.Eventually(t, "busy has 2 pods", func() error {
-		if get(t, ns, "busy", busy).Status.ReadyReplicas != 2 {
+		if testkit.Get(t, suite, ns, "busy", busy).Status.ReadyReplicas != 2 {
 			return fmt.Errorf("status %+v", busy.Status)
 		}
 		return nil
@@ -199,11 +199,11 @@ func TestTheFinalizerIsThereFromTheStart(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	pm := testkit.MakePodManager(ns, "web").Replicas(1).Obj()
-	create(t, pm)
+	suite.Create(t, pm)
 	if !slices.Contains(pm.Finalizers, appsv1.Finalizer) {
 		t.Errorf("the answer to the create has the finalizers %v", pm.Finalizers)
 	}
-	expectReady(t, ns, "web", 1)
+	suite.Fleet(t, ns, "web").ExpectRolledOut(1)
 	events, err := suite.Cluster.AuditEvents(0)
 	if err != nil {
 		t.Fatal(err)
@@ -225,7 +225,7 @@ func TestOneTemplateIsTriedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	create(t, testkit.MakePodManager(ns, "web").Replicas(0).Obj())
+	suite.Create(t, testkit.MakePodManager(ns, "web").Replicas(0).Obj())
 	const more = 10
 	var made sync.WaitGroup
 	for i := range more {
@@ -285,7 +285,7 @@ func TestTheWorldAroundAPodOnlyWarns(t *testing.T) {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "canary"}, Spec: spec(func(*corev1.PodSpec) {}).Spec}
 		return suite.Client.Create(t.Context(), pod, client.DryRunAll)
 	}
-	create(t, quota)
+	suite.Create(t, quota)
 	testkit.Eventually(t, "the quota is in force", func() error {
 		if err := tryPod(); err == nil || !strings.Contains(err.Error(), "must specify limits.memory") {
 			return fmt.Errorf("a pod without limits is answered with %w", err)
@@ -339,9 +339,9 @@ func TestAPolicyOnlyWarns(t *testing.T) {
 			PolicyName: policy.Name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
 		},
 	}
-	create(t, policy)
+	suite.Create(t, policy)
 	defer remove(t, policy)
-	create(t, binding)
+	suite.Create(t, binding)
 	defer remove(t, binding)
 	testkit.Eventually(t, "the policy is in force", func() error {
 		canary := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "canary"}}
@@ -355,7 +355,7 @@ func TestAPolicyOnlyWarns(t *testing.T) {
 	l.do(t, "names that the policy denies", l.Create(t.Context(), testkit.MakePodManager(ns, "bad").Replicas(1).Obj()),
 		"the API server would refuse the pod now: "+denied)
 	l.do(t, "names that it allows", l.Create(t.Context(), testkit.MakePodManager(ns, "good").Replicas(2).Obj()))
-	expectReady(t, ns, "good", 2)
+	suite.Fleet(t, ns, "good").ExpectRolledOut(2)
 	l.do(t, "a change while a pod has the name of the trial",
 		l.patch(t, &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "good"}}, `{"spec":{"image":"nginx:1.28"}}`),
 		"2 pods will be changed in place: image of app")
@@ -364,9 +364,9 @@ func TestAPolicyOnlyWarns(t *testing.T) {
 // notTried is the warning where the trial takes too long.
 const notTried = "the pod was not tried: the API server did not answer within 3s"
 
-// TestASlowTrialHoldsNobodyUp puts another webhook, which never answers, in the
+// TestASlowTrialDoesNotBlockARequest puts another webhook, which never answers, in the
 // way of pods.
-func TestASlowTrialHoldsNobodyUp(t *testing.T) {
+func TestASlowTrialDoesNotBlockARequest(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -387,7 +387,7 @@ func TestASlowTrialHoldsNobodyUp(t *testing.T) {
 			}},
 		}},
 	}
-	create(t, slow)
+	suite.Create(t, slow)
 	defer remove(t, slow)
 	l := listen(t)
 	// The API server takes a moment to know the slow webhook.
@@ -482,16 +482,16 @@ func TestOverlap(t *testing.T) {
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: look}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}},
 		},
 	}
-	create(t, deployment)
+	suite.Create(t, deployment)
 	testkit.Eventually(t, "the Deployment has its pods", func() error {
-		if n := get(t, ns, "shop", deployment).Status.ReadyReplicas; n != 2 {
+		if n := testkit.Get(t, suite, ns, "shop", deployment).Status.ReadyReplicas; n != 2 {
 			return fmt.Errorf("%d pods", n)
 		}
 		return nil
 	})
 	l.do(t, "a PodManager whose pods get the label app=shop", l.Create(t.Context(), testkit.MakePodManager(ns, "shop").Replicas(1).Obj()),
 		"app=shop is on pods of Deployment shop, too: whatever selects by that label, a Service, a PodDisruptionBudget or an autoscaler, will not tell them apart")
-	expectReady(t, ns, "shop", 1)
+	suite.Fleet(t, ns, "shop").ExpectRolledOut(1)
 	l.do(t, "an ImoocPod with the same label", l.Create(t.Context(), &batchv1alpha1.ImoocPod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop"}}),
 		"app=shop is on pods of Deployment shop and PodManager shop, too: whatever selects by that label, a Service, a PodDisruptionBudget or an autoscaler, will not tell them apart")
 	l.do(t, "a HelloWorld whose Deployment has another owner", l.Create(t.Context(), &testv1alpha1.HelloWorld{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop"}}),
@@ -509,8 +509,8 @@ func TestNamesAndOrphans(t *testing.T) {
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 		}
 	}
-	create(t, pod("web-0", nil))
-	create(t, pod("web-1", map[string]string{"podmanager": "web"}))
+	suite.Create(t, pod("web-0", nil))
+	suite.Create(t, pod("web-1", map[string]string{"podmanager": "web"}))
 	// The operator's cache is what foresees.
 	testkit.Eventually(t, "both are foreseen", func() error {
 		l.given.said = nil

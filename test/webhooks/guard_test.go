@@ -32,13 +32,13 @@ import (
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-// TestNobodyWritesTheAnnotation: what v1alpha1 cannot say is not v1alpha1's to
+// TestWritesToTheAnnotationAreIgnored: what v1alpha1 cannot say is not v1alpha1's to
 // change.
-func TestNobodyWritesTheAnnotation(t *testing.T) {
+func TestWritesToTheAnnotationAreIgnored(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(0).Image("").Template(richTemplate()).Obj())
-	want := get(t, ns, "web", &appsv1.PodManager{}).Spec
+	suite.Create(t, testkit.MakePodManager(ns, "web").Replicas(0).Image("").Template(richTemplate()).Obj())
+	want := testkit.Get(t, suite, ns, "web", &appsv1.PodManager{}).Spec
 	for name, body := range map[string]string{
 		"another template": `{"metadata":{"annotations":{"apps.mycompany.com/v1":"{\"spec\":{\"template\":{\"spec\":{\"hostNetwork\":true}}}}"}}}`,
 		"nonsense":         `{"metadata":{"annotations":{"apps.mycompany.com/v1":"nonsense"}}}`,
@@ -49,21 +49,21 @@ func TestNobodyWritesTheAnnotation(t *testing.T) {
 		if err := suite.Client.Patch(t.Context(), old, client.RawPatch(types.MergePatchType, []byte(body))); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if diff := cmp.Diff(want, get(t, ns, "web", &appsv1.PodManager{}).Spec); diff != "" {
+		if diff := cmp.Diff(want, testkit.Get(t, suite, ns, "web", &appsv1.PodManager{}).Spec); diff != "" {
 			t.Errorf("%s: the spec changed (-before +after):\n%s", name, diff)
 		}
 	}
 
 	// Written as v1, it means nothing, and it does not stay.
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		pm := get(t, ns, "web", &appsv1.PodManager{})
+		pm := testkit.Get(t, suite, ns, "web", &appsv1.PodManager{})
 		metav1.SetMetaDataAnnotation(&pm.ObjectMeta, v1alpha1.AnnotationKept, `{"spec":{"paused":true}}`)
 		return suite.Client.Update(t.Context(), pm)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pm := get(t, ns, "web", &appsv1.PodManager{})
+	pm := testkit.Get(t, suite, ns, "web", &appsv1.PodManager{})
 	if _, ok := pm.Annotations[v1alpha1.AnnotationKept]; ok || pm.Spec.Paused {
 		t.Errorf("the annotation stayed in v1: %v, paused: %v", pm.Annotations, pm.Spec.Paused)
 	}

@@ -210,10 +210,10 @@ func expectMarked(t *testing.T, c client.Client, key client.ObjectKey) {
 	}
 }
 
-// TestACertificateThatSomebodyElseKeeps is what an installation with
+// TestACertificateThatCertManagerRenews is what an installation with
 // cert-manager does: files that are replaced now and then, and a caBundle that
 // the operator does not write.
-func TestACertificateThatSomebodyElseKeeps(t *testing.T) {
+func TestACertificateThatCertManagerRenews(t *testing.T) {
 	testkit.Long(t, "it has a cluster for itself")
 	s := own(t, localkube.APIOnly())
 	dir := t.TempDir()

@@ -39,14 +39,14 @@ import (
 // what is named besides.
 func grant(t testing.TB, ns, user string, creates ...rbacv1.PolicyRule) client.Client {
 	t.Helper()
-	create(t, &rbacv1.Role{
+	suite.Create(t, &rbacv1.Role{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: user},
 		Rules: append(creates, rbacv1.PolicyRule{
 			APIGroups: []string{"apps.mycompany.com", "batch.tutorial.kubebuilder.io", "test.jiaozi.com"},
 			Resources: []string{"*"}, Verbs: []string{"*"},
 		}),
 	})
-	create(t, &rbacv1.RoleBinding{
+	suite.Create(t, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: user},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
@@ -79,9 +79,9 @@ func expectAnswer(t testing.TB, what string, err error, refused string) {
 	}
 }
 
-// TestWhoeverMakesPodsMayCreatePods asks with two users: alice may use our
+// TestUsersNeedTheRightToCreatePods asks with two users: alice may use our
 // kinds and nothing else, bob may create what they create, too.
-func TestWhoeverMakesPodsMayCreatePods(t *testing.T) {
+func TestUsersNeedTheRightToCreatePods(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	users := map[string]client.Client{
@@ -114,7 +114,7 @@ func TestWhoeverMakesPodsMayCreatePods(t *testing.T) {
 	}
 
 	// An object of another user: alice may scale it, and not change its pods.
-	create(t, testkit.MakePodManager(ns, "web").Replicas(0).Obj())
+	suite.Create(t, testkit.MakePodManager(ns, "web").Replicas(0).Obj())
 	edit := func(c client.Client, obj client.Object, body string) error {
 		obj.SetNamespace(ns)
 		obj.SetName("web")
@@ -133,8 +133,8 @@ func TestWhoeverMakesPodsMayCreatePods(t *testing.T) {
 	}
 }
 
-// TestWhoeverMakesClaimsMayCreateClaims is the same for volume claims.
-func TestWhoeverMakesClaimsMayCreateClaims(t *testing.T) {
+// TestUsersNeedTheRightToCreateClaims is the same for volume claims.
+func TestUsersNeedTheRightToCreateClaims(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	claim := corev1.PersistentVolumeClaim{

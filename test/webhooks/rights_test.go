@@ -17,6 +17,7 @@ limitations under the License.
 package webhooks
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -29,8 +30,8 @@ import (
 // checkRights reads the audit log of the shared cluster when all tests are
 // done: the operator was refused nothing, and it needed every right that it has
 // for its webhooks and its certificate. test/integration looks after the others.
-func checkRights() error {
-	events, err := suite.Cluster.AuditEvents(0)
+func checkRights(_ context.Context, s *testkit.Suite) error {
+	events, err := s.Cluster.AuditEvents(0)
 	if err != nil {
 		return err
 	}

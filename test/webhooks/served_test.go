@@ -56,8 +56,8 @@ func TestEveryWebhookIsServed(t *testing.T) {
 	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}}}
 	for name, call := range calls {
 		target, err := url.Parse(call)
-		if err != nil || target.Host != operator.Webhooks.Address {
-			t.Errorf("%s is called at %s (%v), the operator listens on %s", name, call, err, operator.Webhooks.Address)
+		if err != nil || target.Host != suite.Operator.Webhooks.Address {
+			t.Errorf("%s is called at %s (%v), the operator listens on %s", name, call, err, suite.Operator.Webhooks.Address)
 			continue
 		}
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, call, strings.NewReader("{}"))

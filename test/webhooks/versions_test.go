@@ -65,12 +65,12 @@ func TestEitherVersionReplacesNoPod(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	pm := testkit.MakePodManager(ns, "web").Replicas(2).Image("").Template(richTemplate()).MinReady(1).History(4).Obj()
-	create(t, pm)
-	before := expectReady(t, ns, "web", 2)
+	suite.Create(t, pm)
+	before := suite.Fleet(t, ns, "web").ExpectRolledOut(2)
 	fleet := fleetOf(t, ns, "web")
 	key := client.ObjectKey{Namespace: ns, Name: "web"}
 
-	old := get(t, ns, "web", &v1alpha1.PodManager{})
+	old := testkit.Get(t, suite, ns, "web", &v1alpha1.PodManager{})
 	want := v1alpha1.PodManagerSpec{Size: ptr.To(int32(2)), Image: "nginx:1.27"}
 	if diff := cmp.Diff(want, old.Spec); diff != "" {
 		t.Errorf("as v1alpha1 (-want +got):\n%s", diff)
@@ -84,10 +84,10 @@ func TestEitherVersionReplacesNoPod(t *testing.T) {
 		do   func() error
 	}{
 		{"an update of the v1alpha1 object as it was read", func() error {
-			return suite.Client.Update(t.Context(), get(t, ns, "web", &v1alpha1.PodManager{}))
+			return suite.Client.Update(t.Context(), testkit.Get(t, suite, ns, "web", &v1alpha1.PodManager{}))
 		}},
 		{"an update from a client that drops annotations it does not know", func() error {
-			o := get(t, ns, "web", &v1alpha1.PodManager{})
+			o := testkit.Get(t, suite, ns, "web", &v1alpha1.PodManager{})
 			o.Annotations = nil
 			return suite.Client.Update(t.Context(), o)
 		}},
@@ -100,10 +100,10 @@ func TestEitherVersionReplacesNoPod(t *testing.T) {
 			return suite.Client.Patch(t.Context(), o, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"through":"v1"}}}`)))
 		}},
 		{"an update of the v1 object as it was read", func() error {
-			return suite.Client.Update(t.Context(), get(t, ns, "web", &appsv1.PodManager{}))
+			return suite.Client.Update(t.Context(), testkit.Get(t, suite, ns, "web", &appsv1.PodManager{}))
 		}},
 		{"status through v1alpha1", func() error {
-			return suite.Client.Status().Update(t.Context(), get(t, ns, "web", &v1alpha1.PodManager{}))
+			return suite.Client.Status().Update(t.Context(), testkit.Get(t, suite, ns, "web", &v1alpha1.PodManager{}))
 		}},
 		{"a manifest of v1alpha1, replaced", func() error {
 			_, err := suite.TryKubectl(t, "-n", ns, "replace", "-f", manifest(t, "v1alpha1", "web", "{size: 2, image: nginx:1.27}"))
@@ -123,7 +123,7 @@ func TestEitherVersionReplacesNoPod(t *testing.T) {
 		if err := write.do(); err != nil {
 			t.Errorf("%s: %v", write.name, err)
 		}
-		after := get(t, ns, "web", &appsv1.PodManager{})
+		after := testkit.Get(t, suite, ns, "web", &appsv1.PodManager{})
 		if diff := cmp.Diff(before.Spec, after.Spec); diff != "" {
 			t.Errorf("%s: the spec changed (-before +after):\n%s", write.name, diff)
 		}
@@ -144,7 +144,7 @@ func TestEitherVersionReplacesNoPod(t *testing.T) {
 	if err := suite.Client.Patch(t.Context(), o, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"size":3}}`))); err != nil {
 		t.Fatalf("scale %s through v1alpha1: %v", key, err)
 	}
-	expectReady(t, ns, "web", 3)
+	suite.Fleet(t, ns, "web").ExpectRolledOut(3)
 	grown := fleetOf(t, ns, "web")
 	delete(grown.Pods, "web-2")
 	if diff := cmp.Diff(fleet, grown); diff != "" {
@@ -157,15 +157,15 @@ func TestEitherVersionReplacesNoPod(t *testing.T) {
 func TestAnImageEditThroughV1alpha1(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(1).Image("").Template(richTemplate()).Obj())
-	before := expectReady(t, ns, "web", 1)
+	suite.Create(t, testkit.MakePodManager(ns, "web").Replicas(1).Image("").Template(richTemplate()).Obj())
+	before := suite.Fleet(t, ns, "web").ExpectRolledOut(1)
 	o := &v1alpha1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web"}}
 	if err := suite.Client.Patch(t.Context(), o, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"image":"nginx:1.28"}}`))); err != nil {
 		t.Fatal(err)
 	}
 	want := before.Spec.DeepCopy()
 	want.Template.Spec.Containers[0].Image = "nginx:1.28"
-	if diff := cmp.Diff(*want, get(t, ns, "web", &appsv1.PodManager{}).Spec); diff != "" {
+	if diff := cmp.Diff(*want, testkit.Get(t, suite, ns, "web", &appsv1.PodManager{}).Spec); diff != "" {
 		t.Errorf("after the edit (-want +got):\n%s", diff)
 	}
 }
@@ -176,7 +176,7 @@ func TestAnOldManifest(t *testing.T) {
 	ns := suite.Namespace(t)
 	path := manifest(t, "v1alpha1", "old", "{size: 2, image: nginx:1.27}")
 	suite.Kubectl(t, "-n", ns, "apply", "-f", path)
-	pm := expectReady(t, ns, "old", 2)
+	pm := suite.Fleet(t, ns, "old").ExpectRolledOut(2)
 	if pm.Spec.Image != "nginx:1.27" || *pm.Spec.Replicas != 2 || pm.Spec.Identity != appsv1.IdentityOrdinal {
 		t.Errorf("as v1: %+v", pm.Spec)
 	}
@@ -198,9 +198,9 @@ func TestLargeTemplates(t *testing.T) {
 	for i := range 500 {
 		prose = append(prose, corev1.EnvVar{Name: fmt.Sprintf("TEXT_%d", i), Value: strings.Repeat("the quick brown fox ", 50)})
 	}
-	create(t, testkit.MakePodManager(ns, "prose").Replicas(0).Image("").Template(withEnv(prose)).Obj())
+	suite.Create(t, testkit.MakePodManager(ns, "prose").Replicas(0).Image("").Template(withEnv(prose)).Obj())
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		old := get(t, ns, "prose", &v1alpha1.PodManager{})
+		old := testkit.Get(t, suite, ns, "prose", &v1alpha1.PodManager{})
 		old.Spec.Image = "nginx:2"
 		return suite.Client.Update(t.Context(), old)
 	})
@@ -209,7 +209,7 @@ func TestLargeTemplates(t *testing.T) {
 	}
 	want := withEnv(prose)
 	want.Spec.Containers[0].Image = "nginx:2"
-	if diff := cmp.Diff(want.Spec, get(t, ns, "prose", &appsv1.PodManager{}).Spec.Template.Spec); diff != "" {
+	if diff := cmp.Diff(want.Spec, testkit.Get(t, suite, ns, "prose", &appsv1.PodManager{}).Spec.Template.Spec); diff != "" {
 		t.Errorf("the template changed (-before +after):\n%s", diff)
 	}
 
@@ -242,14 +242,14 @@ func noise(t testing.TB) []corev1.EnvVar {
 func TestACopyKeepsEverything(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	create(t, testkit.MakePodManager(ns, "web").Replicas(0).Image("").Template(richTemplate()).Random().Obj())
-	original := get(t, ns, "web", &v1alpha1.PodManager{})
+	suite.Create(t, testkit.MakePodManager(ns, "web").Replicas(0).Image("").Template(richTemplate()).Random().Obj())
+	original := testkit.Get(t, suite, ns, "web", &v1alpha1.PodManager{})
 	twin := &v1alpha1.PodManager{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "twin", Annotations: original.Annotations}, Spec: original.Spec,
 	}
-	create(t, twin)
-	want := get(t, ns, "web", &appsv1.PodManager{}).Spec
-	if diff := cmp.Diff(want, get(t, ns, "twin", &appsv1.PodManager{}).Spec); diff != "" {
+	suite.Create(t, twin)
+	want := testkit.Get(t, suite, ns, "web", &appsv1.PodManager{}).Spec
+	if diff := cmp.Diff(want, testkit.Get(t, suite, ns, "twin", &appsv1.PodManager{}).Spec); diff != "" {
 		t.Errorf("the copy differs (-original +copy):\n%s", diff)
 	}
 }

@@ -137,7 +137,7 @@ func TestTheCRD(t *testing.T) {
 	expect(t, crdFindings(crd(nil, old), noon)[0], ToDo, "does not serve and store v1")
 }
 
-func TestPodManagersThatNobodyLooksAt(t *testing.T) {
+func TestPodManagersThatNoOperatorReconciles(t *testing.T) {
 	pm := appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Generation: 2, CreationTimestamp: metav1.NewTime(noon.Add(-time.Hour))}}
 	pm.Status.ObservedGeneration = 1
 	expect(t, workFindings([]appsv1.PodManager{pm}, noon)[0], ToDo, "shop/web")

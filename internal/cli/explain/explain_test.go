@@ -172,7 +172,7 @@ func TestARefusalSaysWhy(t *testing.T) {
 	}
 }
 
-func TestALoginThatCannotBeUsedIsTold(t *testing.T) {
+func TestALoginThatCannotBeUsedIsAnError(t *testing.T) {
 	for name, c := range map[string]struct {
 		config *rest.Config
 		o      Options

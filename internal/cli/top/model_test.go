@@ -103,7 +103,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestWhatTheRecorderTellsTheHistoryDoesNotRepeat(t *testing.T) {
+func TestTheHistoryDoesNotRepeatTheRecorder(t *testing.T) {
 	older := lineMsg{Line{ID: "h1", Time: noon.Add(-time.Hour), History: true, Text: "before the restart"}}
 	same := lineMsg{Line{ID: "h2", Time: noon, History: true, Text: "the same in fewer words"}}
 	screen := after(t, 100, 20, sourceMsg{"from the recorder", true}, rows(), line("a", 0, "shop/api", "Created api-0."), older, same).Screen()

@@ -64,7 +64,7 @@ func note(at time.Time, kind, name, pod, text string) eventsv1.Event {
 	return e
 }
 
-func TestAStoryIsToldByWhoeverKnowsMost(t *testing.T) {
+func TestTheMostDetailedSourceIsShown(t *testing.T) {
 	said := report.Note(entry(noon, "web-2"))
 	web, pod := subject{namespace: "shop", name: "web"}, subject{namespace: "shop", pod: "web-2"}
 	for name, c := range map[string]struct {
@@ -125,7 +125,7 @@ func TestAStoryIsToldByWhoeverKnowsMost(t *testing.T) {
 	}
 }
 
-func TestWhomAStoryIsAbout(t *testing.T) {
+func TestSubjectOf(t *testing.T) {
 	for what, want := range map[string]subject{
 		"web": {"shop", "web", ""}, "pm/web": {"shop", "web", ""}, "podmanager.apps.mycompany.com/web": {"shop", "web", ""},
 		"pod/web-0": {"shop", "", "web-0"}, "po/web-0": {"shop", "", "web-0"},
@@ -136,7 +136,7 @@ func TestWhomAStoryIsAbout(t *testing.T) {
 	}
 }
 
-func TestAStoryOnPaper(t *testing.T) {
+func TestPrintMoments(t *testing.T) {
 	var out bytes.Buffer
 	m := fromRecord(ptr(record("a-1", noon, deletion("web-2"))), "")
 	m.Writes = []string{"1", "2", "3", "4", "5", "6", "7"}

@@ -252,16 +252,21 @@ func TestADeletionInTheForegroundIsOneChange(t *testing.T) {
 	going := deployment(1, 2, false)
 	going.deleting = true
 	s.workload(modified, going)
+	going.atGoal = true // its controller observed the generation of the deletion
+	s.workload(modified, going)
+	s.later(time.Minute) // the garbage collector is busy
+	s.tick(s.now)
+	s.expect("deleted: Counting: pods +0 ~0 -0, workloads +0 ~2 -0")
 	s.pod(modified, "1", true)
 	s.pod(deleted, "1", true)
 	s.workload(deleted, replicaSet())
 	s.workload(deleted, going)
 	s.later(quietTime)
 	s.tick(s.now)
-	s.expect("deleted: Settled: pods +0 ~1 -1, workloads +0 ~1 -2")
+	s.expect("deleted: Settled: pods +0 ~1 -1, workloads +0 ~2 -2")
 }
 
-func TestAGapIsToldAndWhatWasBeingCountedIsNotWhole(t *testing.T) {
+func TestAGapIsCountedAndInterruptsAChange(t *testing.T) {
 	s := running(t, "1")
 	s.workload(modified, deployment(2, 2, false))
 	s.gap()

@@ -158,7 +158,7 @@ func TestNothingReachesACollectorThatLeft(t *testing.T) {
 	staying.stop()
 }
 
-func TestAFailureIsToldUntilTheWatchWorks(t *testing.T) {
+func TestAFailureIsReportedUntilTheWatchWorks(t *testing.T) {
 	api := newServer()
 	var allowed atomic.Bool
 	api.list = func(k watchedKind) error {

@@ -64,7 +64,7 @@ func statusOf(b *book) collectorv1.CollectorStatus {
 	return s
 }
 
-func TestAListAfterALostWatchTellsWhatCameAndWent(t *testing.T) {
+func TestAListAfterALostWatchShowsWhatCameAndWent(t *testing.T) {
 	b := newBook(nil, func() {})
 	tap, _ := newTap(0, b)
 	err := errors.Join(

@@ -259,7 +259,9 @@ func (b *book) openForPods(root *workload, events []sighting) {
 }
 
 // atGoal reports whether a workload has nothing left to do: its status says so and
-// its pods are there, or it is gone with them, and none is on the way out.
+// its pods are there, or it is gone with them, and none is on the way out. One that
+// is deleted in the foreground is complete until the garbage collector comes to its
+// pods, and not at its goal before it is gone.
 func (b *book) atGoal(uid types.UID) bool {
 	root := b.workloads[uid]
 	if root == nil {
@@ -280,7 +282,7 @@ func (b *book) atGoal(uid types.UID) bool {
 	if !root.goneAt.IsZero() {
 		return live == 0
 	}
-	return root.atGoal && (root.want < 0 || live == root.want)
+	return !root.deleting && root.atGoal && (root.want < 0 || live == root.want)
 }
 
 // bury forgets workloads that are gone and have no open window any more.

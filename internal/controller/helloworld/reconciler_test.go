@@ -59,7 +59,7 @@ func look(t *testing.T, r *Reconciler) (ctrl.Result, error) {
 	return r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(three())})
 }
 
-func TestADeploymentThatSomebodyMakesAtTheSameTimeIsNotTakenOver(t *testing.T) {
+func TestADeploymentMadeAtTheSameTimeIsNotTakenOver(t *testing.T) {
 	foreign := &kappsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "hello"}}
 	behind := true
 	funcs := interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, o ...client.GetOption) error {

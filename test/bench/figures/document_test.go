@@ -94,7 +94,7 @@ func TestTheTableOfAStep(t *testing.T) {
 	}
 }
 
-func TestTheTableOfAQuietStepTellsNoTimes(t *testing.T) {
+func TestTheTableOfAQuietStepShowsNoTimes(t *testing.T) {
 	quiet := &Step{Name: "f", Samples: []Sample{{Contender: PodManager, Repetition: 1, Seconds: 60, Lists: 1}}}
 	want := [][]string{
 		{"", "LISTs", "writes", "of status", "409s", "controller CPU s", "API server CPU s", "peak MB", "of it private"},

@@ -190,7 +190,7 @@ func (c *checker) seeOwner(r *Revision, pm *appsv1.PodManager) {
 	c.names[pm.UID] = pm.Name
 	c.claims.seeOwner(r, pm)
 	if r.Gone {
-		c.checkFarewell(r, pm)
+		c.checkFinalizer(r, pm)
 		return
 	}
 	c.checkTold(r, pm)
@@ -202,9 +202,9 @@ func (c *checker) seeOwner(r *Revision, pm *appsv1.PodManager) {
 	})
 }
 
-// checkFarewell: the finalizer holds the owner until its pods are gone or let
-// go.
-func (c *checker) checkFarewell(r *Revision, pm *appsv1.PodManager) {
+// checkFinalizer: the finalizer holds the owner until its pods are gone or
+// released.
+func (c *checker) checkFinalizer(r *Revision, pm *appsv1.PodManager) {
 	if c.rules.FinalizerStripped {
 		return
 	}

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package rollout
+package integration
 
 import (
 	"context"
@@ -48,12 +48,12 @@ spec:
   capacity: {storage: 1Gi}
   persistentVolumeReclaimPolicy: Retain
   hostPath: {path: /none}
-`, f.ns, i))
+`, f.Namespace, i))
 	}
-	f.applyYAML(strings.Join(manifests, "---\n"))
+	f.ApplyYAML(strings.Join(manifests, "---\n"))
 	f.Cleanup(func() {
 		for i := range n {
-			volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", f.ns, i)}}
+			volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", f.Namespace, i)}}
 			_ = suite.Client.Delete(context.Background(), volume)
 		}
 	})
@@ -62,7 +62,7 @@ spec:
 func (f *fleet) claims() map[string]types.UID {
 	f.Helper()
 	var list corev1.PersistentVolumeClaimList
-	if err := suite.Client.List(f.Context(), &list, client.InNamespace(f.ns)); err != nil {
+	if err := suite.Client.List(f.Context(), &list, client.InNamespace(f.Namespace)); err != nil {
 		f.Fatalf("list claims: %v", err)
 	}
 	m := map[string]types.UID{}
@@ -106,8 +106,8 @@ template: {spec: {containers: [{name: app, volumeMounts: [{name: data, mountPath
 // withClaims is a fleet whose pods have a volume each.
 func (f *fleet) withClaims(replicas int, retention string) {
 	f.Helper()
-	f.apply(replicas, fmt.Sprintf(claimTemplate, retention, f.ns))
-	f.expectReady(replicas)
+	f.Apply(replicas, fmt.Sprintf(claimTemplate, retention, f.Namespace))
+	f.ExpectRolledOut(replicas)
 }
 
 // Every ordinal has a claim of its own and finds it again: after a recreate,
@@ -123,7 +123,7 @@ func TestVolumeClaimsAreFoundAgain(t *testing.T) {
 		if now := f.claims(); !maps.Equal(claims, now) {
 			t.Errorf("the claims were %v and are %v", claims, now)
 		}
-		for _, p := range f.pods() {
+		for _, p := range f.Live() {
 			i := len(p.Spec.Volumes) - 1
 			for ; i >= 0 && p.Spec.Volumes[i].Name != "data"; i-- {
 			}
@@ -133,17 +133,17 @@ func TestVolumeClaimsAreFoundAgain(t *testing.T) {
 		}
 	}
 	same()
-	before := f.uids()
-	f.patch(`{"template":{"spec":{"hostname":"other"}}}`)
-	f.expectReady(2)
-	f.expectNewPods(before)
+	before := f.UIDs()
+	f.Patch(`{"template":{"spec":{"hostname":"other"}}}`)
+	f.ExpectRolledOut(2)
+	f.ExpectNewPods(before)
 	same()
-	f.kubectl("scale", "pm", "web", "--replicas=1")
-	f.expectReady(1)
-	f.kubectl("scale", "pm", "web", "--replicas=2")
-	f.expectReady(2)
+	f.Kubectl("scale", "pm", "web", "--replicas=1")
+	f.ExpectRolledOut(1)
+	f.Kubectl("scale", "pm", "web", "--replicas=2")
+	f.ExpectRolledOut(2)
 	same()
-	f.kubectl("delete", "pm", "web")
+	f.Kubectl("delete", "pm", "web")
 	same()
 }
 
@@ -154,12 +154,12 @@ func TestVolumeClaimsGoWhereThePolicySaysSo(t *testing.T) {
 	f.volumes(3)
 	f.withClaims(2, "whenScaled: Delete, whenDeleted: Delete")
 	claims := f.expectClaims("data-web-0", "data-web-1")
-	f.kubectl("scale", "pm", "web", "--replicas=1")
-	f.expectReady(1)
+	f.Kubectl("scale", "pm", "web", "--replicas=1")
+	f.ExpectRolledOut(1)
 	if left := f.expectClaims("data-web-0"); left["data-web-0"] != claims["data-web-0"] {
 		t.Error("the claim of the pod that stays was replaced")
 	}
-	f.kubectl("delete", "pm", "web")
+	f.Kubectl("delete", "pm", "web")
 	f.expectClaims()
 }
 
@@ -172,13 +172,13 @@ func TestVolumeClaimsOfAnEarlierOwner(t *testing.T) {
 	f.volumes(3)
 	f.withClaims(3, "whenScaled: Delete")
 	claims := f.expectClaims("data-web-0", "data-web-1", "data-web-2")
-	f.kubectl("delete", "pm", "web")
+	f.Kubectl("delete", "pm", "web")
 	f.withClaims(1, "whenScaled: Delete, whenDeleted: Delete")
-	f.kubectl("scale", "pm", "web", "--replicas=2")
-	pm := f.expectReady(2)
+	f.Kubectl("scale", "pm", "web", "--replicas=2")
+	pm := f.ExpectRolledOut(2)
 	testkit.Eventually(t, "data-web-1 is the new owner's", func() error {
 		claim := &corev1.PersistentVolumeClaim{}
-		if err := suite.Client.Get(t.Context(), client.ObjectKey{Namespace: f.ns, Name: "data-web-1"}, claim); err != nil {
+		if err := suite.Client.Get(t.Context(), client.ObjectKey{Namespace: f.Namespace, Name: "data-web-1"}, claim); err != nil {
 			return err
 		}
 		if got := claim.Labels[appsv1.LabelUID]; got != string(pm.UID) {
@@ -189,9 +189,9 @@ func TestVolumeClaimsOfAnEarlierOwner(t *testing.T) {
 	if got := f.expectClaims("data-web-0", "data-web-1", "data-web-2"); !maps.Equal(got, claims) {
 		t.Errorf("the claims were %v and are %v", claims, got)
 	}
-	f.kubectl("scale", "pm", "web", "--replicas=1")
+	f.Kubectl("scale", "pm", "web", "--replicas=1")
 	f.expectClaims("data-web-0", "data-web-2")
-	f.kubectl("delete", "pm", "web")
+	f.Kubectl("delete", "pm", "web")
 	f.expectClaims("data-web-2")
 }
 
@@ -199,13 +199,13 @@ func TestVolumeClaimsOfAnEarlierOwner(t *testing.T) {
 func TestAVolumeClaimThatVanishedIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	f := emptyFleet(t)
-	f.apply(1, fmt.Sprintf(claimTemplate, "", f.ns)) // no volume is there to bind
+	f.Apply(1, fmt.Sprintf(claimTemplate, "", f.Namespace)) // no volume is there to bind
 	before := f.expectClaims("data-web-0")["data-web-0"]
 	testkit.Eventually(t, "the pod waits", func() error {
-		return suite.Client.Get(t.Context(), client.ObjectKey{Namespace: f.ns, Name: "web-0"}, &corev1.Pod{})
+		return suite.Client.Get(t.Context(), client.ObjectKey{Namespace: f.Namespace, Name: "web-0"}, &corev1.Pod{})
 	})
-	pod := f.pod("web-0").UID
-	f.kubectl("delete", "pvc", "data-web-0")
+	pod := f.Pod("web-0").UID
+	f.Kubectl("delete", "pvc", "data-web-0")
 	testkit.Eventually(t, "the claim is made again", func() error {
 		if now, ok := f.claims()["data-web-0"]; !ok || now == before {
 			return fmt.Errorf("it was %s and is %q", before, now)
@@ -213,8 +213,8 @@ func TestAVolumeClaimThatVanishedIsMadeAgain(t *testing.T) {
 		return nil
 	})
 	f.volumes(1)
-	f.expectReady(1)
-	if f.pod("web-0").UID != pod {
+	f.ExpectRolledOut(1)
+	if f.Pod("web-0").UID != pod {
 		t.Error("the pod was replaced")
 	}
 }
@@ -225,19 +225,19 @@ func TestReserveOrdinals(t *testing.T) {
 	f := newFleet(t, 3, "reserveOrdinals: [1]"+plain)
 	expect := func(want string) {
 		t.Helper()
-		f.expectReady(3)
-		if got := strings.Join(f.names(), " "); got != want {
+		f.ExpectRolledOut(3)
+		if got := strings.Join(f.Names(), " "); got != want {
 			t.Errorf("the pods are %s, want %s", got, want)
 		}
 	}
 	expect("web-0 web-2 web-3")
-	kept := f.pod("web-0").UID
-	f.patch(`{"reserveOrdinals":[1,2]}`)
+	kept := f.Pod("web-0").UID
+	f.Patch(`{"reserveOrdinals":[1,2]}`)
 	expect("web-0 web-3 web-4")
-	f.expectHistory(appsv1.ReasonDeleted, appsv1.WhyReserved, "ordinal 2 is reserved")
-	f.patch(`{"reserveOrdinals":null}`)
+	f.ExpectHistory(appsv1.ReasonDeleted, appsv1.WhyReserved, "ordinal 2 is reserved")
+	f.Patch(`{"reserveOrdinals":null}`)
 	expect("web-0 web-1 web-2")
-	if f.pod("web-0").UID != kept {
+	if f.Pod("web-0").UID != kept {
 		t.Error("web-0 was replaced")
 	}
 }
@@ -247,43 +247,43 @@ func TestReserveOrdinals(t *testing.T) {
 func TestRevisionsAreReusedPinnedAndPruned(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 2, "revisionHistoryLimit: 2"+plain)
-	before := f.uids()
+	before := f.UIDs()
 	numbers := func() string {
 		var list []string
-		for _, r := range f.revisions() {
+		for _, r := range f.Revisions() {
 			list = append(list, fmt.Sprint(r.Revision))
 		}
 		return strings.Join(list, " ")
 	}
-	first := f.get().Status.UpdateRevision
+	first := f.Get().Status.UpdateRevision
 	for _, image := range []string{"nginx:1.28", "nginx:1.29"} {
-		f.patch(`{"image":"` + image + `"}`)
-		f.expectReady(2)
+		f.Patch(`{"image":"` + image + `"}`)
+		f.ExpectRolledOut(2)
 	}
 	if got := numbers(); got != "1 2 3" {
 		t.Errorf("the revisions are %s", got)
 	}
 
 	// An undo by annotation: the spec stays as a GitOps tool wants it.
-	generation := f.get().Generation
-	f.kubectl("annotate", "pm", "web", appsv1.AnnotationPin+"=1")
-	f.expectImages(map[string]int{"nginx:1.27": 2})
-	pm := f.expectReady(2)
+	generation := f.Get().Generation
+	f.Kubectl("annotate", "pm", "web", appsv1.AnnotationPin+"=1")
+	f.ExpectImages(map[string]int{"nginx:1.27": 2})
+	pm := f.ExpectRolledOut(2)
 	if pm.Generation != generation || pm.Spec.Image != "nginx:1.29" || pm.Status.UpdateRevision != first {
 		t.Errorf("generation %d, image %s, revision %s", pm.Generation, pm.Spec.Image, pm.Status.UpdateRevision)
 	}
-	f.kubectl("annotate", "pm", "web", "--overwrite", appsv1.AnnotationPin+"=99")
-	if message := f.expectCondition(appsv1.ConditionStalled, appsv1.ReasonPinnedRevisionMissing); !strings.Contains(message, "99") {
+	f.Kubectl("annotate", "pm", "web", "--overwrite", appsv1.AnnotationPin+"=99")
+	if _, message := f.ExpectCondition(appsv1.ConditionStalled, appsv1.ReasonPinnedRevisionMissing); !strings.Contains(message, "99") {
 		t.Errorf("Stalled does not say which: %s", message)
 	}
-	f.expectImages(map[string]int{"nginx:1.27": 2})
-	f.kubectl("annotate", "pm", "web", appsv1.AnnotationPin+"-")
-	f.expectImages(map[string]int{"nginx:1.29": 2})
-	f.expectReady(2)
+	f.ExpectImages(map[string]int{"nginx:1.27": 2})
+	f.Kubectl("annotate", "pm", "web", appsv1.AnnotationPin+"-")
+	f.ExpectImages(map[string]int{"nginx:1.29": 2})
+	f.ExpectRolledOut(2)
 
 	// An equal older revision is used again, under the newest number.
-	f.patch(`{"image":"nginx:1.27","template":{"spec":{"restartPolicy":"Always"}}}`)
-	if pm := f.expectReady(2); pm.Status.UpdateRevision != first {
+	f.Patch(`{"image":"nginx:1.27","template":{"spec":{"restartPolicy":"Always"}}}`)
+	if pm := f.ExpectRolledOut(2); pm.Status.UpdateRevision != first {
 		t.Errorf("the revision is %s, want %s again", pm.Status.UpdateRevision, first)
 	}
 	if got := numbers(); got != "2 3 4" {
@@ -292,8 +292,8 @@ func TestRevisionsAreReusedPinnedAndPruned(t *testing.T) {
 
 	// Beyond the limit the oldest go, never one in use.
 	for _, image := range []string{"nginx:1.30", "nginx:1.31"} {
-		f.patch(`{"image":"` + image + `"}`)
-		f.expectReady(2)
+		f.Patch(`{"image":"` + image + `"}`)
+		f.ExpectRolledOut(2)
 	}
 	testkit.Eventually(t, "the oldest are pruned", func() error {
 		if got := numbers(); got != "4 5 6" {
@@ -301,5 +301,5 @@ func TestRevisionsAreReusedPinnedAndPruned(t *testing.T) {
 		}
 		return nil
 	})
-	f.expectSamePods(before)
+	f.ExpectSamePods(before)
 }

@@ -45,24 +45,24 @@ func sized(cpu string) func(*corev1.PodSpec) {
 // pods/resize.
 func TestPodsAreGatedAndResizedInPlace(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	pm := testkit.MakePodManager(ns, "web").Replicas(2).PodSpec(sized("100m")).Obj()
+	f := suite.NewFleet(t, "web")
+	pm := f.Build().Replicas(2).PodSpec(sized("100m")).Obj()
 	pm.Spec.Update.ReadinessGate = true
-	create(t, pm)
-	expectReady(t, ns, "web", 2)
-	before := podsOf(t, ns, "web")
+	suite.Create(t, pm)
+	f.ExpectReady(2)
+	before := f.Pods()
 
-	edit(t, ns, "web", func(pm *appsv1.PodManager) { sized("200m")(&pm.Spec.Template.Spec) })
+	f.Edit(func(pm *appsv1.PodManager) { sized("200m")(&pm.Spec.Template.Spec) })
 	testkit.Eventually(t, "both pods are resized", func() error {
-		for _, pod := range podsOf(t, ns, "web") {
+		for _, pod := range f.Pods() {
 			if cpu := pod.Spec.Containers[0].Resources.Requests.Cpu().String(); cpu != "200m" {
 				return fmt.Errorf("%s asks for %s", pod.Name, cpu)
 			}
 		}
 		return nil
 	})
-	expectReady(t, ns, "web", 2)
-	after := uids(podsOf(t, ns, "web"))
+	f.ExpectReady(2)
+	after := f.UIDs()
 	for _, pod := range before {
 		if after[pod.Name] != pod.UID {
 			t.Errorf("pod %s was replaced", pod.Name)
@@ -73,27 +73,27 @@ func TestPodsAreGatedAndResizedInPlace(t *testing.T) {
 // TestPodsAreRecreatedByEviction uses the right to pods/eviction.
 func TestPodsAreRecreatedByEviction(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	pm := testkit.MakePodManager(ns, "web").Replicas(2).Obj()
+	f := suite.NewFleet(t, "web")
+	pm := f.Build().Replicas(2).Obj()
 	pm.Spec.Update.UseEviction = true
-	create(t, pm)
-	expectReady(t, ns, "web", 2)
-	first := getPod(t, ns, "web-0")
-	edit(t, ns, "web", func(pm *appsv1.PodManager) {
+	suite.Create(t, pm)
+	f.ExpectReady(2)
+	first := f.Pod("web-0")
+	f.Edit(func(pm *appsv1.PodManager) {
 		pm.Spec.Template = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{
 			Name: appsv1.AppContainer, Env: []corev1.EnvVar{{Name: "COLOUR", Value: "blue"}},
 		}}}}
 	})
-	expectSuccessor(t, first)
-	expectReady(t, ns, "web", 2)
-	expectEvent(t, ns, "web", corev1.EventTypeNormal, appsv1.ReasonEvicted, "env of container app changed")
+	f.ExpectSuccessor(first)
+	f.ExpectReady(2)
+	f.ExpectEvent(corev1.EventTypeNormal, appsv1.ReasonEvicted, "env of container app changed")
 }
 
 // TestClaimsComeAndGoWithTheirOrdinals uses the rights to volume claims.
 func TestClaimsComeAndGoWithTheirOrdinals(t *testing.T) {
 	t.Parallel()
-	ns := suite.Namespace(t)
-	pm := testkit.MakePodManager(ns, "db").Replicas(2).Obj()
+	f := suite.NewFleet(t, "db")
+	pm := f.Build().Replicas(2).Obj()
 	pm.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{
 		ObjectMeta: metav1.ObjectMeta{Name: "data"},
 		Spec: corev1.PersistentVolumeClaimSpec{
@@ -102,12 +102,12 @@ func TestClaimsComeAndGoWithTheirOrdinals(t *testing.T) {
 		},
 	}}
 	pm.Spec.PersistentVolumeClaimRetentionPolicy.WhenScaled = appsv1.ClaimDelete
-	create(t, pm)
+	suite.Create(t, pm)
 	claim := func(name string) error {
-		return suite.Client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: name}, &corev1.PersistentVolumeClaim{})
+		return suite.Client.Get(t.Context(), client.ObjectKey{Namespace: f.Namespace, Name: name}, &corev1.PersistentVolumeClaim{})
 	}
 	testkit.Eventually(t, "the claim of db-1 exists", func() error { return claim("data-db-1") })
-	scale(t, ns, "db", 1)
+	f.Scale(1)
 	testkit.Eventually(t, "the claim of db-1 is gone", func() error {
 		err := claim("data-db-1")
 		if err == nil {

@@ -17,15 +17,11 @@ limitations under the License.
 package shards
 
 import (
-	"bytes"
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,94 +31,6 @@ import (
 	"github.com/mycompany/pod-operator/internal/shard"
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
-
-func splitYAML(raw []byte) [][]byte { return bytes.Split(raw, []byte("\n---\n")) }
-
-var operators atomic.Int64
-
-// operator is a process with a user of its own.
-type operator struct {
-	*localkube.Process
-	user string
-}
-
-// start runs the operator with the given flags until the test ends.
-func start(t *testing.T, flags ...string) *operator {
-	t.Helper()
-	user := fmt.Sprintf("operator-%d", operators.Add(1))
-	config, err := suite.Cluster.RESTConfigFor(user, group)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := suite.Cluster.WriteKubeconfig(kubeconfig, config); err != nil {
-		t.Fatal(err)
-	}
-	process, err := suite.Cluster.RunProcess(localkube.ProcessSpec{
-		Name: user, Path: binary,
-		Args: append([]string{
-			"--kubeconfig=" + kubeconfig, "--leader-election-namespace=" + testkit.OperatorNamespace,
-			"--health-probe-bind-address=0", "--webhook-bind-address=0",
-		}, flags...),
-	})
-	if err != nil {
-		t.Fatalf("start %s: %v", user, err)
-	}
-	t.Cleanup(func() { process.Stop(testkit.Patience) })
-	return &operator{Process: process, user: user}
-}
-
-// startSharded starts an operator with short Leases, for tests in which one dies.
-func startSharded(t *testing.T, count int) *operator {
-	t.Helper()
-	return start(t, fmt.Sprintf("--shards=%d", count), "--shard-lease-duration=3s")
-}
-
-// holders is who holds each shard.
-func holders(t *testing.T, count int) map[int]string {
-	t.Helper()
-	return heldIn(t, testkit.OperatorNamespace, "pod-operator", count)
-}
-
-func heldIn(t *testing.T, namespace, name string, count int) map[int]string {
-	t.Helper()
-	var leases coordinationv1.LeaseList
-	if err := suite.Client.List(t.Context(), &leases, client.InNamespace(namespace)); err != nil {
-		t.Fatal(err)
-	}
-	held := map[int]string{}
-	for _, lease := range leases.Items {
-		var n, of int
-		if _, err := fmt.Sscanf(lease.Name, name+"-shard-%d-of-%d", &n, &of); err != nil || of != count {
-			continue
-		}
-		if h := lease.Spec.HolderIdentity; h != nil && *h != "" {
-			held[n] = *h
-		}
-	}
-	return held
-}
-
-// shared waits until all shards are held by so many operators, evenly.
-func shared(t *testing.T, count, operators int) {
-	t.Helper()
-	testkit.Eventually(t, fmt.Sprintf("%d operators hold %d shards", operators, count), func() error {
-		held := holders(t, count)
-		load := map[string]int{}
-		for _, h := range held {
-			load[h]++
-		}
-		if len(held) != count || len(load) != operators {
-			return fmt.Errorf("%d are held, as %v", len(held), load)
-		}
-		for h, n := range load {
-			if n < count/operators || n > (count+operators-1)/operators {
-				return fmt.Errorf("%s has %d: %v", h, n, load)
-			}
-		}
-		return nil
-	})
-}
 
 // fleets are PodManagers in several namespaces.
 type fleets struct {
@@ -142,9 +50,7 @@ func makeFleets(t *testing.T, namespaces, each int, replicas int32) *fleets {
 			if i%2 == 1 {
 				b = b.Random()
 			}
-			if err := suite.Client.Create(t.Context(), b.Obj()); err != nil {
-				t.Fatal(err)
-			}
+			suite.Create(t, b.Obj())
 		}
 	}
 	return f
@@ -154,11 +60,7 @@ func (f *fleets) scale(replicas int) {
 	f.Helper()
 	for _, ns := range f.namespaces {
 		for i := range f.each {
-			patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":`+strconv.Itoa(replicas)+`}}`))
-			pm := testkit.MakePodManager(ns, fmt.Sprintf("web-%d", i)).Obj()
-			if err := suite.Client.Patch(f.Context(), pm, patch); err != nil {
-				f.Fatal(err)
-			}
+			suite.Fleet(f, ns, fmt.Sprintf("web-%d", i)).Scale(replicas)
 		}
 	}
 }
@@ -188,12 +90,8 @@ func (f *fleets) ready(replicas int) {
 
 func (f *fleets) pods(ns string) map[types.UID]corev1.Pod {
 	f.Helper()
-	var list corev1.PodList
-	if err := suite.Client.List(f.Context(), &list, client.InNamespace(ns)); err != nil {
-		f.Fatal(err)
-	}
 	pods := map[types.UID]corev1.Pod{}
-	for _, p := range list.Items {
+	for _, p := range suite.Pods(f, ns, nil) {
 		pods[p.UID] = p
 	}
 	return pods

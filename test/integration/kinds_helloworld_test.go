@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package kinds
+package integration
 
 import (
 	"errors"
@@ -55,15 +55,15 @@ func expectHelloWorld(t testing.TB, namespace, name string, n int) *testv1alpha1
 	t.Helper()
 	hw := helloWorld(namespace, name, 0)
 	testkit.Eventually(t, fmt.Sprintf("HelloWorld %s has %d pods", name, n), func() error {
-		hw = read(t, hw)
+		hw = testkit.Read(t, suite, hw)
 		if err := settled(hw, hw.Status.ObservedGeneration, hw.Status.Conditions); err != nil {
 			return err
 		}
-		pods := live(podsOf(t, namespace, client.MatchingLabels{"hello_name": name}))
+		pods := testkit.Live(suite.Pods(t, namespace, map[string]string{"hello_name": name}))
 		if len(pods) != n || int(hw.Status.ReadyReplicas) != n {
 			return fmt.Errorf("%d pods, status.readyReplicas %d", len(pods), hw.Status.ReadyReplicas)
 		}
-		if diff := cmp.Diff(names(pods), append([]string{}, hw.Status.Nodes...)); diff != "" {
+		if diff := cmp.Diff(testkit.Names(pods), append([]string{}, hw.Status.Nodes...)); diff != "" {
 			return errors.New("status.nodes (-pods +status):\n" + diff)
 		}
 		return nil
@@ -80,7 +80,7 @@ func TestHelloWorldSampleWorksAsTheTutorialsWriteIt(t *testing.T) {
 	kubectl("wait", "--for=condition=Ready", "helloworld/helloworld-sample", "--timeout=60s")
 	hw := expectHelloWorld(t, ns, "helloworld-sample", 3)
 
-	d := read(t, deployment(ns, "helloworld-sample"))
+	d := testkit.Read(t, suite, deployment(ns, "helloworld-sample"))
 	if !metav1.IsControlledBy(d, hw) || d.Labels["hello_name"] != "helloworld-sample" {
 		t.Errorf("the Deployment's metadata: %+v", d.ObjectMeta)
 	}
@@ -93,21 +93,21 @@ func TestHelloWorldSampleWorksAsTheTutorialsWriteIt(t *testing.T) {
 	if want := []string{"NAME", "SIZE", "READY", "STATUS", "AGE"}; !slices.Equal(strings.Fields(strings.SplitN(out, "\n", 2)[0]), want) {
 		t.Errorf("columns:\n%s", out)
 	}
-	expectEvent(t, hw, testv1alpha1.ReasonCreated, "Created Deployment helloworld-sample with 3 pods")
+	suite.ExpectEvent(t, hw, corev1.EventTypeNormal, testv1alpha1.ReasonCreated, "Created Deployment helloworld-sample with 3 pods")
 }
 
 func TestHelloWorldFollowsItsSize(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	hw := helloWorld(ns, "walk", 2)
-	create(t, hw)
+	suite.Create(t, hw)
 	expectHelloWorld(t, ns, "walk", 2)
 	for _, n := range []int{4, 1, 0, 2} {
-		patch(t, hw, `{"spec":{"size":%d}}`, n)
+		suite.Patch(t, hw, fmt.Sprintf(`{"spec":{"size":%d}}`, n))
 		expectHelloWorld(t, ns, "walk", n)
 	}
-	expectEvent(t, hw, testv1alpha1.ReasonScaled, "replicas 2 -> 4")
-	expectRest(t, ns, 2*time.Second)
+	suite.ExpectEvent(t, hw, corev1.EventTypeNormal, testv1alpha1.ReasonScaled, "replicas 2 -> 4")
+	suite.ExpectSilence(t, ns, 2*time.Second)
 }
 
 func TestHelloWorldPutsItsDeploymentRight(t *testing.T) {
@@ -126,12 +126,12 @@ func TestHelloWorldPutsItsDeploymentRight(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ns := suite.Namespace(t)
-			create(t, helloWorld(ns, "edited", 2))
+			suite.Create(t, helloWorld(ns, "edited", 2))
 			hw := expectHelloWorld(t, ns, "edited", 2)
-			patch(t, deployment(ns, "edited"), "%s", c.edit)
-			expectEvent(t, hw, testv1alpha1.ReasonCorrected, c.note)
+			suite.Patch(t, deployment(ns, "edited"), c.edit)
+			suite.ExpectEvent(t, hw, corev1.EventTypeNormal, testv1alpha1.ReasonCorrected, c.note)
 			testkit.Eventually(t, "the Deployment is right", func() error {
-				d := read(t, deployment(ns, "edited"))
+				d := testkit.Read(t, suite, deployment(ns, "edited"))
 				i := slices.IndexFunc(d.Spec.Template.Spec.Containers, func(c corev1.Container) bool { return c.Name == "nginx" })
 				if i < 0 {
 					return errors.New("there is no container nginx")
@@ -144,7 +144,7 @@ func TestHelloWorldPutsItsDeploymentRight(t *testing.T) {
 				return nil
 			})
 			expectHelloWorld(t, ns, "edited", 2)
-			expectRest(t, ns, time.Second)
+			suite.ExpectSilence(t, ns, time.Second)
 		})
 	}
 }
@@ -153,13 +153,13 @@ func TestHelloWorldLeavesFieldsOfOthersAlone(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	hw := helloWorld(ns, "shared", 1)
-	create(t, hw)
+	suite.Create(t, hw)
 	expectHelloWorld(t, ns, "shared", 1)
-	patch(t, deployment(ns, "shared"), `{"metadata":{"annotations":{"example.com/team":"web"}},
+	suite.Patch(t, deployment(ns, "shared"), `{"metadata":{"annotations":{"example.com/team":"web"}},
 		"spec":{"revisionHistoryLimit":3,"template":{"metadata":{"annotations":{"example.com/scrape":"yes"}}}}}`)
-	patch(t, hw, `{"spec":{"size":2}}`)
+	suite.Patch(t, hw, `{"spec":{"size":2}}`)
 	expectHelloWorld(t, ns, "shared", 2)
-	d := read(t, deployment(ns, "shared"))
+	d := testkit.Read(t, suite, deployment(ns, "shared"))
 	if d.Annotations["example.com/team"] != "web" || *d.Spec.RevisionHistoryLimit != 3 || d.Spec.Template.Annotations["example.com/scrape"] != "yes" {
 		t.Errorf("another client's fields were removed: %+v %+v", d.Annotations, d.Spec)
 	}
@@ -168,9 +168,9 @@ func TestHelloWorldLeavesFieldsOfOthersAlone(t *testing.T) {
 func TestHelloWorldMakesADeletedDeploymentAgain(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	create(t, helloWorld(ns, "deleted", 2))
+	suite.Create(t, helloWorld(ns, "deleted", 2))
 	expectHelloWorld(t, ns, "deleted", 2)
-	before := read(t, deployment(ns, "deleted"))
+	before := testkit.Read(t, suite, deployment(ns, "deleted"))
 	for _, how := range []string{"background", "foreground"} {
 		suite.Kubectl(t, "-n", ns, "delete", "deployment", "deleted", "--cascade="+how, "--wait=false")
 		testkit.Eventually(t, "there is a new Deployment", func() error {
@@ -192,16 +192,16 @@ func TestHelloWorldDoesNotTakeOverAForeignDeployment(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	suite.Kubectl(t, "-n", ns, "create", "deployment", "taken", "--image=httpd:2", "--replicas=1")
-	foreign := read(t, deployment(ns, "taken"))
+	foreign := testkit.Read(t, suite, deployment(ns, "taken"))
 	hw := helloWorld(ns, "taken", 3)
-	create(t, hw)
+	suite.Create(t, hw)
 	testkit.Eventually(t, "it says that the name is taken", func() error {
-		hw = read(t, hw)
+		hw = testkit.Read(t, suite, hw)
 		return stalled(hw, hw.Status.Conditions, testv1alpha1.ReasonNameTaken)
 	})
 	expectKstatus(t, hw, status.FailedStatus)
-	expectEvent(t, hw, testv1alpha1.ReasonFailed, "is left alone")
-	if after := read(t, deployment(ns, "taken")); after.Generation != foreign.Generation || len(after.OwnerReferences) > 0 || after.Labels["hello_name"] != "" {
+	suite.ExpectEvent(t, hw, corev1.EventTypeWarning, testv1alpha1.ReasonFailed, "is left alone")
+	if after := testkit.Read(t, suite, deployment(ns, "taken")); after.Generation != foreign.Generation || len(after.OwnerReferences) > 0 || after.Labels["hello_name"] != "" {
 		t.Errorf("the foreign Deployment was touched: %+v", after.ObjectMeta)
 	}
 	// Once the name is free, the operator takes it without help.
@@ -215,13 +215,13 @@ func TestHelloWorldSaysWhatKeepsItFromItsPods(t *testing.T) {
 	suite.Kubectl(t, "-n", ns, "create", "quota", "small", "--hard=pods=1")
 	suite.Kubectl(t, "-n", ns, "wait", "quota/small", "--for=jsonpath={.status.used.pods}=0", "--timeout=60s")
 	hw := helloWorld(ns, "wide", 2)
-	create(t, hw)
+	suite.Create(t, hw)
 	testkit.Eventually(t, "it is stalled by the quota", func() error {
-		hw = read(t, hw)
+		hw = testkit.Read(t, suite, hw)
 		return stalled(hw, hw.Status.Conditions, testv1alpha1.ReasonReplicaFailure)
 	})
 	expectKstatus(t, hw, status.FailedStatus)
-	expectEvent(t, hw, testv1alpha1.ReasonFailed, "exceeded quota")
+	suite.ExpectEvent(t, hw, corev1.EventTypeWarning, testv1alpha1.ReasonFailed, "exceeded quota")
 }
 
 func TestHelloWorldSaysThatItsDeploymentIsRefused(t *testing.T) {
@@ -230,9 +230,9 @@ func TestHelloWorldSaysThatItsDeploymentIsRefused(t *testing.T) {
 	suite.Kubectl(t, "-n", ns, "create", "quota", "none", "--hard=count/deployments.apps=0")
 	suite.Kubectl(t, "-n", ns, "wait", "quota/none", "--for=jsonpath={.status.used.count/deployments\\.apps}=0", "--timeout=60s")
 	hw := helloWorld(ns, "refused", 1)
-	create(t, hw)
+	suite.Create(t, hw)
 	testkit.Eventually(t, "it says that the Deployment is refused", func() error {
-		hw = read(t, hw)
+		hw = testkit.Read(t, suite, hw)
 		return stalled(hw, hw.Status.Conditions, testv1alpha1.ReasonRefused)
 	})
 	suite.Kubectl(t, "-n", ns, "delete", "quota", "none")
@@ -242,7 +242,7 @@ func TestHelloWorldSaysThatItsDeploymentIsRefused(t *testing.T) {
 func TestHelloWorldDeploymentGoesWithIt(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	create(t, helloWorld(ns, "short", 1))
+	suite.Create(t, helloWorld(ns, "short", 1))
 	expectHelloWorld(t, ns, "short", 1)
 	suite.Kubectl(t, "-n", ns, "delete", "helloworld", "short", "--timeout=60s")
 	testkit.Eventually(t, "the Deployment is gone", func() error {

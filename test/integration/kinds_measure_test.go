@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package kinds
+package integration
 
 import (
 	"context"
@@ -102,20 +102,20 @@ func TestCollectorMeasuresWhatAnUpdateIs(t *testing.T) {
 	testkit.Long(t, "it waits until nothing happens, six times")
 	t.Parallel()
 	ns := suite.Namespace(t)
-	create(t, web(ns, 2, 1))
-	create(t, &corev1.Pod{
+	suite.Create(t, web(ns, 2, 1))
+	suite.Create(t, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "bare"},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "nginx:1.27"}}},
 	})
 	fleet := testkit.MakePodManager(ns, "fleet").Replicas(2).Image("nginx:1.27").
 		PodSpec(func(spec *corev1.PodSpec) { spec.Containers = []corev1.Container{{Name: appsv1.AppContainer}} }).Obj()
 	fleet.Spec.Update.MaxUnavailable = ptr.To(intstr.FromInt32(1)) // no extra pod takes part
-	create(t, fleet)
-	create(t, collector(ns, "meter", nil))
+	suite.Create(t, fleet)
+	suite.Create(t, collector(ns, "meter", nil))
 	expectCounting(t, ns, "meter")
 	testkit.Eventually(t, "all pods run", func() error {
-		fleet = read(t, fleet)
-		if d := read(t, deployment(ns, "web")); d.Status.AvailableReplicas != 2 {
+		fleet = testkit.Read(t, suite, fleet)
+		if d := testkit.Read(t, suite, deployment(ns, "web")); d.Status.AvailableReplicas != 2 {
 			return fmt.Errorf("%+v", d.Status)
 		}
 		return settled(fleet, fleet.Status.ObservedGeneration, fleet.Status.Conditions)
@@ -125,12 +125,12 @@ func TestCollectorMeasuresWhatAnUpdateIs(t *testing.T) {
 	b.WriteString("| update | Deployment | ReplicaSet | PodManager | Pod | the pods afterwards |\n|---|---|---|---|---|---|\n")
 	before := restingEvents(t, ns, 0)
 	for _, step := range updateSteps(t, ns) {
-		pods := podsOf(t, ns, nil)
+		pods := suite.Pods(t, ns, nil)
 		suite.Kubectl(t, step.args...)
 		events := restingEvents(t, ns, before["Pod"].Total()+before["Deployment"].Total()+before["PodManager"].Total())
 		counted := minus(events, before)
 		before = events
-		if got := fate(pods, podsOf(t, ns, nil)); got != step.pods || counted["Pod"].Added != step.replaced || counted["Pod"].Deleted != step.replaced {
+		if got := fate(pods, suite.Pods(t, ns, nil)); got != step.pods || counted["Pod"].Added != step.replaced || counted["Pod"].Deleted != step.replaced {
 			t.Errorf("%s: %s, pod events %+v; want %s, %d added and deleted", step.title, got, counted["Pod"], step.pods, step.replaced)
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", step.title, eventcount.Sum(counted["Deployment"]),
@@ -149,7 +149,7 @@ func restingEvents(t testing.TB, namespace string, more int64) map[string]collec
 	var last []collectorv1.KindEvents
 	since := time.Now()
 	testkit.Eventually(t, "events stop", func() error {
-		events := read(t, collector(namespace, "meter", nil)).Status.EventsByKind
+		events := testkit.Read(t, suite, collector(namespace, "meter", nil)).Status.EventsByKind
 		if !slices.Equal(events, last) {
 			last, since = events, time.Now()
 		}
@@ -159,8 +159,8 @@ func restingEvents(t testing.TB, namespace string, more int64) map[string]collec
 				total += k.Total()
 			}
 		}
-		pods := podsOf(t, namespace, nil)
-		if total <= more || len(live(pods)) != len(pods) || time.Since(since) < quiet {
+		pods := suite.Pods(t, namespace, nil)
+		if total <= more || len(testkit.Live(pods)) != len(pods) || time.Since(since) < quiet {
 			return fmt.Errorf("%+v", events)
 		}
 		return nil
@@ -192,7 +192,7 @@ func fate(before, after []corev1.Pod) string {
 	switch {
 	case slices.Equal(uids(before), uids(after)):
 		return samePods
-	case slices.Equal(names(before), names(after)):
+	case slices.Equal(testkit.Names(before), testkit.Names(after)):
 		return oldNames
 	}
 	return newNames
@@ -223,8 +223,8 @@ func TestAnInformerCallsAMissedReplacementAnUpdate(t *testing.T) {
 			},
 		}
 	}
-	create(t, gated("replaced"))
-	create(t, gated("deleted"))
+	suite.Create(t, gated("replaced"))
+	suite.Create(t, gated("deleted"))
 	broken := watch.NewFake()
 	calls := startInformer(t, clients.CoreV1().Pods(ns), broken)
 	calls.expect(t, "OnAdd deleted", "OnAdd replaced")
@@ -235,7 +235,7 @@ func TestAnInformerCallsAMissedReplacementAnUpdate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	create(t, gated("replaced"))
+	suite.Create(t, gated("replaced"))
 	broken.Error(&apierrors.NewResourceExpired("the watch is too old").ErrStatus)
 	calls.expect(t, "OnDelete deleted as DeletedFinalStateUnknown", "OnUpdate replaced with another UID")
 	// A deletion without a grace period writes the pod once, and then removes it.

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package rollout
+package integration
 
 import (
 	"errors"
@@ -56,7 +56,7 @@ const shortDeadline = `{"update":{"progressDeadlineSeconds":5}}`
 func (f *fleet) expectStalled(words ...string) {
 	f.Helper()
 	testkit.Eventually(f, fmt.Sprintf("Stalled says %q", words), func() error {
-		message := f.expectCondition(appsv1.ConditionStalled, appsv1.ReasonProgressDeadlineExceeded)
+		_, message := f.ExpectCondition(appsv1.ConditionStalled, appsv1.ReasonProgressDeadlineExceeded)
 		for _, word := range words {
 			if !strings.Contains(message, word) {
 				return errors.New("it says " + message)
@@ -74,30 +74,30 @@ func TestProgressDeadline(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t, 4, "update: {maxUnavailable: 1, maxSurge: 0}"+plain)
-			f.patch(shortDeadline)
+			f.Patch(shortDeadline)
 			w := f.watch(within(3, 4))
-			f.patch(breakage)
+			f.Patch(breakage)
 			f.expectStalled(brokenCause(name), "0 of 4 pods are available on it")
-			if n := f.get().Status.UpdatedReplicas; n != 1 {
+			if n := f.Get().Status.UpdatedReplicas; n != 1 {
 				t.Errorf("%d pods are on the broken revision", n)
 			}
-			f.patch(`{"image":"nginx:1.28","update":{"progressDeadlineSeconds":60}}`)
-			f.expectReady(4)
+			f.Patch(`{"image":"nginx:1.28","update":{"progressDeadlineSeconds":60}}`)
+			f.ExpectRolledOut(4)
 			w.hear(f)
-			f.expectWarnings(1)
+			f.ExpectWarnings(1)
 		})
 	}
 }
 
 // The first pods of a fleet have a deadline, too.
-func TestABrokenFirstRevisionIsToldAndPutRight(t *testing.T) {
+func TestABrokenFirstRevisionIsReportedAndPutRight(t *testing.T) {
 	t.Parallel()
 	f := emptyFleet(t)
-	f.apply(2, "image: broken.invalid/app:1\nupdate: {progressDeadlineSeconds: 5, onFailure: Rollback}")
+	f.Apply(2, "image: broken.invalid/app:1\nupdate: {progressDeadlineSeconds: 5, onFailure: Rollback}")
 	f.expectStalled("ImagePullBackOff")
-	f.patch(`{"image":"nginx:1.27","update":{"progressDeadlineSeconds":60}}`)
-	f.expectReady(2)
-	f.expectWarnings(1)
+	f.Patch(`{"image":"nginx:1.27","update":{"progressDeadlineSeconds":60}}`)
+	f.ExpectRolledOut(2)
+	f.ExpectWarnings(1)
 }
 
 // With onFailure: Rollback the fleet goes back to the last revision on which it
@@ -109,44 +109,44 @@ func TestRollback(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t, 3, "update: {maxUnavailable: 1, maxSurge: 0, onFailure: Rollback}"+plain)
-			f.patch(shortDeadline)
-			good := f.get().Status.UpdateRevision
+			f.Patch(shortDeadline)
+			good := f.Get().Status.UpdateRevision
 			w := f.watch(within(2, 3))
-			f.patch(breakage)
-			message := f.expectCondition(appsv1.ConditionStalled, appsv1.ReasonRolledBack)
+			f.Patch(breakage)
+			_, message := f.ExpectCondition(appsv1.ConditionStalled, appsv1.ReasonRolledBack)
 			if !strings.Contains(message, "made no progress") || !strings.Contains(message, good) {
 				t.Errorf("Stalled does not tell what happened: %s", message)
 			}
-			back := f.get().Status.Rollback
+			back := f.Get().Status.Rollback
 			if back == nil || back.To != good {
 				t.Fatalf("status.rollback is %+v, want to %s", back, good)
 			}
-			f.expectImages(map[string]int{"nginx:1.27": 3})
-			f.expectHistory(appsv1.ReasonRolledBack, appsv1.WhyProgressDeadline, "rolled back from "+back.From+" to "+good)
+			f.ExpectImages(map[string]int{"nginx:1.27": 3})
+			f.ExpectHistory(appsv1.ReasonRolledBack, appsv1.WhyProgressDeadline, "rolled back from "+back.From+" to "+good)
 
 			// No loop, also when the user asks for something else than another
 			// template.
-			pods, revisions := f.uids(), len(f.revisions())
-			f.stays(6*time.Second, func() error {
-				if now := f.uids(); !maps.Equal(pods, now) {
-					return fmt.Errorf("it goes on: %s", f.table())
+			pods, revisions := f.UIDs(), len(f.Revisions())
+			testkit.Stays(f, 6*time.Second, func() error {
+				if now := f.UIDs(); !maps.Equal(pods, now) {
+					return fmt.Errorf("it goes on: %s", f.Table())
 				}
 				return nil
 			})
 			w.hear(f)
-			f.kubectl("scale", "pm", "web", "--replicas=4")
-			f.expectImages(map[string]int{"nginx:1.27": 4})
-			f.expectCondition(appsv1.ConditionStalled, appsv1.ReasonRolledBack)
-			if now := len(f.revisions()); now != revisions {
+			f.Kubectl("scale", "pm", "web", "--replicas=4")
+			f.ExpectImages(map[string]int{"nginx:1.27": 4})
+			f.ExpectCondition(appsv1.ConditionStalled, appsv1.ReasonRolledBack)
+			if now := len(f.Revisions()); now != revisions {
 				t.Errorf("there are %d revisions, there were %d", now, revisions)
 			}
-			if told := f.events(corev1.EventTypeWarning, appsv1.ReasonRolledBack); len(told) != 1 || told[0].Series != nil {
+			if told := f.warnings(appsv1.ReasonRolledBack); len(told) != 1 || told[0].Series != nil {
 				t.Errorf("the rollback is told %d times", len(told))
 			}
 
-			f.patch(`{"image":"nginx:1.28","update":{"progressDeadlineSeconds":60}}`)
-			pm := f.expectReady(4)
-			f.expectImages(map[string]int{"nginx:1.28": 4})
+			f.Patch(`{"image":"nginx:1.28","update":{"progressDeadlineSeconds":60}}`)
+			pm := f.ExpectRolledOut(4)
+			f.ExpectImages(map[string]int{"nginx:1.28": 4})
 			if pm.Status.Rollback != nil {
 				t.Errorf("status.rollback is still %+v", pm.Status.Rollback)
 			}
@@ -167,22 +167,22 @@ func TestABrokenRevisionNeverBlocksItsFix(t *testing.T) {
 				t.Parallel()
 				f := newFleet(t, 3, "identity: "+identity+"\nupdate: {maxUnavailable: 1, maxSurge: 0}"+plain)
 				w := f.watch(within(2, 3))
-				f.patch(breakage)
-				f.expect("one pod is broken and the others are spared", func(pm *appsv1.PodManager) error {
+				f.Patch(breakage)
+				f.Expect("one pod is broken and the others are spared", func(pm *appsv1.PodManager) error {
 					if pm.Status.UpdatedReplicas != 1 || pm.Status.AvailableReplicas != 2 {
 						return fmt.Errorf("%d updated, %d available", pm.Status.UpdatedReplicas, pm.Status.AvailableReplicas)
 					}
 					return nil
 				})
 				testkit.Eventually(t, "Reconciling names the cause", func() error {
-					if m := f.expectCondition(appsv1.ConditionReconciling, appsv1.ReasonRollingOut); !strings.Contains(m, brokenCause(name)) {
+					if _, m := f.ExpectCondition(appsv1.ConditionReconciling, appsv1.ReasonRollingOut); !strings.Contains(m, brokenCause(name)) {
 						return fmt.Errorf("it says %s", m)
 					}
 					return nil
 				})
-				f.patch(`{"image":"nginx:1.28"}`)
-				f.expectReady(3)
-				f.expectImages(map[string]int{"nginx:1.28": 3})
+				f.Patch(`{"image":"nginx:1.28"}`)
+				f.ExpectRolledOut(3)
+				f.ExpectImages(map[string]int{"nginx:1.28": 3})
 				w.hear(f)
 			})
 		}
@@ -193,10 +193,10 @@ func TestABrokenRevisionNeverBlocksItsFix(t *testing.T) {
 func (f *fleet) notReady(names ...string) {
 	f.Helper()
 	for _, name := range names {
-		f.kubectl("patch", "pod", name, "--subresource=status", "--type=strategic", "-p",
+		f.Kubectl("patch", "pod", name, "--subresource=status", "--type=strategic", "-p",
 			`{"status":{"conditions":[{"type":"ContainersReady","status":"False"},{"type":"Ready","status":"False"}]}}`)
 	}
-	f.expect("the status shows it", func(pm *appsv1.PodManager) error {
+	f.Expect("the status shows it", func(pm *appsv1.PodManager) error {
 		if n := int(pm.Status.CurrentReplicas - pm.Status.ReadyReplicas); n != len(names) {
 			return fmt.Errorf("%d pods are not ready", n)
 		}
@@ -212,7 +212,7 @@ func TestUnreadyOldPodsGoFirstAndFreeOfBudget(t *testing.T) {
 		t.Run(identity, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t, 5, "identity: "+identity+"\nupdate: {maxUnavailable: 1, maxSurge: 0}"+plain)
-			sick := f.names()[:2]
+			sick := f.Names()[:2]
 			f.notReady(sick...)
 			var order []string
 			seen := map[string]bool{}
@@ -225,8 +225,8 @@ func TestUnreadyOldPodsGoFirstAndFreeOfBudget(t *testing.T) {
 				}
 				return within(3, 5)(pods)
 			})
-			f.patch(env("1"))
-			f.expectReady(5)
+			f.Patch(env("1"))
+			f.ExpectRolledOut(5)
 			w.hear(f)
 			if got := slices.Sorted(slices.Values(order[:2])); !slices.Equal(got, sick) {
 				t.Errorf("the pods went in the order %v, want %v first", order, sick)

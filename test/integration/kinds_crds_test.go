@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package kinds
+package integration
 
 import (
 	"errors"
@@ -165,7 +165,7 @@ func (c *crdStory) expectReady(t testing.TB, obj client.Object, resource string)
 // logged counts the lines of the operators' log that hold all of the words.
 func logged(t testing.TB, words ...string) (n int) {
 	t.Helper()
-	raw, err := os.ReadFile(logPath)
+	raw, err := os.ReadFile(filepath.Join(suite.Scratch, "operator.log"))
 	if err != nil {
 		t.Fatal(err)
 	}

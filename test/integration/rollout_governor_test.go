@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package rollout
+package integration
 
 import (
 	"context"
@@ -56,7 +56,7 @@ func TestPodsThatTheKubeletRejects(t *testing.T) {
 			t.Parallel()
 			f := emptyFleet(t)
 			began := time.Now()
-			f.apply(2, "identity: "+identity+rejected)
+			f.Apply(2, "identity: "+identity+rejected)
 			w := f.watch(func(pods map[string]*corev1.Pod) string {
 				corpses := 0
 				for _, p := range pods {
@@ -69,28 +69,28 @@ func TestPodsThatTheKubeletRejects(t *testing.T) {
 				}
 				return ""
 			})
-			f.expect("they failed again and again", func(pm *appsv1.PodManager) error {
+			f.Expect("they failed again and again", func(pm *appsv1.PodManager) error {
 				if r := pm.Status.Failures; r == nil || r.Count < 4 {
 					return fmt.Errorf("failures are %+v", r)
 				}
 				return nil
 			})
-			if message := f.expectCondition(appsv1.ConditionStalled, appsv1.ReasonPodsFailing); !strings.Contains(message, "OutOfcpu") {
+			if _, message := f.ExpectCondition(appsv1.ConditionStalled, appsv1.ReasonPodsFailing); !strings.Contains(message, "OutOfcpu") {
 				t.Errorf("Stalled does not name the cause: %s", message)
 			}
-			f.expectWarnings(1)
+			f.ExpectWarnings(1)
 			w.hear(f)
 			// In four failures, of which the second waits 1 s and the third 2 s,
 			// not many pods were made; from then on two every 4 s or later. The
 			// longest wait is longer, because two failures that lie more than
 			// twice that apart are no row, and machines are slow.
-			n := f.requests("create", "pods", "")
+			n := f.Count("create", "pods", "")
 			if took := time.Since(began); n > 12+2*int(took/(4*time.Second)) {
 				t.Errorf("%d pods were created in %s", n, took)
 			}
-			f.patch(`{"template":{"metadata":{"annotations":{"localkube.mycompany.com/reject":null}}}}`)
-			f.expectReady(2)
-			f.expectWarnings(1)
+			f.Patch(`{"template":{"metadata":{"annotations":{"localkube.mycompany.com/reject":null}}}}`)
+			f.ExpectRolledOut(2)
+			f.ExpectWarnings(1)
 		})
 	}
 }
@@ -99,31 +99,31 @@ func TestPodsThatTheKubeletRejects(t *testing.T) {
 func TestAQuotaThatIsFull(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 2, "update: {maxUnavailable: 0, maxSurge: 1}"+plain)
-	f.applyYAML("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: few}\nspec: {hard: {pods: 2}}")
+	f.ApplyYAML("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: few}\nspec: {hard: {pods: 2}}")
 	testkit.Eventually(t, "the quota is counted", func() error {
-		if used := f.kubectl("get", "quota", "few", "-o", "jsonpath={.status.used.pods}"); used != "2" {
+		if used := f.Kubectl("get", "quota", "few", "-o", "jsonpath={.status.used.pods}"); used != "2" {
 			return fmt.Errorf("it says %q", used)
 		}
 		return nil
 	})
 	// The rollout needs one more pod than the quota allows: it says so and
 	// touches no pod meanwhile.
-	before := f.uids()
-	f.patch(env("1"))
-	if message := f.expectCondition(appsv1.ConditionStalled, appsv1.ReasonQuotaExceeded); !strings.Contains(message, "few") {
+	before := f.UIDs()
+	f.Patch(env("1"))
+	if _, message := f.ExpectCondition(appsv1.ConditionStalled, appsv1.ReasonQuotaExceeded); !strings.Contains(message, "few") {
 		t.Errorf("Stalled does not name the quota: %s", message)
 	}
 	testkit.Eventually(t, "it is tried again", func() error {
-		if n := f.requests("create", "pods", ""); n < 4 {
+		if n := f.Count("create", "pods", ""); n < 4 {
 			return fmt.Errorf("%d pods were asked for", n)
 		}
 		return nil
 	})
-	f.expectSamePods(before)
-	f.expectWarnings(1)
-	f.kubectl("delete", "quota", "few")
-	f.expectReady(2)
-	f.expectNewPods(before)
+	f.ExpectSamePods(before)
+	f.ExpectWarnings(1)
+	f.Kubectl("delete", "quota", "few")
+	f.ExpectRolledOut(2)
+	f.ExpectNewPods(before)
 }
 
 // refuser is an admission webhook that says no to the pods of a namespace.
@@ -143,14 +143,14 @@ func (f *fleet) refuser(words string) (stop func()) {
 	}))
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	hook := &admissionregistrationv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: "refuser-" + f.ns},
+		ObjectMeta: metav1.ObjectMeta{Name: "refuser-" + f.Namespace},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name:                    "refuser.example.com",
 			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: ptr.To(server.URL), CABundle: ca},
 			AdmissionReviewVersions: []string{"v1"},
 			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNone),
 			FailurePolicy:           ptr.To(admissionregistrationv1.Fail),
-			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: f.ns}},
+			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: f.Namespace}},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
@@ -165,7 +165,7 @@ func (f *fleet) refuser(words string) (stop func()) {
 		_ = suite.Client.Delete(context.Background(), hook)
 	})
 	testkit.Eventually(f, "the webhook is in force", func() error {
-		if _, err := suite.TryKubectl(f, "-n", f.ns, "run", "canary", "--image=x", "--dry-run=server"); err == nil {
+		if _, err := suite.TryKubectl(f, "-n", f.Namespace, "run", "canary", "--image=x", "--dry-run=server"); err == nil {
 			return errors.New("a pod passes")
 		}
 		return nil
@@ -180,14 +180,14 @@ func TestAnAdmissionWebhookRefusesPods(t *testing.T) {
 	t.Parallel()
 	f := emptyFleet(t)
 	stop := f.refuser("not on a Sunday")
-	f.apply(2, plain)
-	if message := f.expectCondition(appsv1.ConditionStalled, appsv1.ReasonPodsRefused); !strings.Contains(message, "not on a Sunday") {
+	f.Apply(2, plain)
+	if _, message := f.ExpectCondition(appsv1.ConditionStalled, appsv1.ReasonPodsRefused); !strings.Contains(message, "not on a Sunday") {
 		t.Errorf("Stalled does not say what the webhook said: %s", message)
 	}
-	f.expectWarnings(1)
+	f.ExpectWarnings(1)
 	stop()
-	f.kubectl("scale", "pm", "web", "--replicas=3")
-	f.expect("the condition names the webhook that does not answer", func(pm *appsv1.PodManager) error {
+	f.Kubectl("scale", "pm", "web", "--replicas=3")
+	f.Expect("the condition names the webhook that does not answer", func(pm *appsv1.PodManager) error {
 		for _, c := range pm.Status.Conditions {
 			if c.Type == appsv1.ConditionStalled && strings.Contains(c.Message, `failed calling webhook "refuser.example.com"`) {
 				return nil
@@ -195,7 +195,7 @@ func TestAnAdmissionWebhookRefusesPods(t *testing.T) {
 		}
 		return fmt.Errorf("it does not: %+v", pm.Status.Conditions)
 	})
-	f.kubectl("delete", "validatingwebhookconfiguration", "refuser-"+f.ns)
-	f.expectReady(3)
-	f.expectWarnings(1)
+	f.Kubectl("delete", "validatingwebhookconfiguration", "refuser-"+f.Namespace)
+	f.ExpectRolledOut(3)
+	f.ExpectWarnings(1)
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package kinds
+package integration
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func expectCounting(t testing.TB, namespace, name string) *collectorv1.Collector
 	t.Helper()
 	col := collector(namespace, name, nil)
 	testkit.Eventually(t, "Collector "+name+" counts", func() error {
-		col = read(t, col)
+		col = testkit.Read(t, suite, col)
 		return settled(col, col.Status.ObservedGeneration, col.Status.Conditions)
 	})
 	expectKstatus(t, col, status.CurrentStatus)
@@ -70,7 +70,7 @@ func expectChange(t testing.TB, namespace, name, change string) collectorv1.Chan
 	t.Helper()
 	var newest collectorv1.Change
 	testkit.Eventually(t, "the change "+change+" has settled", func() error {
-		col := read(t, collector(namespace, name, nil))
+		col := testkit.Read(t, suite, collector(namespace, name, nil))
 		if len(col.Status.RecentChanges) == 0 {
 			return errors.New("no change yet")
 		}
@@ -155,29 +155,29 @@ func TestCollectorListsAddressesAndCountsPods(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	d := web(ns, 2, 1)
-	create(t, d)
+	suite.Create(t, d)
 	testkit.Eventually(t, "the pods run", func() error {
-		if d = read(t, d); d.Status.AvailableReplicas != 2 {
+		if d = testkit.Read(t, suite, d); d.Status.AvailableReplicas != 2 {
 			return fmt.Errorf("%+v", d.Status)
 		}
 		return nil
 	})
-	create(t, collector(ns, "watcher", map[string]string{"app": "web"}))
+	suite.Create(t, collector(ns, "watcher", map[string]string{"app": "web"}))
 	col := expectCounting(t, ns, "watcher")
 	// What was there before is no event.
 	if col.Status.Pods != 2 || col.Status.Workloads != 1 || col.Status.Events.Total() != 0 || col.Status.Since == nil {
 		t.Errorf("at the start the status is %+v", col.Status)
 	}
-	create(t, &corev1.Pod{
+	suite.Create(t, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "other", Labels: map[string]string{"app": "other"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "nginx:1.27"}}},
 	})
-	patch(t, d, `{"spec":{"replicas":4}}`)
+	suite.Patch(t, d, `{"spec":{"replicas":4}}`)
 	expectChange(t, ns, "watcher", "replicas 2 -> 4")
-	col = read(t, col)
+	col = testkit.Read(t, suite, col)
 
 	var want []string
-	for _, pod := range podsOf(t, ns, map[string]string{"app": "web"}) {
+	for _, pod := range suite.Pods(t, ns, map[string]string{"app": "web"}) {
 		want = append(want, pod.Status.PodIP)
 	}
 	slices.Sort(want)
@@ -187,14 +187,14 @@ func TestCollectorListsAddressesAndCountsPods(t *testing.T) {
 	if col.Status.Events.Added != 2 || col.Status.Pods != 4 {
 		t.Errorf("the status is %+v", col.Status)
 	}
-	expectEvent(t, col, collectorv1.ReasonSettled, "replicas 2 -> 4 triggered")
-	expectRest(t, ns, 3*time.Second)
+	suite.ExpectEvent(t, col, corev1.EventTypeNormal, collectorv1.ReasonSettled, "replicas 2 -> 4 triggered")
+	suite.ExpectSilence(t, ns, 3*time.Second)
 }
 
 func TestCollectorCountsAllKindsOfWorkloads(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	create(t, collector(ns, "all", map[string]string{"team": "blue"}))
+	suite.Create(t, collector(ns, "all", map[string]string{"team": "blue"}))
 	expectCounting(t, ns, "all")
 	labels := map[string]string{"team": "blue"}
 	template := corev1.PodTemplateSpec{
@@ -207,14 +207,14 @@ func TestCollectorCountsAllKindsOfWorkloads(t *testing.T) {
 	set := &kappsv1.StatefulSet{ObjectMeta: meta("set"), Spec: kappsv1.StatefulSetSpec{
 		Replicas: ptr.To(int32(2)), ServiceName: "set", Selector: selector, Template: template,
 	}}
-	create(t, set)
+	suite.Create(t, set)
 	expectPods(t, expectChange(t, ns, "all", "created, replicas 2"), "StatefulSet", 2, 0)
 	if err := suite.Client.Delete(t.Context(), set); err != nil {
 		t.Fatal(err)
 	}
 	expectPods(t, expectChange(t, ns, "all", "deleted"), "StatefulSet", 0, 2)
 
-	create(t, &kappsv1.ReplicaSet{ObjectMeta: meta("bare"), Spec: kappsv1.ReplicaSetSpec{
+	suite.Create(t, &kappsv1.ReplicaSet{ObjectMeta: meta("bare"), Spec: kappsv1.ReplicaSetSpec{
 		Replicas: ptr.To(int32(1)), Selector: selector, Template: template,
 	}})
 	expectPods(t, expectChange(t, ns, "all", "created, replicas 1"), "ReplicaSet", 1, 0)
@@ -223,28 +223,18 @@ func TestCollectorCountsAllKindsOfWorkloads(t *testing.T) {
 	suite.Kubectl(t, "-n", ns, "delete", "replicaset/bare", "--cascade=foreground")
 	expectPods(t, expectChange(t, ns, "all", "deleted"), "ReplicaSet", 0, 3)
 
-	nodes := read(t, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: firstNode(t)}})
-	template.Spec.NodeSelector = map[string]string{"kubernetes.io/hostname": nodes.Labels["kubernetes.io/hostname"]}
-	create(t, &kappsv1.DaemonSet{ObjectMeta: meta("daemon"), Spec: kappsv1.DaemonSetSpec{Selector: selector, Template: template}})
+	template.Spec.NodeSelector = map[string]string{corev1.LabelHostname: "node-1"}
+	suite.Create(t, &kappsv1.DaemonSet{ObjectMeta: meta("daemon"), Spec: kappsv1.DaemonSetSpec{Selector: selector, Template: template}})
 	expectPods(t, expectChange(t, ns, "all", "created"), "DaemonSet", 1, 0)
 
 	pm := testkit.MakePodManager(ns, "fleet").Replicas(3).Template(corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: labels},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "nginx:1.27"}}},
 	}).Obj()
-	create(t, pm)
+	suite.Create(t, pm)
 	expectPods(t, expectChange(t, ns, "all", "created, replicas 3"), "PodManager", 3, 0)
 	suite.Kubectl(t, "-n", ns, "scale", "pm/fleet", "--replicas=1")
 	expectPods(t, expectChange(t, ns, "all", "replicas 3 -> 1"), "PodManager", 0, 2)
-}
-
-func firstNode(t testing.TB) string {
-	t.Helper()
-	var list corev1.NodeList
-	if err := suite.Client.List(t.Context(), &list); err != nil || len(list.Items) == 0 {
-		t.Fatalf("list nodes: %v", err)
-	}
-	return list.Items[0].Name
 }
 
 func expectPods(t testing.TB, c collectorv1.Change, kind string, added, deleted int64) {
@@ -265,7 +255,7 @@ func grant(t testing.TB, home, account, namespace string) {
 	suite.Kubectl(t, strings.Fields(access.Grant(home, account, namespace))[1:]...)
 }
 
-func TestCollectorLooksWhereItIsTold(t *testing.T) {
+func TestCollectorWatchesTheNamespacesOfItsSpec(t *testing.T) {
 	t.Parallel()
 	home, other, third := suite.Namespace(t), suite.Namespace(t), suite.Namespace(t)
 	col := collector(home, "afar", map[string]string{"app": "web"})
@@ -273,13 +263,13 @@ func TestCollectorLooksWhereItIsTold(t *testing.T) {
 	for _, ns := range col.Spec.Namespaces {
 		grant(t, home, "reader", ns)
 	}
-	create(t, col)
+	suite.Create(t, col)
 	expectCounting(t, home, "afar")
 	for _, ns := range []string{home, other, third} {
-		create(t, web(ns, 1, 1))
+		suite.Create(t, web(ns, 1, 1))
 	}
 	testkit.Eventually(t, "both namespaces were counted", func() error {
-		col = read(t, col)
+		col = testkit.Read(t, suite, col)
 		if n := len(col.Status.RecentChanges); n != 2 || col.Status.Events.Added != 2 {
 			return fmt.Errorf("%d changes, %+v", n, col.Status.Events)
 		}
@@ -294,14 +284,14 @@ func TestCollectorLooksWhereItIsTold(t *testing.T) {
 	// A changed spec begins again at 0, where nothing happens any more.
 	d := deployment(home, "web")
 	testkit.Eventually(t, "the pod at home runs", func() error {
-		if d = read(t, d); d.Status.AvailableReplicas != 1 {
+		if d = testkit.Read(t, suite, d); d.Status.AvailableReplicas != 1 {
 			return fmt.Errorf("%+v", d.Status)
 		}
 		return nil
 	})
-	patch(t, col, `{"spec":{"namespaces":["%s"]}}`, home)
+	suite.Patch(t, col, fmt.Sprintf(`{"spec":{"namespaces":[%q]}}`, home))
 	testkit.Eventually(t, "it counts anew", func() error {
-		col = read(t, col)
+		col = testkit.Read(t, suite, col)
 		if err := settled(col, col.Status.ObservedGeneration, col.Status.Conditions); err != nil {
 			return err
 		}
@@ -317,14 +307,14 @@ func TestCollectorSaysThatItsSelectorIsWrong(t *testing.T) {
 	ns := suite.Namespace(t)
 	col := collector(ns, "wrong", nil)
 	col.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Resembles", Values: []string{"web"}}}
-	create(t, col)
+	suite.Create(t, col)
 	testkit.Eventually(t, "it is stalled", func() error {
-		col = read(t, col)
+		col = testkit.Read(t, suite, col)
 		return stalled(col, col.Status.Conditions, collectorv1.ReasonInvalidSelector)
 	})
 	expectKstatus(t, col, status.FailedStatus)
-	expectEvent(t, col, collectorv1.ReasonFailed, "Resembles")
-	patch(t, col, `{"spec":{"selector":{"matchExpressions":[{"key":"app","operator":"Exists"}]}}}`)
+	suite.ExpectEvent(t, col, corev1.EventTypeWarning, collectorv1.ReasonFailed, "Resembles")
+	suite.Patch(t, col, `{"spec":{"selector":{"matchExpressions":[{"key":"app","operator":"Exists"}]}}}`)
 	expectCounting(t, ns, "wrong")
 }
 
@@ -339,7 +329,7 @@ func TestTheDocumentedWayToOtherNamespacesWorks(t *testing.T) {
 	_, section, _ := strings.Cut(string(page), "\n## Other namespaces\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	for _, ns := range []string{"shop", "bank"} {
-		create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})
+		suite.Create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})
 	}
 	ran := 0
 	for line := range strings.Lines(section) {
@@ -389,13 +379,13 @@ func TestCollectorsShareTheirWatches(t *testing.T) {
 	t.Parallel()
 	ns, home := suite.Namespace(t), suite.Namespace(t)
 	for i := range 3 {
-		create(t, collector(ns, fmt.Sprintf("short-%d", i), map[string]string{"app": fmt.Sprint("web-", i)}))
+		suite.Create(t, collector(ns, fmt.Sprintf("short-%d", i), map[string]string{"app": fmt.Sprint("web-", i)}))
 		expectCounting(t, ns, fmt.Sprintf("short-%d", i))
 	}
 	grant(t, home, "default", ns)
 	afar := collector(home, "afar", nil)
 	afar.Spec.Namespaces = []string{ns}
-	create(t, afar)
+	suite.Create(t, afar)
 	expectCounting(t, home, "afar")
 	expectWatches := func(n int) {
 		t.Helper()
@@ -418,7 +408,7 @@ func TestCollectorsShareTheirWatches(t *testing.T) {
 // was made after them counts.
 func expectGone(t testing.TB, namespace string) {
 	t.Helper()
-	create(t, collector(namespace, "last", map[string]string{"app": "none"}))
+	suite.Create(t, collector(namespace, "last", map[string]string{"app": "none"}))
 	expectCounting(t, namespace, "last")
 	suite.Kubectl(t, "-n", namespace, "delete", "collector", "last")
 }
@@ -426,10 +416,10 @@ func expectGone(t testing.TB, namespace string) {
 func TestCollectorWritesItsStatusOnceASecondAtMost(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	create(t, collector(ns, "calm", map[string]string{"app": "web"}))
+	suite.Create(t, collector(ns, "calm", map[string]string{"app": "web"}))
 	expectCounting(t, ns, "calm")
-	mark, start := auditMark(t), time.Now()
-	create(t, web(ns, 60, 1))
+	mark, start := suite.AuditMark(t), time.Now()
+	suite.Create(t, web(ns, 60, 1))
 	change := expectChange(t, ns, "calm", "created, replicas 60")
 	if change.Events.Added != 60 || change.Events.Modified != 120 {
 		t.Errorf("%+v", change.Events)
@@ -451,7 +441,7 @@ func TestCollectorWritesItsStatusOnceASecondAtMost(t *testing.T) {
 	t.Logf("%d status writes in %s for %d events of pods", writes, elapsed.Round(time.Second/10), change.Events.Total())
 }
 
-func TestCollectorTellsNobodyWhatTheyMayNotSee(t *testing.T) {
+func TestACollectorNeedsTheRightToListPods(t *testing.T) {
 	t.Parallel()
 	home, other := suite.Namespace(t), suite.Namespace(t)
 	as := func(user string) client.Client {

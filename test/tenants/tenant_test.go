@@ -18,16 +18,13 @@ package tenants
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
@@ -39,8 +36,8 @@ func may(group, resource string, verbs ...string) rbacv1.PolicyRule {
 // tenant logs in as a user who has these rights in a namespace and no others.
 func tenant(t testing.TB, namespace, user string, rights ...rbacv1.PolicyRule) client.Client {
 	t.Helper()
-	create(t, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: user}, Rules: rights})
-	create(t, &rbacv1.RoleBinding{
+	suite.Create(t, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: user}, Rules: rights})
+	suite.Create(t, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: user},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
@@ -70,21 +67,6 @@ func theOperator(t testing.TB) client.Client {
 	return c
 }
 
-func create(t testing.TB, obj client.Object) {
-	t.Helper()
-	if err := suite.Client.Create(t.Context(), obj); err != nil {
-		t.Fatalf("create %T %s: %v", obj, obj.GetName(), err)
-	}
-}
-
-func get[T client.Object](t testing.TB, namespace, name string, obj T) T {
-	t.Helper()
-	if err := suite.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, obj); err != nil {
-		t.Fatalf("get %T %s: %v", obj, name, err)
-	}
-	return obj
-}
-
 // errNotYet: what is waited for has not happened.
 var errNotYet = errors.New("not yet")
 
@@ -104,21 +86,4 @@ func expectAllowed(t testing.TB, what string, err error) {
 	if err != nil {
 		t.Errorf("%s: refused: %v", what, err)
 	}
-}
-
-// expectReady waits until a PodManager's n pods are available and nothing is
-// under way.
-func expectReady(t testing.TB, namespace, name string, n int32) *appsv1.PodManager {
-	t.Helper()
-	pm := &appsv1.PodManager{}
-	testkit.Eventually(t, fmt.Sprintf("%s/%s has %d available pods", namespace, name, n), func() error {
-		get(t, namespace, name, pm)
-		s := pm.Status
-		if s.ObservedGeneration != pm.Generation || s.AvailableReplicas != n || s.CurrentReplicas != n || s.TerminatingReplicas != 0 ||
-			meta.IsStatusConditionTrue(s.Conditions, appsv1.ConditionReconciling) {
-			return fmt.Errorf("generation %d, status %+v", pm.Generation, s)
-		}
-		return nil
-	})
-	return pm
 }

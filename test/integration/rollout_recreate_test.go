@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package rollout
+package integration
 
 import (
 	"errors"
@@ -61,37 +61,37 @@ func TestRecreateKeepsToTheBudget(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t, 4, fmt.Sprintf("identity: %s\nupdate: {maxUnavailable: %s, maxSurge: %s}%s",
 				test.identity, test.unavailable, test.surge, plain))
-			before, names := f.uids(), f.names()
+			before, names := f.UIDs(), f.Names()
 			w := f.watch(within(test.least, test.most))
-			f.patch(env("1"))
-			f.expectReady(4)
+			f.Patch(env("1"))
+			f.ExpectRolledOut(4)
 			w.hear(f)
-			f.expectNewPods(before)
-			if test.identity == "Ordinal" && !slices.Equal(names, f.names()) {
-				t.Errorf("the names were %v and are %v", names, f.names())
+			f.ExpectNewPods(before)
+			if test.identity == "Ordinal" && !slices.Equal(names, f.Names()) {
+				t.Errorf("the names were %v and are %v", names, f.Names())
 			}
-			f.expectHistory(appsv1.ReasonDeleted, appsv1.WhyRolloutRecreate, "recreated: env of container app changed")
+			f.ExpectHistory(appsv1.ReasonDeleted, appsv1.WhyRolloutRecreate, "recreated: env of container app changed")
 		})
 	}
 }
 
-func TestOnDelete(t *testing.T) {
+func TestOnDeleteWaitsForTheUser(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 2, "update: {strategy: OnDelete}"+plain)
-	before := f.uids()
-	f.patch(`{"image":"nginx:1.28"}`)
-	f.expect("the new revision is known and nothing moves", func(pm *appsv1.PodManager) error {
+	before := f.UIDs()
+	f.Patch(`{"image":"nginx:1.28"}`)
+	f.Expect("the new revision is known and nothing moves", func(pm *appsv1.PodManager) error {
 		if pm.Status.UpdatedReplicas != 0 || pm.Status.CurrentRevision == pm.Status.UpdateRevision {
 			return fmt.Errorf("%d pods are updated", pm.Status.UpdatedReplicas)
 		}
-		return f.settled(pm, 2)
+		return testkit.Settled(pm, 2)
 	})
-	f.expectSamePods(before)
-	f.kubectl("delete", "pod", "web-1")
-	f.expectImages(map[string]int{"nginx:1.27": 1, "nginx:1.28": 1})
-	f.kubectl("delete", "pod", "web-0")
-	f.expectReady(2)
-	f.expectImages(map[string]int{"nginx:1.28": 2})
+	f.ExpectSamePods(before)
+	f.Kubectl("delete", "pod", "web-1")
+	f.ExpectImages(map[string]int{"nginx:1.27": 1, "nginx:1.28": 1})
+	f.Kubectl("delete", "pod", "web-0")
+	f.ExpectRolledOut(2)
+	f.ExpectImages(map[string]int{"nginx:1.28": 2})
 }
 
 func TestPartition(t *testing.T) {
@@ -110,28 +110,28 @@ func TestPartition(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t, 5, fmt.Sprintf("identity: %s\nupdate: {maxUnavailable: 2, maxSurge: 0, partition: %s}%s",
 				test.identity, test.partition, plain))
-			revision := f.get().Status.UpdateRevision
-			f.patch(test.patch)
+			revision := f.Get().Status.UpdateRevision
+			f.Patch(test.patch)
 			waits := func(pm *appsv1.PodManager) error {
 				if int(pm.Status.UpdatedReplicas) != 5-test.old || pm.Status.CurrentRevision != revision {
 					return fmt.Errorf("%d pods are updated", pm.Status.UpdatedReplicas)
 				}
-				return f.settled(pm, 5)
+				return testkit.Settled(pm, 5)
 			}
-			f.expect(fmt.Sprintf("%d pods stay old", test.old), waits)
+			f.Expect(fmt.Sprintf("%d pods stay old", test.old), waits)
 			if test.identity == "Ordinal" {
-				for i, p := range f.pods() {
+				for i, p := range f.Live() {
 					if old := p.Labels[appsv1.LabelRevision] == revision; old != (i < test.old) {
 						t.Errorf("%s is old: %t", p.Name, old)
 					}
 				}
 			}
 			// What the partition keeps comes back as it was.
-			kept := slices.IndexFunc(f.pods(), func(p corev1.Pod) bool { return p.Labels[appsv1.LabelRevision] == revision })
-			f.kubectl("delete", "pod", f.pods()[kept].Name)
-			f.expect("the pod comes back on the old revision", waits)
-			f.patch(`{"update":{"partition":0}}`)
-			f.expectReady(5)
+			kept := slices.IndexFunc(f.Live(), func(p corev1.Pod) bool { return p.Labels[appsv1.LabelRevision] == revision })
+			f.Kubectl("delete", "pod", f.Live()[kept].Name)
+			f.Expect("the pod comes back on the old revision", waits)
+			f.Patch(`{"update":{"partition":0}}`)
+			f.ExpectRolledOut(5)
 		})
 	}
 }
@@ -139,33 +139,33 @@ func TestPartition(t *testing.T) {
 func TestPauseAndGoOn(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 4, "paused: true\nupdate: {maxUnavailable: 1, maxSurge: 1, progressDeadlineSeconds: 10}"+plain)
-	before := f.uids()
-	f.patch(env("1"))
+	before := f.UIDs()
+	f.Patch(env("1"))
 	stands := func(pm *appsv1.PodManager) error {
 		if pm.Status.CurrentRevision == pm.Status.UpdateRevision {
 			return fmt.Errorf("the new revision is not known yet")
 		}
-		return f.settled(pm, 4)
+		return testkit.Settled(pm, 4)
 	}
-	f.expect("it is paused", stands)
-	f.expectCondition(appsv1.ConditionPaused, appsv1.ReasonPaused)
-	f.expectSamePods(before)
+	f.Expect("it is paused", stands)
+	f.ExpectCondition(appsv1.ConditionPaused, appsv1.ReasonPaused)
+	f.ExpectSamePods(before)
 	// Repair and scaling go on, on the old revision.
-	f.kubectl("delete", "pod", "web-1")
-	f.kubectl("scale", "pm", "web", "--replicas=5")
-	old := f.get().Status.CurrentRevision
-	f.expect("the pods are there", func(pm *appsv1.PodManager) error { return f.settled(pm, 5) })
-	for _, p := range f.pods() {
+	f.Kubectl("delete", "pod", "web-1")
+	f.Kubectl("scale", "pm", "web", "--replicas=5")
+	old := f.Get().Status.CurrentRevision
+	f.Expect("the pods are there", func(pm *appsv1.PodManager) error { return testkit.Settled(pm, 5) })
+	for _, p := range f.Live() {
 		if p.Labels[appsv1.LabelRevision] != old {
 			t.Errorf("%s is on %s", p.Name, p.Labels[appsv1.LabelRevision])
 		}
 	}
 	// The pause lasts longer than the deadline, which does not run meanwhile.
-	f.stays(11*time.Second, func() error { return f.settled(f.get(), 5) })
-	f.patch(`{"paused":false}`)
-	f.expectReady(5)
-	f.expectNewPods(before)
-	if warnings := f.events(corev1.EventTypeWarning, appsv1.ReasonFailed); len(warnings) > 0 {
+	testkit.Stays(f, 11*time.Second, func() error { return testkit.Settled(f.Get(), 5) })
+	f.Patch(`{"paused":false}`)
+	f.ExpectRolledOut(5)
+	f.ExpectNewPods(before)
+	if warnings := f.warnings(appsv1.ReasonFailed); len(warnings) > 0 {
 		t.Errorf("there were warnings: %v", warnings[0].Note)
 	}
 }
@@ -177,33 +177,33 @@ func TestRestart(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(f *fleet){
 		"the annotation": func(f *fleet) {
-			f.kubectl("annotate", "pm", "web", "--overwrite", appsv1.AnnotationRestart+"="+time.Now().UTC().Format(time.RFC3339))
+			f.Kubectl("annotate", "pm", "web", "--overwrite", appsv1.AnnotationRestart+"="+time.Now().UTC().Format(time.RFC3339))
 		},
 		"kubectl's annotation": func(f *fleet) {
-			f.patch(fmt.Sprintf(`{"template":{"metadata":{"annotations":{%q:%q}}}}`,
+			f.Patch(fmt.Sprintf(`{"template":{"metadata":{"annotations":{%q:%q}}}}`,
 				appsv1.AnnotationKubectlRestart, time.Now().UTC().Format(time.RFC3339)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t, 4, "update: {maxUnavailable: 0, maxSurge: 1}"+plain)
-			f.age()
-			before := f.uids()
+			age(t, time.Now().Truncate(time.Second))
+			before := f.UIDs()
 			w := f.watch(within(4, 5))
 			ask(f)
 			testkit.Eventually(t, "all pods are new", func() error {
-				for uid, name := range f.uids() {
-					if _, old := before[uid]; old {
+				for name, uid := range f.UIDs() {
+					if before[name] == uid {
 						return fmt.Errorf("%s is not", name)
 					}
 				}
 				return nil
 			})
-			f.expectReady(4)
+			f.ExpectRolledOut(4)
 			w.hear(f)
-			after := f.uids()
-			f.stays(time.Second, func() error {
-				if now := f.uids(); !maps.Equal(now, after) {
+			after := f.UIDs()
+			testkit.Stays(f, time.Second, func() error {
+				if now := f.UIDs(); !maps.Equal(now, after) {
 					return fmt.Errorf("it goes on: %v, then %v", after, now)
 				}
 				return nil
@@ -217,18 +217,18 @@ func TestRestart(t *testing.T) {
 func TestScaleUpInMidRollout(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 3, "update: {maxUnavailable: 1, maxSurge: 0, partition: 2}"+plain)
-	old := f.get().Status.UpdateRevision
-	f.patch(env("1"))
-	f.expect("one pod is updated", func(pm *appsv1.PodManager) error {
+	old := f.Get().Status.UpdateRevision
+	f.Patch(env("1"))
+	f.Expect("one pod is updated", func(pm *appsv1.PodManager) error {
 		if pm.Status.UpdatedReplicas != 1 {
 			return fmt.Errorf("%d are", pm.Status.UpdatedReplicas)
 		}
-		return f.settled(pm, 3)
+		return testkit.Settled(pm, 3)
 	})
-	f.kubectl("scale", "pm", "web", "--replicas=6")
-	f.expect("the new pods are there", func(pm *appsv1.PodManager) error { return f.settled(pm, 6) })
+	f.Kubectl("scale", "pm", "web", "--replicas=6")
+	f.Expect("the new pods are there", func(pm *appsv1.PodManager) error { return testkit.Settled(pm, 6) })
 	var onOld []string
-	for _, p := range f.pods() {
+	for _, p := range f.Live() {
 		if p.Labels[appsv1.LabelRevision] == old {
 			onOld = append(onOld, p.Name)
 		}
@@ -239,11 +239,11 @@ func TestScaleUpInMidRollout(t *testing.T) {
 }
 
 // successor waits for a pod that was not there before.
-func (f *fleet) successor(before map[types.UID]string) (pod corev1.Pod) {
+func (f *fleet) successor(before map[string]types.UID) (pod corev1.Pod) {
 	f.Helper()
 	testkit.Eventually(f, "there is a successor", func() error {
-		for _, pod = range f.pods() {
-			if _, old := before[pod.UID]; !old {
+		for _, pod = range f.Live() {
+			if before[pod.Name] != pod.UID {
 				return nil
 			}
 		}
@@ -284,17 +284,17 @@ template: {metadata: {annotations: {localkube.mycompany.com/termination-delay: 1
 				}
 				return ""
 			})
-			before, victim := f.uids(), f.pods()[0]
-			f.kubectl("delete", "pod", victim.Name, "--wait=false")
-			terminating := f.pod(victim.Name)
+			before, victim := f.UIDs(), f.Live()[0]
+			f.Kubectl("delete", "pod", victim.Name, "--wait=false")
+			terminating := f.Pod(victim.Name)
 			if test.waits {
-				f.stays(4*time.Second, func() error {
-					if n := len(f.pods()); n != 1 {
+				testkit.Stays(f, 4*time.Second, func() error {
+					if n := len(f.Live()); n != 1 {
 						return fmt.Errorf("%d pods live while %s terminates", n, victim.Name)
 					}
 					return nil
 				})
-				f.kubectl("delete", "pod", victim.Name, "--force", "--grace-period=0")
+				f.Kubectl("delete", "pod", victim.Name, "--force", "--grace-period=0")
 			}
 			successor := f.successor(before)
 			grace := time.Duration(*terminating.DeletionGracePeriodSeconds) * time.Second
@@ -302,7 +302,7 @@ template: {metadata: {annotations: {localkube.mycompany.com/termination-delay: 1
 			if waited < test.after {
 				t.Errorf("the successor came after %s, want %s", waited, test.after)
 			}
-			if !test.waits && f.pod(victim.Name).UID != victim.UID {
+			if !test.waits && f.Pod(victim.Name).UID != victim.UID {
 				t.Errorf("the successor waited until %s was gone", victim.Name)
 			}
 			w.hear(f)

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package kinds
+package integration
 
 import (
 	"errors"
@@ -32,7 +32,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
@@ -51,15 +50,15 @@ func expectImoocPod(t testing.TB, namespace, name string, n int) *batchv1alpha1.
 	t.Helper()
 	ip := imoocPod(namespace, name, 0)
 	testkit.Eventually(t, fmt.Sprintf("ImoocPod %s keeps %d pods", name, n), func() error {
-		ip = read(t, ip)
+		ip = testkit.Read(t, suite, ip)
 		if err := settled(ip, ip.Status.ObservedGeneration, ip.Status.Conditions); err != nil {
 			return err
 		}
-		pods := podsOf(t, namespace, client.MatchingLabels{"app": name, batchv1alpha1.LabelName: name})
+		pods := suite.Pods(t, namespace, map[string]string{"app": name, batchv1alpha1.LabelName: name})
 		if len(pods) != n || int(ip.Status.Replicas) != n || int(ip.Status.ReadyReplicas) != n {
 			return fmt.Errorf("%d pods, status.replicas %d, status.readyReplicas %d", len(pods), ip.Status.Replicas, ip.Status.ReadyReplicas)
 		}
-		if diff := cmp.Diff(names(pods), append([]string{}, ip.Status.PodNames...)); diff != "" {
+		if diff := cmp.Diff(testkit.Names(pods), append([]string{}, ip.Status.PodNames...)); diff != "" {
 			return errors.New("status.podNames (-pods +status):\n" + diff)
 		}
 		return nil
@@ -77,7 +76,7 @@ func TestImoocPodSampleWorksAsTheTutorialsWriteIt(t *testing.T) {
 	ip := expectImoocPod(t, ns, "imoocpod-sample", 2)
 
 	name := regexp.MustCompile(`^imoocpod-sample-pod-[a-z0-9]+$`)
-	for _, pod := range podsOf(t, ns, client.MatchingLabels{"app": "imoocpod-sample"}) {
+	for _, pod := range suite.Pods(t, ns, map[string]string{"app": "imoocpod-sample"}) {
 		if !name.MatchString(pod.Name) {
 			t.Errorf("pod %s is not named imoocpod-sample-pod-…", pod.Name)
 		}
@@ -93,7 +92,7 @@ func TestImoocPodSampleWorksAsTheTutorialsWriteIt(t *testing.T) {
 	if want := []string{"NAME", "DESIRED", "CURRENT", "READY", "AGE"}; !slices.Equal(strings.Fields(strings.SplitN(out, "\n", 2)[0]), want) {
 		t.Errorf("columns:\n%s", out)
 	}
-	expectEvent(t, ip, appsv1.ReasonCreated, "Created 2 pods")
+	suite.ExpectEvent(t, ip, corev1.EventTypeNormal, appsv1.ReasonCreated, "Created 2 pods")
 }
 
 // Tutorials apply the whole folder at once.
@@ -109,40 +108,40 @@ func TestTheFolderOfSamplesCanBeApplied(t *testing.T) {
 func TestImoocPodFollowsItsReplicas(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	create(t, imoocPod(ns, "walk", 3))
+	suite.Create(t, imoocPod(ns, "walk", 3))
 	expectImoocPod(t, ns, "walk", 3)
 	for _, n := range []int{5, 1, 0, 2} {
 		suite.Kubectl(t, "-n", ns, "scale", "imoocpod/walk", fmt.Sprintf("--replicas=%d", n))
 		expectImoocPod(t, ns, "walk", n)
 	}
-	expectRest(t, ns, 2*time.Second)
+	suite.ExpectSilence(t, ns, 2*time.Second)
 }
 
 func TestImoocPodReplacesWhatIsDeletedAndDoesNotCountWhatTerminates(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	ip := imoocPod(ns, "steady", 3)
-	create(t, ip)
+	suite.Create(t, ip)
 	before := expectImoocPod(t, ns, "steady", 3)
 
 	// The finalizer keeps the pod terminating for as long as the test looks.
 	victim := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: before.Status.PodNames[0]}}
-	patch(t, victim, `{"metadata":{"finalizers":["example.com/hold"]}}`)
+	suite.Patch(t, victim, `{"metadata":{"finalizers":["example.com/hold"]}}`)
 	if err := suite.Client.Delete(t.Context(), victim); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, "a successor lives beside the terminating pod", func() error {
-		pods := podsOf(t, ns, client.MatchingLabels{"app": "steady"})
-		ip = read(t, ip)
-		if len(pods) != 4 || len(live(pods)) != 3 || ip.Status.Replicas != 3 || ip.Status.TerminatingReplicas != 1 {
-			return fmt.Errorf("%d pods, %d of them live; status %+v", len(pods), len(live(pods)), ip.Status)
+		pods := suite.Pods(t, ns, map[string]string{"app": "steady"})
+		ip = testkit.Read(t, suite, ip)
+		if len(pods) != 4 || len(testkit.Live(pods)) != 3 || ip.Status.Replicas != 3 || ip.Status.TerminatingReplicas != 1 {
+			return fmt.Errorf("%d pods, %d of them live; status %+v", len(pods), len(testkit.Live(pods)), ip.Status)
 		}
 		if slices.Contains(ip.Status.PodNames, victim.Name) {
 			return errors.New("status.podNames lists the terminating pod")
 		}
 		return nil
 	})
-	patch(t, victim, `{"metadata":{"finalizers":null}}`)
+	suite.Patch(t, victim, `{"metadata":{"finalizers":null}}`)
 	expectImoocPod(t, ns, "steady", 3)
 }
 
@@ -155,15 +154,15 @@ func TestImoocPodTakesInOnlyWhatCarriesItsOwnLabel(t *testing.T) {
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "busybox:1.37"}}},
 		}
 	}
-	create(t, stray("foreign", map[string]string{"app": "mine"}))
-	create(t, stray("orphan", map[string]string{"app": "mine", batchv1alpha1.LabelName: "mine"}))
+	suite.Create(t, stray("foreign", map[string]string{"app": "mine"}))
+	suite.Create(t, stray("orphan", map[string]string{"app": "mine", batchv1alpha1.LabelName: "mine"}))
 	ip := imoocPod(ns, "mine", 2)
-	create(t, ip)
+	suite.Create(t, ip)
 	expectImoocPod(t, ns, "mine", 2)
-	expectEvent(t, ip, appsv1.ReasonAdopted, "Adopted 1 pod: orphan")
+	suite.ExpectEvent(t, ip, corev1.EventTypeNormal, appsv1.ReasonAdopted, "Adopted 1 pod: orphan")
 	suite.Kubectl(t, "-n", ns, "scale", "imoocpod/mine", "--replicas=0")
 	expectImoocPod(t, ns, "mine", 0)
-	foreign := read(t, stray("foreign", nil))
+	foreign := testkit.Read(t, suite, stray("foreign", nil))
 	if foreign.DeletionTimestamp != nil || len(foreign.OwnerReferences) > 0 {
 		t.Errorf("the foreign pod was touched: %+v", foreign.ObjectMeta)
 	}
@@ -173,12 +172,12 @@ func TestImoocPodPodsGoWithIt(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	ip := imoocPod(ns, "short", 2)
-	create(t, ip)
+	suite.Create(t, ip)
 	expectImoocPod(t, ns, "short", 2)
 	suite.Kubectl(t, "-n", ns, "delete", "imoocpod", "short", "--timeout=60s")
 	testkit.Eventually(t, "the pods are gone", func() error {
-		if pods := podsOf(t, ns, client.MatchingLabels{"app": "short"}); len(pods) > 0 {
-			return fmt.Errorf("still there: %v", names(pods))
+		if pods := suite.Pods(t, ns, map[string]string{"app": "short"}); len(pods) > 0 {
+			return fmt.Errorf("still there: %v", testkit.Names(pods))
 		}
 		return nil
 	})
@@ -187,10 +186,10 @@ func TestImoocPodPodsGoWithIt(t *testing.T) {
 func TestImoocPodOrphansAreTakenInAgain(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
-	create(t, imoocPod(ns, "again", 2))
+	suite.Create(t, imoocPod(ns, "again", 2))
 	before := expectImoocPod(t, ns, "again", 2)
 	suite.Kubectl(t, "-n", ns, "delete", "imoocpod", "again", "--cascade=orphan", "--timeout=60s")
-	create(t, imoocPod(ns, "again", 2))
+	suite.Create(t, imoocPod(ns, "again", 2))
 	after := expectImoocPod(t, ns, "again", 2)
 	if diff := cmp.Diff(before.Status.PodNames, after.Status.PodNames); diff != "" {
 		t.Errorf("the pods were replaced (-before +after):\n%s", diff)
@@ -201,7 +200,7 @@ func TestImoocPodRunsWhereOnlyRestrictedPodsMay(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
 	suite.Kubectl(t, "label", "namespace", ns, "pod-security.kubernetes.io/enforce=restricted")
-	create(t, imoocPod(ns, "humble", 1))
+	suite.Create(t, imoocPod(ns, "humble", 1))
 	expectImoocPod(t, ns, "humble", 1)
 }
 
@@ -211,13 +210,13 @@ func TestImoocPodSaysWhatKeepsItFromItsPods(t *testing.T) {
 	suite.Kubectl(t, "-n", ns, "create", "quota", "small", "--hard=pods=1")
 	suite.Kubectl(t, "-n", ns, "wait", "quota/small", "--for=jsonpath={.status.used.pods}=0", "--timeout=60s")
 	ip := imoocPod(ns, "wide", 3)
-	create(t, ip)
+	suite.Create(t, ip)
 	testkit.Eventually(t, "it is stalled by the quota", func() error {
-		ip = read(t, ip)
+		ip = testkit.Read(t, suite, ip)
 		return stalled(ip, ip.Status.Conditions, appsv1.ReasonQuotaExceeded)
 	})
 	expectKstatus(t, ip, status.FailedStatus)
-	expectEvent(t, ip, appsv1.ReasonFailed, "exceeded quota")
+	suite.ExpectEvent(t, ip, corev1.EventTypeWarning, appsv1.ReasonFailed, "exceeded quota")
 	suite.Kubectl(t, "-n", ns, "delete", "quota", "small")
 	expectImoocPod(t, ns, "wide", 3)
 }
@@ -240,14 +239,14 @@ func TestImoocPodBadInputIsRefused(t *testing.T) {
 			}
 		})
 	}
-	create(t, imoocPod(ns, "none", 0))
+	suite.Create(t, imoocPod(ns, "none", 0))
 	expectImoocPod(t, ns, "none", 0)
 	if out := suite.Kubectl(t, "-n", ns, "get", "imoocpod", "none", "--no-headers"); !slices.Equal(strings.Fields(out)[1:4], []string{"0", "0", "0"}) {
 		t.Errorf("the columns of an ImoocPod without pods: %s", out)
 	}
 	plain := &batchv1alpha1.ImoocPod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "plain"}}
-	create(t, plain)
-	if ip := read(t, plain); ptr.Deref(ip.Spec.Replicas, -1) != 1 {
+	suite.Create(t, plain)
+	if ip := testkit.Read(t, suite, plain); ptr.Deref(ip.Spec.Replicas, -1) != 1 {
 		t.Errorf("an empty spec means %v replicas, not 1", ip.Spec.Replicas)
 	}
 	expectImoocPod(t, ns, "plain", 1)

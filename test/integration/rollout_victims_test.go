@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package rollout
+package integration
 
 import (
 	"fmt"
@@ -38,10 +38,10 @@ metadata: {name: %s, labels: {podmanager: web, app: web}}
 spec: {nodeName: %s, containers: [{name: app, image: "nginx:1.27"}]}
 `, names[i], node))
 	}
-	f.applyYAML(strings.Join(manifests, "---\n"))
-	f.apply(len(nodes), "identity: Random\npaused: true"+plain)
-	f.expect("the pods are taken in", func(pm *appsv1.PodManager) error { return f.settled(pm, len(nodes)) })
-	if got := f.names(); strings.Join(got, " ") != strings.Join(names, " ") {
+	f.ApplyYAML(strings.Join(manifests, "---\n"))
+	f.Apply(len(nodes), "identity: Random\npaused: true"+plain)
+	f.Expect("the pods are taken in", func(pm *appsv1.PodManager) error { return testkit.Settled(pm, len(nodes)) })
+	if got := f.Names(); strings.Join(got, " ") != strings.Join(names, " ") {
 		f.Fatalf("the fleet has %v, want %v", got, names)
 	}
 	return names
@@ -51,10 +51,10 @@ spec: {nodeName: %s, containers: [{name: app, image: "nginx:1.27"}]}
 // that one.
 func (f *fleet) goes(replicas int, victims ...string) {
 	f.Helper()
-	before := f.names()
-	f.kubectl("scale", "pm", "web", fmt.Sprintf("--replicas=%d", replicas))
-	f.expect("the scale-down is done", func(pm *appsv1.PodManager) error { return f.settled(pm, replicas) })
-	left := strings.Join(f.names(), " ")
+	before := f.Names()
+	f.Kubectl("scale", "pm", "web", fmt.Sprintf("--replicas=%d", replicas))
+	f.Expect("the scale-down is done", func(pm *appsv1.PodManager) error { return testkit.Settled(pm, replicas) })
+	left := strings.Join(f.Names(), " ")
 	var gone []string
 	for _, name := range before {
 		if !strings.Contains(left, name) {
@@ -70,11 +70,11 @@ func (f *fleet) goes(replicas int, victims ...string) {
 // comes after in the same watch, one that is not ready and is again, is told.
 func (f *fleet) seen(pod string) {
 	f.Helper()
-	ready := f.get().Status.ReadyReplicas
+	ready := f.Get().Status.ReadyReplicas
 	f.notReady(pod)
-	f.kubectl("patch", "pod", pod, "--subresource=status", "--type=strategic", "-p",
+	f.Kubectl("patch", "pod", pod, "--subresource=status", "--type=strategic", "-p",
 		`{"status":{"conditions":[{"type":"ContainersReady","status":"True"},{"type":"Ready","status":"True"}]}}`)
-	f.expect(pod+" is ready again", func(pm *appsv1.PodManager) error {
+	f.Expect(pod+" is ready again", func(pm *appsv1.PodManager) error {
 		if pm.Status.ReadyReplicas != ready {
 			return fmt.Errorf("%d pods are ready", pm.Status.ReadyReplicas)
 		}
@@ -84,7 +84,7 @@ func (f *fleet) seen(pod string) {
 
 func (f *fleet) because(want string) {
 	f.Helper()
-	f.expectHistory(appsv1.ReasonDeleted, appsv1.WhyScaleDown, "chosen because "+want)
+	f.ExpectHistory(appsv1.ReasonDeleted, appsv1.WhyScaleDown, "chosen because "+want)
 }
 
 // The victims of a scale-down, one criterion after the other. The nodes are
@@ -107,7 +107,7 @@ func TestScaleDownVictims(t *testing.T) {
 		"lower deletion cost": {
 			nodes: []string{"node-1", "node-2", "node-3"},
 			given: func(f *fleet) {
-				f.kubectl("annotate", "pod", "settled-2", "controller.kubernetes.io/pod-deletion-cost=-10")
+				f.Kubectl("annotate", "pod", "settled-2", "controller.kubernetes.io/pod-deletion-cost=-10")
 				f.seen("settled-0")
 			},
 			victims: []string{"settled-2"},
@@ -143,14 +143,14 @@ func TestTheDeleteLabelComesFirst(t *testing.T) {
 	t.Parallel()
 	f := emptyFleet(t)
 	settledPods(f, "node-1", "node-2", "node-3")
-	f.kubectl("annotate", "pod", "settled-0", "controller.kubernetes.io/pod-deletion-cost=-10")
-	f.kubectl("label", "pod", "settled-2", appsv1.LabelHoldDelete+"=test", appsv1.LabelDelete+"=true")
+	f.Kubectl("annotate", "pod", "settled-0", "controller.kubernetes.io/pod-deletion-cost=-10")
+	f.Kubectl("label", "pod", "settled-2", appsv1.LabelHoldDelete+"=test", appsv1.LabelDelete+"=true")
 	f.expectHeld("settled-2", "delete", "test")
-	f.kubectl("scale", "pm", "web", "--replicas=2")
-	f.expectCondition(appsv1.ConditionReconciling, appsv1.ReasonScalingDown)
-	f.kubectl("label", "pod", "settled-2", appsv1.LabelHoldDelete+"-")
-	f.expect("it is gone", func(pm *appsv1.PodManager) error { return f.settled(pm, 2) })
-	if got := strings.Join(f.names(), " "); got != "settled-0 settled-1" {
+	f.Kubectl("scale", "pm", "web", "--replicas=2")
+	f.ExpectCondition(appsv1.ConditionReconciling, appsv1.ReasonScalingDown)
+	f.Kubectl("label", "pod", "settled-2", appsv1.LabelHoldDelete+"-")
+	f.Expect("it is gone", func(pm *appsv1.PodManager) error { return testkit.Settled(pm, 2) })
+	if got := strings.Join(f.Names(), " "); got != "settled-0 settled-1" {
 		t.Errorf("%s are left", got)
 	}
 	f.because("its deletion was asked for by label")
@@ -162,21 +162,21 @@ func TestOrdinalVictims(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 4, plain)
 	f.notReady("web-0") // which does not save the others
-	f.kubectl("scale", "pm", "web", "--replicas=2")
+	f.Kubectl("scale", "pm", "web", "--replicas=2")
 	testkit.Eventually(t, "web-2 and web-3 are gone", func() error {
-		if got := strings.Join(f.names(), " "); got != "web-0 web-1" {
+		if got := strings.Join(f.Names(), " "); got != "web-0 web-1" {
 			return fmt.Errorf("%s are left", got)
 		}
 		return nil
 	})
-	f.expectHistory(appsv1.ReasonDeleted, appsv1.WhyScaleDown, "is not below replicas 2")
-	old := f.pod("web-1").UID
-	f.kubectl("label", "pod", "web-1", appsv1.LabelDelete+"=true")
+	f.ExpectHistory(appsv1.ReasonDeleted, appsv1.WhyScaleDown, "is not below replicas 2")
+	old := f.Pod("web-1").UID
+	f.Kubectl("label", "pod", "web-1", appsv1.LabelDelete+"=true")
 	testkit.Eventually(t, "web-1 has a successor", func() error {
-		if p := f.pods(); len(p) != 2 || p[1].UID == old {
-			return fmt.Errorf("%s", f.table())
+		if p := f.Live(); len(p) != 2 || p[1].UID == old {
+			return fmt.Errorf("%s", f.Table())
 		}
 		return nil
 	})
-	f.expectHistory(appsv1.ReasonDeleted, appsv1.WhyRequested, appsv1.LabelDelete)
+	f.ExpectHistory(appsv1.ReasonDeleted, appsv1.WhyRequested, appsv1.LabelDelete)
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package rollout
+package integration
 
 import (
 	"fmt"
@@ -58,15 +58,15 @@ spec: {replicas: 3, image: "nginx:1.27", update: {maxUnavailable: 1}}
 func (f *fleet) of(app string) (uids map[types.UID]bool, ready, images map[string]int) {
 	f.Helper()
 	var list corev1.PodList
-	if err := suite.Client.List(f.Context(), &list, client.InNamespace(f.ns), client.MatchingLabels{"app": app}); err != nil {
+	if err := suite.Client.List(f.Context(), &list, client.InNamespace(f.Namespace), client.MatchingLabels{"app": app}); err != nil {
 		f.Fatal(err)
 	}
 	uids, ready, images = map[types.UID]bool{}, map[string]int{}, map[string]int{}
 	for i := range list.Items {
-		if p := &list.Items[i]; lives(p) {
+		if p := &list.Items[i]; testkit.Lives(p) {
 			uids[p.UID] = true
 			images[p.Spec.Containers[0].Image]++
-			if isReady(p) {
+			if testkit.IsReady(p) {
 				ready[p.Spec.Containers[0].Image]++
 			}
 		}
@@ -90,8 +90,8 @@ func (f *fleet) expectOf(app, image string, n int) map[types.UID]bool {
 // setImages changes the image of all three, as each is changed.
 func (f *fleet) setImages(image string) {
 	f.Helper()
-	f.kubectl("set", "image", "deployment/d", "statefulset/s", "app="+image)
-	f.kubectl("patch", "pm", "p", "--type=merge", "-p", `{"spec":{"image":"`+image+`"}}`)
+	f.Kubectl("set", "image", "deployment/d", "statefulset/s", "app="+image)
+	f.Kubectl("patch", "pm", "p", "--type=merge", "-p", `{"spec":{"image":"`+image+`"}}`)
 }
 
 // The comparison that docs/rollouts.md makes with the built-in kinds: an image
@@ -102,7 +102,7 @@ func TestBesideTheBuiltInKinds(t *testing.T) {
 	testkit.Long(t, "it measures other kinds beside ours")
 	t.Parallel()
 	f := emptyFleet(t)
-	f.applyYAML(three)
+	f.ApplyYAML(three)
 	before := map[string]map[types.UID]bool{}
 	for _, app := range []string{"d", "s", "p"} {
 		before[app] = f.expectOf(app, "nginx:1.27", 3)
@@ -127,12 +127,12 @@ func TestBesideTheBuiltInKinds(t *testing.T) {
 	f.setImages("nginx:1.29")
 	f.expectOf("d", "nginx:1.29", 3)
 	f.expectOf("p", "nginx:1.29", 3)
-	f.stays(time.Second, func() error {
+	testkit.Stays(f, time.Second, func() error {
 		if _, _, images := f.of("s"); images["broken.invalid/app:1"] == 0 {
 			return fmt.Errorf("the StatefulSet came on by itself: %v", images)
 		}
 		return nil
 	})
-	f.kubectl("delete", "pod", "s-2")
+	f.Kubectl("delete", "pod", "s-2")
 	f.expectOf("s", "nginx:1.29", 3)
 }

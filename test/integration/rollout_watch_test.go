@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package rollout
+package integration
 
 import (
 	"context"
@@ -24,11 +24,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-// witness watches the pods of a fleet and checks a rule after every event: what
+// podWitness watches the pods of a fleet and checks a rule after every event: what
 // a poll would miss, it sees.
-type witness struct {
+type podWitness struct {
 	stop context.CancelFunc
 	done sync.WaitGroup
 
@@ -38,10 +41,14 @@ type witness struct {
 }
 
 // watch begins to check a rule. The rule says what is wrong, or nothing.
-func (f *fleet) watch(rule func(pods map[string]*corev1.Pod) string) *witness {
+func (f *fleet) watch(rule func(pods map[string]*corev1.Pod) string) *podWitness {
 	f.Helper()
 	ctx, cancel := context.WithCancel(f.Context())
-	pods := kube.CoreV1().Pods(f.ns)
+	clients, err := kubernetes.NewForConfig(suite.Cluster.RESTConfig())
+	if err != nil {
+		f.Fatal(err)
+	}
+	pods := clients.CoreV1().Pods(f.Namespace)
 	list, err := pods.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		f.Fatalf("list pods: %v", err)
@@ -54,7 +61,7 @@ func (f *fleet) watch(rule func(pods map[string]*corev1.Pod) string) *witness {
 	for i := range list.Items {
 		known[list.Items[i].Name] = &list.Items[i]
 	}
-	w := &witness{stop: cancel}
+	w := &podWitness{stop: cancel}
 	if wrong := rule(known); wrong != "" {
 		f.Errorf("from the start: %s", wrong)
 	}
@@ -79,7 +86,7 @@ func (f *fleet) watch(rule func(pods map[string]*corev1.Pod) string) *witness {
 	return w
 }
 
-func (w *witness) note(wrong string) {
+func (w *podWitness) note(wrong string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.events++
@@ -89,7 +96,7 @@ func (w *witness) note(wrong string) {
 }
 
 // hear ends the watch and reports what was wrong.
-func (w *witness) hear(f *fleet) {
+func (w *podWitness) hear(f *fleet) {
 	f.Helper()
 	w.stop()
 	w.done.Wait()
@@ -107,9 +114,9 @@ func within(least, most int) func(map[string]*corev1.Pod) string {
 	return func(pods map[string]*corev1.Pod) string {
 		live, ready := 0, 0
 		for _, p := range pods {
-			if lives(p) {
+			if testkit.Lives(p) {
 				live++
-				if isReady(p) {
+				if testkit.IsReady(p) {
 					ready++
 				}
 			}

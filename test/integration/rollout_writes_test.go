@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package rollout
+package integration
 
 import (
 	"fmt"
@@ -34,17 +34,15 @@ func (f *fleet) writes(since localkube.AuditMark) (total int, by map[string]int)
 	f.Helper()
 	count := func() (int, map[string]int) {
 		n, m := 0, map[string]int{}
-		for _, e := range f.audit(since) {
-			if e.Mutating() {
-				n++
-				m[strings.Trim(e.Verb+" "+e.ObjectRef.Resource+"/"+e.ObjectRef.Subresource, "/")]++
-			}
+		for _, e := range f.Requests(since, (*localkube.AuditEvent).Mutating) {
+			n++
+			m[strings.Trim(e.Verb+" "+e.ObjectRef.Resource+"/"+e.ObjectRef.Subresource, "/")]++
 		}
 		return n, m
 	}
 	quiet := time.Now()
 	for last := -1; time.Since(quiet) < 2*time.Second; {
-		f.stays(200*time.Millisecond, func() error { return nil })
+		testkit.Stays(f, 200*time.Millisecond, func() error { return nil })
 		if total, by = count(); total != last {
 			last, quiet = total, time.Now()
 		}
@@ -82,15 +80,11 @@ func TestWritesOfARollout(t *testing.T) {
 			}
 			t.Parallel()
 			f := newFleet(t, test.pods, test.spec+plain)
-			f.writes(f.since) // until the creation has been told to its end
-			before := f.uids()
-			mark, err := suite.Cluster.AuditMark()
-			if err != nil {
-				t.Fatal(err)
-			}
-			start := time.Now()
-			f.patch(test.patch)
-			f.expectReady(test.pods)
+			f.writes(suite.AuditMark(t)) // until the creation has been told to its end
+			before := f.UIDs()
+			mark, start := suite.AuditMark(t), time.Now()
+			f.Patch(test.patch)
+			f.ExpectRolledOut(test.pods)
 			most := test.writes + 15 + max(0, int((time.Since(start)-10*time.Second)/time.Second))
 			total, by := f.writes(mark)
 			t.Logf("%d writes: %s", total, written(by))
@@ -98,10 +92,10 @@ func TestWritesOfARollout(t *testing.T) {
 				t.Errorf("%d writes, want at most %d: %s", total, most, written(by))
 			}
 			if test.replaced {
-				f.expectNewPods(before)
+				f.ExpectNewPods(before)
 				return
 			}
-			f.expectSamePods(before)
+			f.ExpectSamePods(before)
 			if by["create pods"]+by["delete pods"] > 0 {
 				t.Errorf("pods were created or deleted: %s", written(by))
 			}

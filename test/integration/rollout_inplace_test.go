@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package rollout
+package integration
 
 import (
 	"fmt"
@@ -52,7 +52,7 @@ func TestChangesInPlace(t *testing.T) {
 		t.Run(identity, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t, 4, "identity: "+identity+threePart)
-			before := f.uids()
+			before := f.UIDs()
 			for _, step := range []struct {
 				name     string
 				patch    string
@@ -108,9 +108,9 @@ func TestChangesInPlace(t *testing.T) {
 					restarts: map[string]int{"app": 4, "proxy": 4, "setup": 0},
 				},
 			} {
-				f.patch(step.patch)
-				f.expectReady(4)
-				for _, p := range f.pods() {
+				f.Patch(step.patch)
+				f.ExpectRolledOut(4)
+				for _, p := range f.Live() {
 					if err := step.check(&p); err != nil {
 						t.Errorf("%s: %v", step.name, err)
 					}
@@ -118,10 +118,10 @@ func TestChangesInPlace(t *testing.T) {
 				if got := f.restarts(); !maps.Equal(got, step.restarts) {
 					t.Errorf("%s: restarts are %v, want %v", step.name, got, step.restarts)
 				}
-				f.expectSamePods(before)
+				f.ExpectSamePods(before)
 			}
-			f.expectHistory(appsv1.ReasonUpdated, appsv1.WhyRolloutInPlace, "in place:")
-			if d := f.history(appsv1.ReasonDeleted, appsv1.WhyRolloutRecreate); d != nil {
+			f.ExpectHistory(appsv1.ReasonUpdated, appsv1.WhyRolloutInPlace, "in place:")
+			if d := testkit.Decided(f.Get(), appsv1.ReasonDeleted, appsv1.WhyRolloutRecreate); d != nil {
 				t.Errorf("pods were recreated: %+v", d)
 			}
 		})
@@ -152,24 +152,24 @@ template:
   spec:
     containers: [{name: app, image: "nginx:1.27", resources: {requests: {cpu: 100m, memory: 64Mi}}}]
 `)
-	before := f.uids()
+	before := f.UIDs()
 	seen := map[string][]string{}
 	w := f.watch(func(pods map[string]*corev1.Pod) string {
 		wrong := within(2, 3)(pods)
 		for name, p := range pods {
-			state := strings.TrimPrefix(p.Spec.Containers[0].Image, "nginx:") + " " + string(conditionOf(p, appsv1.GateInService))
+			state := strings.TrimPrefix(p.Spec.Containers[0].Image, "nginx:") + " " + string(testkit.ConditionOf(p, appsv1.GateInService))
 			if told := seen[name]; len(told) == 0 || told[len(told)-1] != state {
 				seen[name] = append(told, state)
 			}
 		}
 		return wrong
 	})
-	f.patch(`{"image":"nginx:1.28"}`)
-	f.expectReady(3)
-	f.patch(`{"template":{"spec":{"containers":[{"name":"app","image":"nginx:1.28","resources":{"requests":{"cpu":"200m","memory":"64Mi"}}}]}}}`)
-	f.expectReady(3)
+	f.Patch(`{"image":"nginx:1.28"}`)
+	f.ExpectRolledOut(3)
+	f.Patch(`{"template":{"spec":{"containers":[{"name":"app","image":"nginx:1.28","resources":{"requests":{"cpu":"200m","memory":"64Mi"}}}]}}}`)
+	f.ExpectRolledOut(3)
 	w.hear(f)
-	f.expectSamePods(before)
+	f.ExpectSamePods(before)
 	for name, states := range seen {
 		if got := strings.Join(states, ", "); got != "1.27 True, 1.27 False, 1.28 False, 1.28 True" {
 			t.Errorf("%s went through %s", name, got)
@@ -193,13 +193,13 @@ template:
   spec:
     containers: [{name: app, image: "nginx:1.27", resources: {requests: {cpu: 100m, memory: 64Mi}}}]
 `, answer))
-			before := f.uids()
+			before := f.UIDs()
 			w := f.watch(within(2, 3))
-			f.patch(`{"template":{"spec":{"containers":[{"name":"app","image":"nginx:1.27","resources":{"requests":{"cpu":"200m","memory":"64Mi"}}}]}}}`)
-			f.expectReady(3)
+			f.Patch(`{"template":{"spec":{"containers":[{"name":"app","image":"nginx:1.27","resources":{"requests":{"cpu":"200m","memory":"64Mi"}}}]}}}`)
+			f.ExpectRolledOut(3)
 			w.hear(f)
-			f.expectNewPods(before)
-			f.expectHistory(appsv1.ReasonDeleted, reason, "recreated: node")
+			f.ExpectNewPods(before)
+			f.ExpectHistory(appsv1.ReasonDeleted, reason, "recreated: node")
 		})
 	}
 }
@@ -215,21 +215,21 @@ template:
   spec:
     containers: [{name: app, image: "nginx:1.27", resources: {requests: {cpu: 100m, memory: 64Mi}}}]
 `)
-	before := f.uids()
+	before := f.UIDs()
 	size := `{"template":{"spec":{"containers":[{"name":"app","image":"nginx:1.27","resources":{"requests":{"cpu":%q,"memory":"64Mi"}}}]}}}`
-	f.patch(fmt.Sprintf(size, "200m"))
+	f.Patch(fmt.Sprintf(size, "200m"))
 	testkit.Eventually(t, "the nodes put the resize off", func() error {
-		for _, p := range f.pods() {
-			if conditionOf(&p, corev1.PodResizePending) != corev1.ConditionTrue {
+		for _, p := range f.Live() {
+			if testkit.ConditionOf(&p, corev1.PodResizePending) != corev1.ConditionTrue {
 				return fmt.Errorf("%s says %v", p.Name, p.Status.Conditions)
 			}
 		}
 		return nil
 	})
-	f.expectCondition(appsv1.ConditionReconciling, appsv1.ReasonRollingOut)
-	f.patch(fmt.Sprintf(size, "100m"))
-	f.expectReady(2)
-	f.expectSamePods(before)
+	f.ExpectCondition(appsv1.ConditionReconciling, appsv1.ReasonRollingOut)
+	f.Patch(fmt.Sprintf(size, "100m"))
+	f.ExpectRolledOut(2)
+	f.ExpectSamePods(before)
 }
 
 // An image that is taken back before the kubelet followed leaves the container
@@ -242,13 +242,13 @@ update: {maxUnavailable: 2, maxSurge: 0}
 template:
   metadata: {annotations: {localkube.mycompany.com/start-delay: 15s}}
 `)
-	before := f.uids()
-	f.patch(`{"image":"nginx:1.28"}`)
-	f.expectImages(map[string]int{"nginx:1.28": 2})
-	f.patch(`{"image":"nginx:1.27"}`)
-	f.expectImages(map[string]int{"nginx:1.27": 2})
-	f.expectReady(2)
-	f.expectSamePods(before)
+	before := f.UIDs()
+	f.Patch(`{"image":"nginx:1.28"}`)
+	f.ExpectImages(map[string]int{"nginx:1.28": 2})
+	f.Patch(`{"image":"nginx:1.27"}`)
+	f.ExpectImages(map[string]int{"nginx:1.27": 2})
+	f.ExpectRolledOut(2)
+	f.ExpectSamePods(before)
 	if got := f.restarts()["app"]; got != 0 {
 		t.Errorf("the containers restarted %d times", got)
 	}
@@ -258,12 +258,12 @@ template:
 func TestADefaultThatIsSpelledOutChangesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 2, "image: nginx:1.27")
-	before, revisions := f.uids(), len(f.revisions())
-	f.patch(`{"template":{"spec":{"terminationGracePeriodSeconds":30,"dnsPolicy":"ClusterFirst","restartPolicy":"Always",` +
+	before, revisions := f.UIDs(), len(f.Revisions())
+	f.Patch(`{"template":{"spec":{"terminationGracePeriodSeconds":30,"dnsPolicy":"ClusterFirst","restartPolicy":"Always",` +
 		`"containers":[{"name":"app","image":"nginx:1.27","imagePullPolicy":"IfNotPresent","terminationMessagePolicy":"File"}]}}}`)
-	f.expectReady(2)
-	f.expectSamePods(before)
-	if now := len(f.revisions()); now != revisions {
+	f.ExpectRolledOut(2)
+	f.ExpectSamePods(before)
+	if now := len(f.Revisions()); now != revisions {
 		t.Errorf("there are %d revisions, there were %d", now, revisions)
 	}
 }
