@@ -107,6 +107,9 @@ func TestClaimsComeAndGoWithTheirOrdinals(t *testing.T) {
 		return suite.Client.Get(t.Context(), client.ObjectKey{Namespace: f.Namespace, Name: name}, &corev1.PersistentVolumeClaim{})
 	}
 	testkit.Eventually(t, "the claim of db-1 exists", func() error { return claim("data-db-1") })
+	testkit.Eventually(t, "db-1 exists", func() error { // only a claim whose pod is scaled away may go
+		return suite.Client.Get(t.Context(), client.ObjectKey{Namespace: f.Namespace, Name: "db-1"}, &corev1.Pod{})
+	})
 	f.Scale(1)
 	testkit.Eventually(t, "the claim of db-1 is gone", func() error {
 		err := claim("data-db-1")
