@@ -54,7 +54,7 @@ func Summary(record *flightrecorder.Record, f *Flight) string {
 	case len(record.Writes) > 0:
 		parts = append(parts, "brought the status up to date")
 	default:
-		parts = append(parts, "looked, and nothing was to be done")
+		parts = append(parts, "no action needed")
 	}
 	text := strings.Join(parts, "; ")
 	return strings.ToUpper(text[:1]) + text[1:] + "."

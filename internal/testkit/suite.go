@@ -189,7 +189,13 @@ func FreeAddress() (string, error) {
 // Namespace makes a namespace of its own for a test and deletes it afterwards.
 func (s *Suite) Namespace(t testing.TB) string {
 	t.Helper()
-	name := fmt.Sprintf("test-%d", s.namespaces.Add(1))
+	return s.NamespaceNamed(t, fmt.Sprintf("test-%d", s.namespaces.Add(1)))
+}
+
+// NamespaceNamed makes a namespace whose name people see, in a picture. A name can be
+// used once.
+func (s *Suite) NamespaceNamed(t testing.TB, name string) string {
+	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if err := s.Client.Create(t.Context(), ns); err != nil {
 		t.Fatalf("create namespace %s: %v", name, err)

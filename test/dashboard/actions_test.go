@@ -99,7 +99,7 @@ func podManager(t testing.TB, namespace string) *appsv1.PodManager {
 // Every action shows its plan, is done with the person's own rights, and is in the
 // audit log as that person's.
 func TestActionsArePlannedAndDoneAsTheViewer(t *testing.T) {
-	namespace := suite.Namespace(t)
+	namespace := suite.NamespaceNamed(t, "shop")
 	fleet(t, namespace, "web", 3)
 	token := owner(t, namespace)
 	mark, err := suite.Cluster.AuditMark()
@@ -278,7 +278,7 @@ func TestATokenForTheOperatorOnlyShowsWhatThePlannerSees(t *testing.T) {
 
 // The drawer shows what the API server answers to the viewer.
 func TestTheDrawerShowsAPodWithTheViewersRights(t *testing.T) {
-	namespace := suite.Namespace(t)
+	namespace := suite.NamespaceNamed(t, "payments")
 	fleet(t, namespace, "web", 2)
 	token := owner(t, namespace)
 	suite.Create(t, &corev1.Event{

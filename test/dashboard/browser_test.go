@@ -29,7 +29,7 @@ import (
 )
 
 func TestThePageFollowsAFleetAndExplainsIt(t *testing.T) {
-	namespace := suite.Namespace(t)
+	namespace := suite.NamespaceNamed(t, "store")
 	pm := fleet(t, namespace, "web", 3)
 	token := person(t, namespace, "editor", editorRole)
 	read(t, "/api/podmanagers/"+namespace+"/web", token, &struct{}{})
@@ -101,7 +101,7 @@ func TestThePageSaysWhyItShowsNothing(t *testing.T) {
 
 // A person who prefers dark gets it, and so do the drawings.
 func TestThePageIsDarkForThoseWhoPreferIt(t *testing.T) {
-	namespace := suite.Namespace(t)
+	namespace := suite.NamespaceNamed(t, "catalog")
 	pm := fleet(t, namespace, "web", 5)
 	token := person(t, namespace, "viewer", viewerRole)
 	read(t, "/api/podmanagers/"+namespace+"/web", token, &struct{}{})

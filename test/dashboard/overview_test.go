@@ -66,7 +66,7 @@ func stalled(t testing.TB, namespace, name string) {
 }
 
 func TestTheOverviewShowsAllKindsWithTroubleFirst(t *testing.T) {
-	namespace, other := suite.Namespace(t), suite.Namespace(t)
+	namespace, other := suite.NamespaceNamed(t, "media"), suite.NamespaceNamed(t, "search")
 	fleet(t, namespace, "calm", 2)
 	suite.Create(t, &batchv1alpha1.ImoocPod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "busy"}, Spec: batchv1alpha1.ImoocPodSpec{Replicas: ptr.To[int32](2)}})
 	suite.Create(t, &testv1alpha1.HelloWorld{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "hello"}})
@@ -129,7 +129,7 @@ func TestTheListFoldsAwayOnAPhone(t *testing.T) {
 // A rollout that is under way shows what each pod does, which waves are to come, and
 // when it ends.
 func TestARolloutShowsItsWavesAndItsEnd(t *testing.T) {
-	namespace := suite.Namespace(t)
+	namespace := suite.NamespaceNamed(t, "orders")
 	pm := fleet(t, namespace, "web", 6)
 	token := owner(t, namespace)
 	change := func(patch string) {
@@ -154,7 +154,7 @@ func TestARolloutShowsItsWavesAndItsEnd(t *testing.T) {
 
 // A fleet that cannot go on says why before everything else.
 func TestAStalledFleetSaysWhy(t *testing.T) {
-	namespace := suite.Namespace(t)
+	namespace := suite.NamespaceNamed(t, "billing")
 	stalled(t, namespace, "web")
 	token := owner(t, namespace)
 	b := browser.OpenAt(t, origin, "/podmanagers/"+namespace+"/web", token)

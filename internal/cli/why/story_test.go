@@ -110,7 +110,7 @@ func TestTheMostDetailedSourceIsShown(t *testing.T) {
 			events:  []eventsv1.Event{note(noon.Add(-time.Minute), "Pod", "web-2", "", "Started"), note(noon, "Pod", "web-9", "", "Started")},
 		}, false, []string{"history: Deleted 2 pods: web-2, web-1 (too many) [ScaleDown]", "event: Started (event Deleted of Pod web-2)"}},
 		"no more than what was done":      {web, sources{records: records{record("a", noon)}}, false, nil},
-		"all that was looked at, too":     {web, sources{records: records{record("a", noon)}}, true, []string{"recorder: Looked, and nothing was to be done."}},
+		"all that was looked at, too":     {web, sources{records: records{record("a", noon)}}, true, []string{"recorder: No action needed."}},
 		"nothing, where nothing is known": {web, sources{}, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
