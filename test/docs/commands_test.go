@@ -48,6 +48,7 @@ var notRun = map[string]string{
 	"docs/start.md: $ make up":                    "the tests of make up are in internal/playground",
 	"CONTRIBUTING.md: make test":                  "make test would run this test",
 	"CONTRIBUTING.md: make bin/kubebuilder":       "TestKubebuilderAddsAKind runs it in a copy of the project",
+	"headlamp/README.md: make headlamp":           "needs npm and its registry; .ci/run makes it",
 	"docs/e2e.md: $ make e2e":                     "needs real kubelets",
 	"docs/performance.md: make bench":             "takes an hour",
 	"docs/sharding.md: kustomize build":           "needs containers: test/shards runs the replicas as processes",
