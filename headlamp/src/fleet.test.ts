@@ -235,7 +235,7 @@ describe('revisionsOf', () => {
 
 describe('sentences', () => {
   it('tells a rollout', () => {
-    expect(rollout(podManager())).toBe('1 of 3 pods are on the newest revision, 3 are available');
+    expect(rollout(podManager())).toBe('1 of 3 pods are up to date, 3 are available');
     expect(rollout(podManager([], { spec: { replicas: 3, paused: true } }))).toContain('; paused');
   });
 

@@ -55,24 +55,13 @@ export interface Decision {
 
 export interface PodManagerSpec {
   replicas?: number;
-  image?: string;
   paused?: boolean;
   minReadySeconds?: number;
-  identity?: string;
-  update?: {
-    strategy?: string;
-    maxUnavailable?: number | string;
-    maxSurge?: number | string;
-    partition?: number | string;
-  };
-  template?: { spec?: { containers?: Container[] } };
+  update?: { strategy?: string };
 }
 
 export interface PodManagerStatus {
   observedGeneration?: number;
-  replicas?: number;
-  currentReplicas?: number;
-  readyReplicas?: number;
   availableReplicas?: number;
   updatedReplicas?: number;
   terminatingReplicas?: number;
@@ -340,7 +329,7 @@ function find(data: unknown, key: string): unknown {
 /** rollout is how far the pods have come, as a sentence. */
 export function rollout(pm: PodManagerData): string {
   const s = pm.status ?? {};
-  const text = `${s.updatedReplicas ?? 0} of ${desired(pm)} pods are on the newest revision, ${
+  const text = `${s.updatedReplicas ?? 0} of ${desired(pm)} pods are up to date, ${
     s.availableReplicas ?? 0
   } are available`;
   if (pm.spec.paused) {

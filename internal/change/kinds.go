@@ -191,11 +191,13 @@ func (l Look) play(ctx context.Context, fleet desired.Fleet, orphans string) (vi
 
 // estimated plays the fleet forward, and says how long it takes.
 func (l Look) estimated(ctx context.Context, fleet desired.Fleet, observed plan.Observed) (view.Preview, error) {
-	run := forecast.Play
-	if l.Passes != nil {
-		run = forecast.Within(l.Passes(len(observed.Pods) + fleet.Desired.Replicas))
+	var run forecast.Run
+	if l.Passes == nil {
+		run = forecast.Play(fleet.Desired, observed, l.Now)
+	} else {
+		run = forecast.Within(l.Passes(len(observed.Pods)+fleet.Desired.Replicas), fleet.Desired, observed, l.Now)
 	}
-	preview := view.NewPreview(run(fleet.Desired, observed, l.Now))
+	preview := view.NewPreview(run)
 	pods, err := l.Eyes.Pods(ctx, fleet)
 	if err != nil {
 		return preview, err

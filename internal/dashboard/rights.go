@@ -73,19 +73,21 @@ func (s *Server) showRights(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	rights := Rights{Actions: []string{}, Sights: []string{}}
+	rights := noRights("")
 	v, err := s.Viewers.of(r.Context())
 	if err == nil {
 		err = rights.ask(r.Context(), v, kind, r.PathValue("namespace"), r.PathValue("name"))
 	}
 	switch {
 	case apierrors.IsUnauthorized(err):
-		rights = Rights{Actions: []string{}, Sights: []string{}, Why: onlyHere}
+		rights = noRights(onlyHere)
 	case err != nil:
-		rights = Rights{Actions: []string{}, Sights: []string{}, Why: fmt.Sprintf("The API server could not be asked what you may: %v.", err)}
+		rights = noRights(fmt.Sprintf("The API server could not be asked what you may do: %v.", err))
 	}
 	answer(w, http.StatusOK, rights)
 }
+
+func noRights(why string) Rights { return Rights{Actions: []string{}, Sights: []string{}, Why: why} }
 
 func (rights *Rights) ask(ctx context.Context, v *viewer, kind Kind, namespace, name string) error {
 	own := authorizationv1.ResourceAttributes{

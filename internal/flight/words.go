@@ -118,34 +118,45 @@ func Causes(record *flightrecorder.Record) []string {
 	return causes
 }
 
-// rank is how much a trigger says about why the reconcile ran, the most first.
+// What triggers say about why a reconcile ran, the most first.
+const (
+	asked = iota
+	ownerChanged
+	podCameOrWent
+	objectChanged
+	statusChanged
+	anotherLook // or a retry
+	plannedForLater
+)
+
 func rank(record *flightrecorder.Record, t *flightrecorder.Trigger) int {
 	owner := t.Object != nil && t.Object.Kind == record.Object.Kind && t.Object.Name == record.Object.Name
 	switch {
 	case t.Early:
-		return 6 // planned for later
+		return plannedForLater
 	case t.Kind == flightrecorder.TriggerManual:
-		return 0
-	case owner && !onlyStatus(t):
-		return 1
+		return asked
 	case t.Object == nil:
-		return 5 // another look, a retry
+		return anotherLook
+	case onlyStatus(t):
+		return statusChanged
+	case owner:
+		return ownerChanged
 	case t.Kind == flightrecorder.TriggerDelete || t.Kind == flightrecorder.TriggerCreate:
-		return 2
-	case !onlyStatus(t):
-		return 3
+		return podCameOrWent
 	}
-	return 4
+	return objectChanged
 }
 
 // onlyStatus: all fields that changed are ones that a controller or a kubelet reports.
 func onlyStatus(t *flightrecorder.Trigger) bool {
-	return t.Kind == flightrecorder.TriggerUpdate && len(t.Changes) > 0 &&
-		!slices.ContainsFunc(t.Changes, func(c flightrecorder.Change) bool {
-			return c.Subresource != "status" && !(len(c.Fields) > 0 && !slices.ContainsFunc(c.Fields, func(f string) bool {
-				return f != "status" && !strings.HasPrefix(f, "status.")
-			}))
-		})
+	other := func(c flightrecorder.Change) bool { return !ofStatus(c) }
+	return t.Kind == flightrecorder.TriggerUpdate && len(t.Changes) > 0 && !slices.ContainsFunc(t.Changes, other)
+}
+
+func ofStatus(c flightrecorder.Change) bool {
+	other := func(field string) bool { return field != "status" && !strings.HasPrefix(field, "status.") }
+	return c.Subresource == "status" || len(c.Fields) > 0 && !slices.ContainsFunc(c.Fields, other)
 }
 
 func cause(t *flightrecorder.Trigger) string {

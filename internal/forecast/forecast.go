@@ -64,17 +64,11 @@ func Of(desired plan.Desired, observed plan.Observed, now time.Time) Forecast {
 func Play(desired plan.Desired, observed plan.Observed, now time.Time) Run {
 	// Each pass moves at least one pod one step, and no pod needs more than
 	// a handful of steps.
-	return Within(8*(len(observed.Pods)+desired.Replicas)+16)(desired, observed, now)
+	return Within(8*(len(observed.Pods)+desired.Replicas)+16, desired, observed, now)
 }
 
 // Within is Play, cut off after so many passes.
-func Within(limit int) func(desired plan.Desired, observed plan.Observed, now time.Time) Run {
-	return func(desired plan.Desired, observed plan.Observed, now time.Time) Run {
-		return play(desired, observed, now, limit)
-	}
-}
-
-func play(desired plan.Desired, observed plan.Observed, now time.Time, limit int) Run {
+func Within(limit int, desired plan.Desired, observed plan.Observed, now time.Time) Run {
 	m := rehearsal{desired: desired, observed: observed, now: now}
 	m.observed.Pods = slices.Clone(observed.Pods)
 	m.observed.Revisions = slices.Clone(observed.Revisions)

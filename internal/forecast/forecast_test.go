@@ -84,7 +84,7 @@ func TestAForecastCanBeCutOff(t *testing.T) {
 	if whole := Play(desired, plan.Observed{}, now); !whole.Complete || whole.Forecast.Passes < 1 {
 		t.Errorf("the whole forecast has %d passes, complete: %t", whole.Forecast.Passes, whole.Complete)
 	}
-	if cut := Within(1)(desired, plan.Observed{}, now); cut.Complete || cut.Forecast.Passes != 1 {
+	if cut := Within(1, desired, plan.Observed{}, now); cut.Complete || cut.Forecast.Passes != 1 {
 		t.Errorf("the forecast of one pass has %d, complete: %t", cut.Forecast.Passes, cut.Complete)
 	}
 }

@@ -69,7 +69,6 @@ function drawDrawer() {
 // go leads to another view of the same fleet.
 const go = (params) => { location.hash = format({ ...page.route, params: { ...page.route.params, ...params } }); };
 
-
 // leave forgets what was shown of a fleet.
 function leave() {
   page.stream?.abort();
