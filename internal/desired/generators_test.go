@@ -48,8 +48,9 @@ func podManagerGenerator() *rapid.Generator[*appsv1.PodManager] {
 	return rapid.Custom(func(t *rapid.T) *appsv1.PodManager {
 		pm := &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "default", Name: oneOf(t, "name", "web", "api"), UID: "owner-1", Generation: 1,
-			Finalizers:  oneOf(t, "finalizers", nil, []string{appsv1.Finalizer}, []string{appsv1.Finalizer, metav1.FinalizerOrphanDependents}),
-			Annotations: oneOf(t, "annotations", nil, map[string]string{appsv1.AnnotationPin: "3"}, map[string]string{appsv1.AnnotationPin: "3 while 5"}, map[string]string{appsv1.AnnotationRestart: "2026-03-01T12:00:00Z"}),
+			Finalizers: oneOf(t, "finalizers", nil, []string{appsv1.Finalizer}, []string{appsv1.Finalizer, metav1.FinalizerOrphanDependents}),
+			Annotations: oneOf(t, "annotations", nil, map[string]string{appsv1.AnnotationPin: "3"}, map[string]string{appsv1.AnnotationPin: "3 while 5"}, map[string]string{appsv1.AnnotationRestart: "2026-03-01T12:00:00Z"},
+				map[string]string{appsv1.AnnotationTakeOver: "deployments.apps/web"}),
 		}}
 		if rapid.Bool().Draw(t, "is being deleted") {
 			pm.DeletionTimestamp = ptr.To(metav1.NewTime(time.Unix(0, 0)))

@@ -134,6 +134,7 @@ func podManager(pm *appsv1.PodManager, selector string) plan.Desired {
 		Restart:              restart(pm),
 		Pin:                  pin,
 		PinWhile:             while,
+		TakeOver:             takeOver(pm),
 		Terminating: plan.Terminating{
 			Policy:  spec.Terminating.Policy,
 			Timeout: ptr.Deref(spec.Terminating.Timeout, metav1.Duration{Duration: defaultTerminating}).Duration,
@@ -149,6 +150,16 @@ func podManager(pm *appsv1.PodManager, selector string) plan.Desired {
 // the command line reads files, too.
 func replicas(pm *appsv1.PodManager) int {
 	return max(0, int(ptr.Deref(pm.Spec.Replicas, defaultReplicas)))
+}
+
+// takeOver is where the pods come from. The annotation holds whatever its value:
+// to go on because of a typing error would cost running pods.
+func takeOver(pm *appsv1.PodManager) string {
+	from, ok := pm.Annotations[appsv1.AnnotationTakeOver]
+	if ok && from == "" {
+		return "a workload without a name"
+	}
+	return from
 }
 
 func finalizer(pm *appsv1.PodManager) plan.FinalizerState {

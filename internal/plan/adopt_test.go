@@ -93,12 +93,12 @@ func TestAdoptionAndReleaseCarryPreconditions(t *testing.T) {
 	got := aFleet(2, ordinal(0).orphan(), ordinal(1).drifted()).plan()
 	want := []Action{
 		{
-			Verb: ReleasePod, Pod: "web-1", UID: "uid-web-1", Slot: 1, ResourceVersion: "7",
-			Why: Why{Rule: "release", Reason: appsv1.WhyLabelsEdited, Message: "the pod's labels no longer match podmanager=web"},
-		},
-		{
 			Verb: AdoptPod, Pod: "web-0", UID: "uid-web-0", Slot: 0, Revision: newRev, ResourceVersion: "7",
 			Why: Why{Rule: "adopt", Reason: appsv1.WhyMatchingOrphan, Message: "the pod has no owner and matches podmanager=web"},
+		},
+		{
+			Verb: ReleasePod, Pod: "web-1", UID: "uid-web-1", Slot: 1, ResourceVersion: "7",
+			Why: Why{Rule: "release", Reason: appsv1.WhyLabelsEdited, Message: "the pod's labels no longer match podmanager=web"},
 		},
 	}
 	if diff := cmp.Diff(want, got.Actions); diff != "" {

@@ -37,6 +37,8 @@ import (
 const (
 	newRev = "web-new"
 	oldRev = "web-old"
+
+	otherWorkload = "deployments.apps/web"
 )
 
 func noon() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
@@ -182,6 +184,8 @@ func (f fleet) budget(unavailable, surge int) fleet {
 }
 
 func (f fleet) paused() fleet { f.desired.Paused = true; return f }
+
+func (f fleet) takingOver() fleet { f.desired.TakeOver = otherWorkload; return f }
 
 func (f fleet) keeping(corpses int) fleet { f.desired.FailedPods.Limit = corpses; return f }
 

@@ -44,12 +44,14 @@ func oneOf[V any](t *rapid.T, label string, values ...V) V {
 	return rapid.SampledFrom(values).Draw(t, label)
 }
 
-// anyFleet draws a fleet with anything in it, also one whose owner goes.
+// anyFleet draws a fleet with anything in it, also one whose owner goes or whose
+// pods are being taken over.
 func anyFleet() *rapid.Generator[fleet] {
 	return rapid.Custom(func(t *rapid.T) fleet {
 		f := fleetGenerator().Draw(t, "fleet")
 		f.desired.Deletion = oneOf(t, "deletion",
 			DeletionNone, DeletionNone, DeletionNone, DeletionDelete, DeletionOrphan, DeletionCascadeOrphan)
+		f.desired.TakeOver = oneOf(t, "taken over from", "", "", "", otherWorkload)
 		return f
 	})
 }

@@ -24,7 +24,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
 // Anything may happen between two passes, for as long as it likes. At each of
@@ -54,6 +57,7 @@ func TestWhateverHappensTheFleetComesToRest(t *testing.T) {
 // relent ends what keeps the fleet from its goal.
 func (m *model) relent() {
 	m.crashing, m.keeping, m.nowhere = false, false, false
+	m.desired.TakeOver = ""
 	clear(m.failing)
 	clear(m.refused)
 }
@@ -62,7 +66,7 @@ func (m *model) relent() {
 // and to a pod.
 func (m *model) mishap(t *rapid.T) {
 	what := oneOf(t, "mishap",
-		"nothing", "scale", "scale", "change", "restart", "pin", "unpin", "pause", "reserve",
+		"nothing", "scale", "scale", "change", "restart", "pin", "unpin", "pause", "reserve", "take over", "end the take-over",
 		"stranger", "crash", "break a revision", "refuse", "refuse", "relent", "away", "no such node", "lose claims",
 		"delete", "fail", "fail", "lose", "drift", "abandon", "ask", "hold", "let go", "finalizer")
 	if !m.edit(t, what) && !m.disturb(t, what) {
@@ -91,6 +95,15 @@ func (m *model) edit(t *rapid.T, what string) bool {
 			m.desired.Pin = oneOf(t, "pinned by", r.Name, strconv.FormatInt(r.Number, 10))
 		}
 		return true // an annotation changes no generation
+	case "take over":
+		m.desired.TakeOver = otherWorkload
+		for i := range rapid.IntRange(0, 3).Draw(t, "pods that their controller leaves") {
+			m.leave(i)
+		}
+		return true
+	case "end the take-over":
+		m.desired.TakeOver = ""
+		return true
 	case "unpin":
 		m.desired.Pin, m.desired.PinWhile = "", 0
 		return true
@@ -103,6 +116,20 @@ func (m *model) edit(t *rapid.T, what string) bool {
 	}
 	m.desired.Generation++
 	return true
+}
+
+// leave puts a pod there that another controller has just orphaned: under one of
+// our names with ordinals, otherwise under a name of its own.
+func (m *model) leave(n int) {
+	p := aPod("other-" + strconv.Itoa(n)).orphan().p
+	if m.desired.Identity == appsv1.IdentityOrdinal {
+		p.Name, p.Slot = SlotName(&m.desired, n), n
+	}
+	if _, taken := m.pods[p.Name]; taken || m.foreign[p.Name] {
+		return
+	}
+	p.UID, p.Created = types.UID("left-"+p.Name), m.now
+	m.pods[p.Name] = p
 }
 
 // disturb happens to the cluster.

@@ -40,13 +40,14 @@ type rule struct {
 
 // rules is the planner: the order is the algorithm. It is an array, because a
 // slice would be allocated for every pass.
-func rules() [18]rule {
+func rules() [19]rule {
 	return [...]rule{
 		{"finalize", finalize},                // an owner that is being deleted settles its pods, and that is all
 		{"add-finalizer", addFinalizer},       // nothing is made before the finalizer is there
 		{"revise", revise},                    // the template has a revision, and the fleet a goal
-		{"release", release},                  // pods whose labels were edited away are released
 		{"adopt", adopt},                      // orphans that match are adopted
+		{"take-over", takeOver},               // while others are still to come, that is all
+		{"release", release},                  // pods whose labels were edited away are released
 		{"replace-lost", replaceLost},         // pods on nodes that are gone make room
 		{"delete-requested", deleteRequested}, // so do pods that a user asked to delete
 		{"progress", progress},                // a rollout without progress is stopped or rolled back

@@ -45,8 +45,8 @@ func TestEveryRuleAtOnce(t *testing.T) {
 	want := []string{
 		"AddFinalizer FinalizerMissing",
 		"CreateRevision web-next#2 NewTemplate",
-		"ReleasePod web-4 LabelsEdited",
 		"AdoptPod web-3 MatchingOrphan",
+		"ReleasePod web-4 LabelsEdited",
 		"DeletePod web-2 NodeGone by force",
 		"DeletePod web-0 RequestedByLabel",
 		"DeletePod web-7 ScaleDown",

@@ -93,6 +93,9 @@ func checkAllowed(t *rapid.T, f fleet, d Decision) {
 	}
 	touched := map[string]Verb{}
 	for _, a := range d.Actions {
+		if facts := a.Verb.Facts(); f.takesOver() && a.Verb != AdoptPod && (facts.Object == ObjectPod || facts.Object == ObjectClaim) {
+			t.Errorf("%s of %s%s in the middle of a take-over", a.Verb, a.Pod, a.Claim)
+		}
 		if a.Pod == "" {
 			continue
 		}
@@ -128,6 +131,11 @@ func checkAllowed(t *rapid.T, f fleet, d Decision) {
 		}
 	}
 	checkBudget(t, f, d)
+}
+
+// takesOver: pods are adopted, and nothing else may be done to any.
+func (f fleet) takesOver() bool {
+	return f.desired.TakeOver != "" && f.desired.Deletion == DeletionNone
 }
 
 // checkBudget: a rollout takes pods out of service only as long as replicas

@@ -290,6 +290,7 @@ func (s *scene) conclude() Decision {
 		}
 		d.Live = append(d.Live, LivePod{
 			Name: b.pod.Name, Ready: b.ready, Updated: s.onGoal(*b), Available: b.available, Extra: !b.inFleet,
+			Orphan: b.orphan,
 		})
 		if b.serving && !b.available {
 			s.lookAfter(b.pod.ReadySince.Add(s.desired.MinReady).Sub(s.now))
@@ -326,7 +327,7 @@ func (s *scene) atRest() bool {
 func (b Blocked) passes() bool {
 	switch b.By {
 	case appsv1.BlockedByPartition, appsv1.BlockedByPause, appsv1.BlockedByOnDelete, appsv1.BlockedByDeadline, appsv1.BlockedByPin,
-		appsv1.BlockedByMissingPin:
+		appsv1.BlockedByMissingPin, appsv1.BlockedByTakeOver:
 		return false
 	}
 	return true

@@ -55,6 +55,8 @@ type Desired struct {
 	// pin holds.
 	Pin      string `json:"pin,omitempty"`
 	PinWhile int64  `json:"pinWhile,omitempty"`
+	// TakeOver is the workload that the pods are being taken over from, or empty.
+	TakeOver string `json:"takeOver,omitempty"`
 	// Reserved are ordinals that get no pod.
 	Reserved []int `json:"reserved,omitempty"`
 	// Claims are the volume claims that every pod has of its own.
@@ -435,6 +437,8 @@ type LivePod struct {
 	// Extra: it is none of those that the fleet keeps, but stands in for one
 	// or is to go.
 	Extra bool `json:"extra,omitempty"`
+	// Orphan: it is not ours before it is adopted.
+	Orphan bool `json:"orphan,omitempty"`
 }
 
 // Decision is what Plan decided.

@@ -127,7 +127,7 @@ func (r *reporter) stalled() *state {
 	if s == nil {
 		s = r.refused()
 	}
-	if s == nil && r.desired.Deletion == plan.DeletionNone {
+	if s == nil && r.desired.Deletion == plan.DeletionNone && !r.takingOver() {
 		s = r.stalledCause()
 	}
 	if s == nil {
@@ -307,6 +307,8 @@ func (r *reporter) underWay() *state {
 	switch {
 	case r.desired.Deletion != plan.DeletionNone:
 		return &state{appsv1.ReasonTerminating, r.terminatingMessage()}
+	case r.takingOver():
+		return &state{appsv1.ReasonTakingOver, fmt.Sprintf("taking over from %s: %d of %d pods adopted", r.desired.TakeOver, c.Live+r.excess, want)}
 	case c.Live > want && r.noRollout():
 		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", plan.NumberOf(c.Live, "live pod"), want)}
 	case r.moving():
@@ -333,6 +335,11 @@ func (r *reporter) underWay() *state {
 		return &state{appsv1.ReasonRollingOut, fmt.Sprintf("%d of %d pods are on revision %s", c.Updated, want, r.decision.UpdateRevision)}
 	}
 	return nil
+}
+
+// takingOver: pods of another workload are adopted, and nothing else is done.
+func (r *reporter) takingOver() bool {
+	return r.desired.TakeOver != "" && r.desired.Deletion == plan.DeletionNone
 }
 
 // predecessors are the pods that have to be gone before their successors come. Those

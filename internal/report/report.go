@@ -140,7 +140,7 @@ func ends(a *plan.Action, ending map[types.UID]bool) int {
 // settle moves the observed fleet by what was done. An orphan that was not
 // adopted is not ours after all.
 func (r *reporter) settle(pods []plan.Pod) (plan.Counts, []string) {
-	left, ending := map[string]bool{}, map[types.UID]bool{}
+	left, adopted, ending := map[string]bool{}, map[string]bool{}, map[types.UID]bool{}
 	for i := range pods {
 		if pods[i].Terminating {
 			ending[pods[i].UID] = true
@@ -171,6 +171,7 @@ func (r *reporter) settle(pods []plan.Pod) (plan.Counts, []string) {
 				live[i].Available = live[i].Available && len(o.Action.Replaced) == 0
 			}
 		case plan.AdoptPod:
+			adopted[o.Action.Pod] = true
 			if _, ok := places[o.Action.Pod]; !ok && r.desired.Deletion == plan.DeletionNone {
 				r.excess++ // adopted only to be deleted
 			}
@@ -185,7 +186,9 @@ func (r *reporter) settle(pods []plan.Pod) (plan.Counts, []string) {
 			left[o.Action.Pod] = true
 		}
 	}
-	live = slices.DeleteFunc(live, func(p plan.LivePod) bool { return left[p.Name] })
+	// During a take-over the number of pods says how many are adopted.
+	waits := func(p plan.LivePod) bool { return r.takingOver() && p.Orphan && !adopted[p.Name] }
+	live = slices.DeleteFunc(live, func(p plan.LivePod) bool { return left[p.Name] || waits(p) })
 	slices.SortFunc(live, func(a, b plan.LivePod) int { return strings.Compare(a.Name, b.Name) })
 
 	r.live = live

@@ -61,6 +61,16 @@ const (
 	// restart writes. A change of it recreates pods, although it is but an
 	// annotation.
 	AnnotationKubectlRestart = "kubectl.kubernetes.io/restartedAt"
+	// AnnotationTakeOver on a PodManager names the workload that its pods are
+	// taken over from: RESOURCE.GROUP/NAME, "deployments.apps/web" say, or
+	// "pods/NAME" for pods without a controller. While it is there, the operator
+	// stores revisions of the template and adopts matching pods that have no
+	// controller, and does nothing else: it creates, changes and deletes no pod and
+	// no volume claim, whatever the spec says. Only adopted pods count in the
+	// status meanwhile: when status.currentReplicas is the number of pods of the
+	// other workload, all of them are adopted. What was held back follows when the
+	// annotation is taken off. Any value holds, also one that names nothing.
+	AnnotationTakeOver = "apps.mycompany.com/take-over"
 	// AnnotationSurge with the value "true" is on pods with ordinals beyond
 	// replicas that a rollout made to stand in for others, and on the volume
 	// claims that were made for them.
@@ -170,6 +180,8 @@ const (
 	ReasonPinned = "Pinned"
 	// ReasonPinnedRevisionMissing: the pin names no stored revision.
 	ReasonPinnedRevisionMissing = "PinnedRevisionMissing"
+	// ReasonTakingOver: the pods of another workload are being taken over.
+	ReasonTakingOver = "TakingOver"
 	// ReasonHeld: pods are held back by an outside controller.
 	ReasonHeld = "Held"
 	// ReasonPodsFailing: pods fail again and again and are replaced with a
@@ -298,6 +310,8 @@ const (
 	BlockedByPin = "Pinned"
 	// BlockedByMissingPin: the pinned revision does not exist.
 	BlockedByMissingPin = "PinnedRevisionMissing"
+	// BlockedByTakeOver: the pods are being taken over from another workload.
+	BlockedByTakeOver = "TakeOver"
 	// BlockedByContainer: a change in place waits for its containers.
 	BlockedByContainer = "ContainerUpdate"
 	// BlockedByBatch: the rest of a large change follows in the next pass.

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -214,9 +215,10 @@ func (r *Reconciler) ownerChanged(ledger *observe.Ledger) predicate.Predicate {
 }
 
 // asks are the annotations of an owner that the planner reads.
-func asks(owner client.Object) [2]string {
+func asks(owner client.Object) [4]string {
 	a := owner.GetAnnotations()
-	return [2]string{a[appsv1.AnnotationPin], a[appsv1.AnnotationRestart]}
+	from, taken := a[appsv1.AnnotationTakeOver]
+	return [...]string{a[appsv1.AnnotationPin], a[appsv1.AnnotationRestart], from, strconv.FormatBool(taken)}
 }
 
 // podChanged passes what can change a plan.

@@ -195,7 +195,7 @@ func list(names []string) string {
 // heldBack says what would happen if nothing blocked it.
 func heldBack(present, future plan.Decision) []string {
 	var sentences []string
-	taken := 0
+	taken, takenOver := 0, false
 	for _, b := range future.Blocked {
 		if slices.ContainsFunc(present.Blocked, func(p plan.Blocked) bool { return p.By == b.By && p.Message == b.Message && p.Count == b.Count }) {
 			continue
@@ -203,6 +203,11 @@ func heldBack(present, future plan.Decision) []string {
 		switch b.By {
 		case appsv1.BlockedByMissingPin:
 			sentences = append(sentences, b.Message)
+		case appsv1.BlockedByTakeOver:
+			if !takenOver {
+				sentences = append(sentences, "no pod is created, changed or deleted yet: "+b.Message)
+			}
+			takenOver = true
 		case appsv1.BlockedByName:
 			if taken++; taken <= maxTaken {
 				sentences = append(sentences, b.Message)

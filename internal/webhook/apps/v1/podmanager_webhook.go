@@ -20,7 +20,8 @@ limitations under the License.
 //   - the finalizer is set when the object is created, which saves the
 //     controller a write for every PodManager;
 //   - a dry run tries the template's pod, and warnings say what the change will
-//     do to the pods (package preflight).
+//     do to the pods (package preflight);
+//   - the annotation of a take-over names a workload.
 package v1
 
 import (
@@ -78,6 +79,9 @@ type validator struct {
 
 // ValidateCreate implements admission.Validator.
 func (v *validator) ValidateCreate(ctx context.Context, pm *appsv1.PodManager) (admission.Warnings, error) {
+	if err := v.checkTakeOver(pm); err != nil {
+		return nil, err
+	}
 	if !isSmall(ctx) {
 		if err := checkSize(pm); err != nil {
 			return nil, err
@@ -88,6 +92,11 @@ func (v *validator) ValidateCreate(ctx context.Context, pm *appsv1.PodManager) (
 
 // ValidateUpdate implements admission.Validator.
 func (v *validator) ValidateUpdate(ctx context.Context, old, pm *appsv1.PodManager) (admission.Warnings, error) {
+	if v.checkTakeOver(old) == nil {
+		if err := v.checkTakeOver(pm); err != nil {
+			return nil, err
+		}
+	}
 	if !isSmall(ctx) && checkSize(old) == nil {
 		if err := checkSize(pm); err != nil {
 			return nil, err
@@ -117,6 +126,23 @@ func checkSize(pm *appsv1.PodManager) error {
 	return preflight.Refuse(desired.PodManagerGVK.GroupKind(), pm.Name, []preflight.Problem{{
 		Field: "spec", Type: string(metav1.CauseTypeTooLong),
 		Message: "Too long: compressed, and together with the annotations, it may not be more than 262144 bytes",
+	}})
+}
+
+// otherWorkload is RESOURCE.GROUP/NAME, or RESOURCE/NAME in the core group.
+var otherWorkload = regexp.MustCompile(`^[a-z][a-z0-9]*(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
+
+// checkTakeOver refuses an annotation that names no workload. Such a fleet would
+// wait for pods of which no message could say where they come from.
+func (v *validator) checkTakeOver(pm *appsv1.PodManager) error {
+	from, ok := pm.Annotations[appsv1.AnnotationTakeOver]
+	if !ok || pm.DeletionTimestamp != nil || !v.Scope.Has(pm.Namespace) || otherWorkload.MatchString(from) {
+		return nil
+	}
+	return preflight.Refuse(desired.PodManagerGVK.GroupKind(), pm.Name, []preflight.Problem{{
+		Field: "metadata.annotations[" + appsv1.AnnotationTakeOver + "]", Type: string(metav1.CauseTypeFieldValueInvalid),
+		Message: fmt.Sprintf("Invalid value: %q: %s must name the workload that the pods are taken over from, as RESOURCE.GROUP/NAME: "+
+			"deployments.apps/web, say", from, appsv1.AnnotationTakeOver),
 	}})
 }
 

@@ -17,6 +17,7 @@ limitations under the License.
 package v1
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -78,6 +79,42 @@ func TestTheFinalizerIsForWatchedNamespaces(t *testing.T) {
 			prepare(tt.scope, metadata, tt.old)
 			if diff := cmp.Diff(tt.want, metadata.Finalizers); diff != "" {
 				t.Errorf("finalizers (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestATakeOverNamesAWorkload(t *testing.T) {
+	tests := map[string]struct {
+		annotations map[string]string
+		refused     bool
+	}{
+		"no annotation":                    {nil, false},
+		"a Deployment":                     {map[string]string{appsv1.AnnotationTakeOver: "deployments.apps/web"}, false},
+		"a kind of another group":          {map[string]string{appsv1.AnnotationTakeOver: "clonesets.apps.kruise.io/web.eu"}, false},
+		"pods, which have no group":        {map[string]string{appsv1.AnnotationTakeOver: "pods/web"}, false},
+		"no value":                         {map[string]string{appsv1.AnnotationTakeOver: ""}, true},
+		"no name":                          {map[string]string{appsv1.AnnotationTakeOver: "deployments.apps"}, true},
+		"an empty name":                    {map[string]string{appsv1.AnnotationTakeOver: "deployments.apps/"}, true},
+		"a kind instead of a resource":     {map[string]string{appsv1.AnnotationTakeOver: "Deployment/web"}, true},
+		"a name with a namespace before":   {map[string]string{appsv1.AnnotationTakeOver: "deployments.apps/shop/web"}, true},
+		"what a shell might make of quote": {map[string]string{appsv1.AnnotationTakeOver: `"deployments.apps/web"`}, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			v := &validator{}
+			pm := &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "here", Annotations: tt.annotations}}
+			err := v.checkTakeOver(pm)
+			if (err != nil) != tt.refused {
+				t.Errorf("error %v, want one: %t", err, tt.refused)
+			}
+			if err != nil && !strings.Contains(err.Error(), appsv1.AnnotationTakeOver+" must name the workload") {
+				t.Errorf("error %v, want one that says what to write", err)
+			}
+			// Objects from before the webhook can still be deleted.
+			pm.DeletionTimestamp = &metav1.Time{}
+			if err := v.checkTakeOver(pm); err != nil {
+				t.Errorf("an object that goes is refused: %v", err)
 			}
 		})
 	}
