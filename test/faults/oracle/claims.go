@@ -97,6 +97,7 @@ func (c *claimChecker) judge(pod *corev1.Pod) {
 // seeClaim judges the operator's deletions.
 func (c *checker) seeClaim(r *Revision, claim *corev1.PersistentVolumeClaim) {
 	c.claims.seeMade(r, claim)
+	c.checkClaimTakeOver(r, claim)
 	if !r.Gone && claim.DeletionTimestamp == nil || c.claims.ended[claim.UID] {
 		return
 	}

@@ -42,6 +42,8 @@ limitations under the License.
 //     revision were there, could run and were not ready for the deadline.
 //   - T: what the status says agrees with what the pods are: where Ready is True,
 //     every pod is on the wanted revision and ready.
+//   - O: while an owner takes pods over from another workload, the operator
+//     writes no pod but to adopt it, and no claim.
 package oracle
 
 import (
@@ -141,6 +143,8 @@ type ownerVersion struct {
 	bound   int
 	random  bool
 	failed  plan.FailedPods
+	// takesOver: pods are adopted, and nothing else is done to any.
+	takesOver bool
 }
 
 type checker struct {
@@ -198,7 +202,7 @@ func (c *checker) seeOwner(r *Revision, pm *appsv1.PodManager) {
 	want := desired.PodManager(pm).Desired
 	c.owners[pm.UID] = append(c.owners[pm.UID], ownerVersion{
 		version: r.Version, bound: want.Replicas + want.Update.MaxSurge, random: want.Identity == appsv1.IdentityRandom,
-		failed: want.FailedPods,
+		failed: want.FailedPods, takesOver: want.TakeOver != "" && want.Deletion == plan.DeletionNone,
 	})
 }
 
@@ -222,6 +226,7 @@ func (c *checker) checkFinalizer(r *Revision, pm *appsv1.PodManager) {
 func (c *checker) seePod(r *Revision, pod *corev1.Pod) {
 	before := c.pods[pod.UID]
 	c.checkOwnership(r, before, pod)
+	c.checkTakeOver(r, before, pod)
 	c.trace(r, pod)
 	if t := c.traces[pod.UID]; t != nil {
 		c.progress(t.owner)

@@ -91,7 +91,7 @@ func All() []Scenario {
 
 // Simulated are the scenarios of the simulator: besides All those that need what
 // only a simulated node has, volumes for every claim.
-func Simulated() []Scenario { return slices.Concat(All(), claimed(), strangers()) }
+func Simulated() []Scenario { return slices.Concat(All(), claimed(), strangers(), takeOvers()) }
 
 // Failing is one pod that fails n times, each time as soon as it runs.
 func Failing(n int) Scenario {

@@ -166,6 +166,8 @@ func (s *state) carryOut(a plan.Action, gated bool) {
 		if s.pod(plan.SlotName(&s.Desired, a.Slot)) != nil && !slices.Contains(s.base(), a.Slot) {
 			s.condemn(a.Slot) // its pod goes already, and has no successor
 		}
+	case plan.AdoptPod:
+		p.Membership = plan.Member
 	case plan.CreatePod:
 		s.create(a, gated)
 	case plan.DeletePod, plan.EvictPod:

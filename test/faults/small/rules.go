@@ -31,8 +31,11 @@ import (
 // of objects. They come from docs/reliability.md and from the comments of the API,
 // not from the planner.
 
-// judgeWrite looks at a write before it is carried out: S1, S2, the budget, B and D.
+// judgeWrite looks at a write before it is carried out: S1, S2, the budget, B, D and O.
 func (w *world) judgeWrite(s *state, a plan.Action) []string {
+	if object := a.Verb.Facts().Object; s.Desired.TakeOver != "" && a.Verb != plan.AdoptPod && (object == plan.ObjectPod || object == plan.ObjectClaim) {
+		return []string{fmt.Sprintf("O: %s of %s%s in the middle of a take-over", a.Verb, a.Pod, a.Claim)}
+	}
 	switch a.Verb {
 	case plan.CreatePod:
 		return s.judgeCreate(a)
@@ -125,6 +128,9 @@ func (w *world) judgeStatus(s *state) (broken []string) {
 
 // judgeRest looks at a world in which nothing will move any more: L1 and P.
 func (w *world) judgeRest(s *state) string {
+	if s.Desired.TakeOver != "" {
+		return s.judgeTakeOver()
+	}
 	excused := func(slot int) bool {
 		name := plan.SlotName(&s.Desired, slot)
 		kept := s.pod(name)
@@ -157,6 +163,15 @@ func (w *world) judgeRest(s *state) string {
 		return fmt.Sprintf("L1: rests with %d of %d pods", n, s.Desired.Replicas)
 	}
 	return s.judgeRevisions(wanted, trouble)
+}
+
+// judgeTakeOver: a take-over rests only where an adoption is refused. Else it can
+// be ended.
+func (s *state) judgeTakeOver() string {
+	if slices.ContainsFunc(s.Refused, func(w write) bool { return w.Verb == plan.AdoptPod }) {
+		return ""
+	}
+	return fmt.Sprintf("O: the take-over rests with %d pods adopted, and %d live", s.Status.CurrentReplicas, s.count(live))
 }
 
 // judgeSlot looks at one ordinal of a world at rest in which there is room for so

@@ -53,6 +53,19 @@ func rolls(s *state) { s.Template = revisionB }
 // breaks changes it to one whose pods never get ready.
 func breaks(s *state) { s.Template, s.Broken = revisionB, []string{revisionB} }
 
+// takenOver: the pods are those of another workload, and are let go. With random
+// names they have none of ours.
+func takenOver(s *state) {
+	s.Desired.TakeOver = "deployments.apps/web"
+	for i := range s.Pods {
+		p := &s.Pods[i]
+		p.Membership = plan.Orphan
+		if s.Desired.Identity == appsv1.IdentityRandom {
+			p.Name, p.Slot = fmt.Sprintf("web-other-%d", i), plan.NoSlot
+		}
+	}
+}
+
 func scales(n int) func(*state) { return func(s *state) { s.Desired.Replicas = n } }
 
 func scenarios() []scenario {
@@ -81,6 +94,8 @@ func scenarios() []scenario {
 		{name: "a broken revision", desired: rollback, edit: breaks, how: recreate()},
 		{name: "claims, scaled down", desired: claims, edit: scales(0)},
 		{name: "claims of an earlier owner", desired: claims, claims: []int{0, 2, 3}},
+		{name: "taken over", edit: takenOver},
+		{name: "taken over, random", desired: random, edit: takenOver},
 		{name: "claims, recreate, surge", desired: all(claims, surge), edit: rolls, how: recreate()},
 	}
 }
@@ -204,6 +219,11 @@ func TestTheShortestScheduleIsFound(t *testing.T) {
 		"pods that were not asked for": {
 			misread: func(d *plan.Desired) { d.Replicas = 4 },
 			want:    "S1: 4 pods live", steps: 1,
+		},
+		"a take-over that is not seen": {
+			scenario: scenario{edit: func(s *state) { takenOver(s); scales(2)(s) }},
+			misread:  func(d *plan.Desired) { d.TakeOver = "" },
+			want:     "O: DeletePod of web-2", steps: 2,
 		},
 		"pods that are missing for ever": {
 			scenario: scenario{edit: scales(3)},

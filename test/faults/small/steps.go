@@ -66,6 +66,11 @@ func (w *world) steps(s *state) []step {
 			list = append(list, step{text: s.Pods[i].Name + " " + what, next: w.act(s, s.Pods[i].Name)})
 		}
 	}
+	if s.Desired.TakeOver != "" && !s.Woken && int(s.Status.CurrentReplicas) == s.count(live) {
+		next := s.copy()
+		next.Desired.TakeOver, next.Woken = "", true
+		list = append(list, step{text: "the take-over ends", next: next})
+	}
 	var decision plan.Decision
 	if s.Woken {
 		next, d, broken := w.look(s, trouble{})
