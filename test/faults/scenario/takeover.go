@@ -60,7 +60,36 @@ func takingOver(pm *appsv1.PodManager, pods []string, meanwhile []Step) []Step {
 		steps = append(steps, unready(orphaned(name)))
 	}
 	steps = append(steps, meanwhile...)
-	return append(steps, edit("end the take-over", func(pm *appsv1.PodManager) { delete(pm.Annotations, appsv1.AnnotationTakeOver) }))
+	return append(steps, endTakeOver(pods))
+}
+
+// ErrNotYet: the user waits for the operator before the step.
+var ErrNotYet = errors.New("not yet")
+
+// endTakeOver takes the annotation off as soon as the status says that all pods
+// which live are adopted.
+func endTakeOver(pods []string) Step {
+	end := edit("end the take-over", func(pm *appsv1.PodManager) { delete(pm.Annotations, appsv1.AnnotationTakeOver) })
+	return Step{Name: end.Name, Do: func(ctx context.Context, w World) error {
+		pm := &appsv1.PodManager{}
+		if err := w.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: Name}, pm); err != nil {
+			return err
+		}
+		live := int32(0)
+		for _, name := range pods {
+			pod := &corev1.Pod{}
+			if err := w.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, pod); err != nil {
+				return err
+			}
+			if pod.Status.Phase != corev1.PodFailed {
+				live++
+			}
+		}
+		if pm.Status.CurrentReplicas < live {
+			return fmt.Errorf("%w: %d of %d pods are adopted", ErrNotYet, pm.Status.CurrentReplicas, live)
+		}
+		return end.Do(ctx, w)
+	}}
 }
 
 // controlled makes a pod that a ReplicaSet controls.
@@ -78,9 +107,6 @@ func controlled(name string) Step {
 	}}
 }
 
-// errNoRevision: the operator has not stored the template's revision yet.
-var errNoRevision = errors.New("the status names no revision")
-
 // labelled labels the pods as those of the fleet, on its revision.
 func labelled(pods []string) Step {
 	return Step{Name: "label the pods", Do: func(ctx context.Context, w World) error {
@@ -89,12 +115,15 @@ func labelled(pods []string) Step {
 			return err
 		}
 		if pm.Status.UpdateRevision == "" {
-			return errNoRevision
+			return fmt.Errorf("%w: the status names no revision", ErrNotYet)
 		}
 		for _, name := range pods {
 			err := changePod("", name, func(pod *corev1.Pod) {
 				metav1.SetMetaDataLabel(&pod.ObjectMeta, appsv1.LabelName, Name)
 				metav1.SetMetaDataLabel(&pod.ObjectMeta, appsv1.LabelRevision, pm.Status.UpdateRevision)
+				if shard, ok := pm.Labels[appsv1.LabelShard]; ok {
+					metav1.SetMetaDataLabel(&pod.ObjectMeta, appsv1.LabelShard, shard)
+				}
 			}).Do(ctx, w)
 			if err != nil {
 				return fmt.Errorf("label pod %s: %w", name, err)

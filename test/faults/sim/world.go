@@ -404,12 +404,13 @@ func (w *World) user() []Option {
 		err := step.Do(context.Background(), scenario.World{
 			Client: w.server.Client("user"), Namespace: namespace, Now: w.clock.Now().Add(w.run.Ahead),
 		})
+		waits := apierrors.IsAlreadyExists(err) || errors.Is(err, scenario.ErrNotYet)
 		switch {
 		case err == nil:
-		case apierrors.IsAlreadyExists(err) && !w.server.lifted():
+		case waits && !w.server.lifted():
 			w.gaveUp = true
 			w.trace = append(w.trace, "the user: gives up: "+err.Error())
-		case w.run.Hasty && apierrors.IsAlreadyExists(err):
+		case w.run.Hasty && waits:
 			w.trace = append(w.trace, "the user: waits: "+err.Error())
 			return
 		case !w.run.Hasty && w.server.lifted() || !apierrors.IsNotFound(err):
