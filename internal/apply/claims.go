@@ -25,10 +25,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/podrender"
 )
 
 // createClaim makes a slot's claim. One that exists already is the slot's from
@@ -41,10 +43,34 @@ func (r *run) createClaim(ctx context.Context, action plan.Action) error {
 	if action.Surge {
 		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, appsv1.AnnotationSurge, "true")
 	}
-	if err := r.writer.Create(ctx, claim); err != nil && !apierrors.IsAlreadyExists(err) {
+	err = r.writer.Create(ctx, claim)
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return r.adoptFound(ctx, claim)
+	case err != nil:
 		return fmt.Errorf("create volume claim %s: %w", client.ObjectKeyFromObject(claim), err)
 	}
 	return nil
+}
+
+// adoptFound puts our labels on a claim that a StatefulSet or a user made: without
+// them the cache does not have it, and its creation would be tried for ever. A
+// claim that carries a PodManager's name is seen, and planned for.
+func (r *run) adoptFound(ctx context.Context, wanted *corev1.PersistentVolumeClaim) error {
+	key := client.ObjectKeyFromObject(wanted)
+	found := &corev1.PersistentVolumeClaim{}
+	if err := r.live.Get(ctx, key, found); err != nil {
+		return fmt.Errorf("read volume claim %s, which exists already: %w", key, err)
+	}
+	if found.Labels[appsv1.LabelName] != "" || found.DeletionTimestamp != nil {
+		return nil
+	}
+	labels := map[string]*string{podrender.LabelManagedBy: ptr.To(podrender.ManagedBy)}
+	for name, value := range r.target.Ref.Labels {
+		labels[name] = &value
+	}
+	action := plan.Action{Claim: found.Name, UID: found.UID, ResourceVersion: found.ResourceVersion}
+	return r.patchClaim(ctx, action, labels, map[string]*string{})
 }
 
 // condemnClaim marks a claim to go once its pod is gone. A pod that is gone already

@@ -30,6 +30,7 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/podrender"
 )
 
 func volumeClaim() *corev1.PersistentVolumeClaim {
@@ -80,6 +81,34 @@ func TestWhoseAClaimIs(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"wrote data-web-0", "wrote data-web-0"}, w.ledger.list); diff != "" {
 		t.Errorf("noted (-want +got):\n%s", diff)
+	}
+}
+
+// TestAClaimThatAStatefulSetMadeIsAdopted: it has the name that ours would have, and
+// none of our labels. One that carries a PodManager's name stays as it is.
+func TestAClaimThatAStatefulSetMadeIsAdopted(t *testing.T) {
+	theirs := volumeClaim()
+	theirs.Labels, theirs.Annotations = map[string]string{"app": "web"}, map[string]string{"note": "kept"}
+	for name, tc := range map[string]struct {
+		found *corev1.PersistentVolumeClaim
+		want  map[string]string
+	}{
+		"a StatefulSet's": {theirs, map[string]string{
+			"app": "web", appsv1.LabelName: "web", appsv1.LabelUID: string(me), podrender.LabelManagedBy: podrender.ManagedBy,
+		}},
+		"an earlier owner's": {volumeClaim(), volumeClaim().Labels},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, owner(), tc.found)
+			outcomes, err := w.apply(t, plan.Action{Verb: plan.CreateClaim, Claim: "data-web-0", Template: "data"})
+			if err != nil || outcomes[0].Result != plan.Done {
+				t.Fatalf("%v, %v", outcomes, err)
+			}
+			got := w.claim(t)
+			if diff := cmp.Diff(tc.want, got.Labels); diff != "" || got.UID != tc.found.UID || got.Annotations["note"] != "kept" {
+				t.Errorf("uid %s, annotations %v, labels (-want +got):\n%s", got.UID, got.Annotations, diff)
+			}
+		})
 	}
 }
 

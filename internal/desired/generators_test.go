@@ -92,6 +92,8 @@ func drawPlaces(t *rapid.T, spec *appsv1.PodManagerSpec) {
 	if spec.Identity == appsv1.IdentityRandom {
 		return
 	}
+	spec.ServiceName = oneOf(t, "service", "", "web", "db")
+	spec.PodManagementPolicy = oneOf(t, "podManagementPolicy", appsv1.ParallelPods, appsv1.OrderedReadyPods, "")
 	spec.ReserveOrdinals = oneOf(t, "reserved", nil, []int32{0}, []int32{3, 1})
 	for i := range oneOf(t, "claim templates", 0, 1, 2) {
 		claim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data" + strconv.Itoa(i)}}

@@ -97,7 +97,7 @@ func PodManager(pm *appsv1.PodManager) Fleet {
 		Owner:     pm,
 		Ref:       ref,
 		Desired:   podManager(pm, selector.String()),
-		Template:  podrender.Template(pm.Name, pm.Spec.Image, pm.Spec.Template),
+		Template:  podrender.WithService(podrender.Template(pm.Name, pm.Spec.Image, pm.Spec.Template), pm.Spec.ServiceName),
 		Status:    pm.Status,
 		Finish:    finish(pm),
 		Claim:     claim(pm, ref),
@@ -122,6 +122,7 @@ func podManager(pm *appsv1.PodManager, selector string) plan.Desired {
 		Identity:   identity,
 		Selector:   selector,
 		Replicas:   replicas(pm),
+		Ordered:    spec.PodManagementPolicy == appsv1.OrderedReadyPods && identity == appsv1.IdentityOrdinal,
 		MinReady:   time.Duration(spec.MinReadySeconds) * time.Second,
 		Paused:     spec.Paused,
 		FailedPods: plan.FailedPods{

@@ -21,12 +21,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/podrender"
 )
 
 // TestWhatAnEmptySpecAsksFor: the command line reads files that the API server has
@@ -79,6 +81,47 @@ func TestHowAPodManagerIsDeleted(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestAServiceGivesPodsTheirNames: the subdomain is part of the revision, so that a
+// change of it is rolled out; the hostname is each pod's own. Without a Service a
+// template means what it meant before.
+func TestAServiceGivesPodsTheirNames(t *testing.T) {
+	pod := func(service, hostname, subdomain string) corev1.PodSpec {
+		pm := &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: "db"}, Spec: appsv1.PodManagerSpec{ServiceName: service}}
+		pm.Spec.Template = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Hostname: hostname, Subdomain: subdomain}}
+		f := PodManager(pm)
+		pod := podrender.Pod(f.Ref, f.Template, "db-0", "db-1", 0)
+		f.Finish(pod)
+		if f.Template.Spec.Hostname != hostname || f.Template.Spec.Subdomain != pod.Spec.Subdomain {
+			t.Errorf("the revision has hostname %q and subdomain %q", f.Template.Spec.Hostname, f.Template.Spec.Subdomain)
+		}
+		return corev1.PodSpec{Hostname: pod.Spec.Hostname, Subdomain: pod.Spec.Subdomain}
+	}
+	for name, tc := range map[string]struct{ got, want corev1.PodSpec }{
+		"no Service":                       {pod("", "", ""), corev1.PodSpec{}},
+		"no Service, and a subdomain":      {pod("", "", "own"), corev1.PodSpec{Subdomain: "own"}},
+		"a Service":                        {pod("peers", "", ""), corev1.PodSpec{Hostname: "db-0", Subdomain: "peers"}},
+		"a Service, and its own subdomain": {pod("peers", "", "peers"), corev1.PodSpec{Hostname: "db-0", Subdomain: "peers"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.got); diff != "" {
+				t.Errorf("hostname and subdomain (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestARevisionFromBeforeTheServiceHasNoHostname: pods that a pin or a rollback puts
+// back on it are what they were.
+func TestARevisionFromBeforeTheServiceHasNoHostname(t *testing.T) {
+	before := PodManager(&appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: "db"}})
+	after := PodManager(&appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: "db"}, Spec: appsv1.PodManagerSpec{ServiceName: "peers"}})
+	pod := podrender.Pod(after.Ref, before.Template, "db-0", "db-1", 0)
+	after.Finish(pod)
+	if pod.Spec.Hostname != "" || pod.Spec.Subdomain != "" {
+		t.Errorf("hostname %q, subdomain %q", pod.Spec.Hostname, pod.Spec.Subdomain)
 	}
 }
 

@@ -107,12 +107,15 @@ func claims(pm *appsv1.PodManager) plan.Claims {
 	return c
 }
 
-// finish gives new pods what is not part of their revision: the readiness gate
-// and the claims of their own.
+// finish gives new pods what is not part of their revision: the readiness gate,
+// and the hostname and the claims of their own.
 func finish(pm *appsv1.PodManager) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		if pm.Spec.Update.ReadinessGate {
 			podrender.WithGate(pod)
+		}
+		if pm.Spec.ServiceName != "" {
+			podrender.WithHostname(pod)
 		}
 		podrender.WithClaims(pod, claims(pm).Templates, plan.ClaimName)
 	}

@@ -42,7 +42,10 @@ type Desired struct {
 	Identity   appsv1.Identity `json:"identity"`
 	Selector   string          `json:"selector"`
 
-	Replicas    int           `json:"replicas"`
+	Replicas int `json:"replicas"`
+	// Ordered: pods are created and removed one after the other, in the order of
+	// their ordinals.
+	Ordered     bool          `json:"ordered,omitempty"`
 	MinReady    time.Duration `json:"minReady,omitempty"`
 	Paused      bool          `json:"paused,omitempty"`
 	FailedPods  FailedPods    `json:"failedPods"`

@@ -95,6 +95,23 @@ func WithGate(pod *corev1.Pod) {
 	pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: appsv1.GateInService})
 }
 
+// WithService puts the subdomain of a Service into a template. Together with the
+// hostname it gives a pod its DNS name.
+func WithService(template *corev1.PodTemplateSpec, service string) *corev1.PodTemplateSpec {
+	if service != "" {
+		template.Spec.Subdomain = service
+	}
+	return template
+}
+
+// WithHostname makes a pod's name its hostname, as StatefulSets do. A revision
+// from before the fleet had a Service has no subdomain, and needs no hostname.
+func WithHostname(pod *corev1.Pod) {
+	if pod.Spec.Subdomain != "" && pod.Spec.Hostname == "" {
+		pod.Spec.Hostname = pod.Name
+	}
+}
+
 // WithClaims gives a rendered pod its own volume claims. As with a StatefulSet,
 // a claim takes the place of a volume of the same name.
 func WithClaims(pod *corev1.Pod, templates []string, claimName func(template, pod string) string) {

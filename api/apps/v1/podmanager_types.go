@@ -35,6 +35,18 @@ const (
 	IdentityRandom Identity = "Random"
 )
 
+// PodManagementPolicy says in which order pods are started and removed.
+// +kubebuilder:validation:Enum=Parallel;OrderedReady
+type PodManagementPolicy string
+
+const (
+	// ParallelPods creates and deletes as many pods at once as there are.
+	ParallelPods PodManagementPolicy = "Parallel"
+	// OrderedReadyPods creates one pod after the other, each when all lower
+	// ordinals are available, and deletes them one by one from the highest.
+	OrderedReadyPods PodManagementPolicy = "OrderedReady"
+)
+
 // DeletionPolicy says what becomes of the pods of a deleted PodManager.
 // +kubebuilder:validation:Enum=Delete;Orphan
 type DeletionPolicy string
@@ -53,6 +65,10 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.image) || !has(self.template) || !has(self.template.spec) || size(self.template.spec.containers) == 0 || self.template.spec.containers.exists(c, c.name == 'app')",message="image is the image of the container named app, but the template has no container of that name: name one app, or leave image out"
 // +kubebuilder:validation:XValidation:rule="!has(self.volumeClaimTemplates) || size(self.volumeClaimTemplates) == 0 || self.identity == 'Ordinal'",message="volumeClaimTemplates need identity Ordinal, so that a pod finds its claims again"
 // +kubebuilder:validation:XValidation:rule="!has(self.reserveOrdinals) || size(self.reserveOrdinals) == 0 || self.identity == 'Ordinal'",message="reserveOrdinals need identity Ordinal"
+// +kubebuilder:validation:XValidation:rule="!has(self.serviceName) || self.identity == 'Ordinal'",message="serviceName needs identity Ordinal, so that a pod keeps its name"
+// +kubebuilder:validation:XValidation:rule="!has(self.serviceName) || !has(self.template) || !has(self.template.spec) || !has(self.template.spec.hostname) || self.template.spec.hostname == ”",message="serviceName gives every pod a hostname of its own: leave template.spec.hostname out"
+// +kubebuilder:validation:XValidation:rule="!has(self.serviceName) || !has(self.template) || !has(self.template.spec) || !has(self.template.spec.subdomain) || self.template.spec.subdomain in [”, self.serviceName]",message="serviceName is the pods' subdomain: leave template.spec.subdomain out"
+// +kubebuilder:validation:XValidation:rule="!has(self.podManagementPolicy) || self.podManagementPolicy == 'Parallel' || self.identity == 'Ordinal'",message="podManagementPolicy OrderedReady needs identity Ordinal, which gives the pods an order"
 // +kubebuilder:validation:XValidation:rule="!has(self.minReadySeconds) || !has(self.update) || !has(self.update.progressDeadlineSeconds) || self.minReadySeconds < self.update.progressDeadlineSeconds || (oldSelf.hasValue() && oldSelf.value().?minReadySeconds == self.?minReadySeconds && oldSelf.value().?update.?progressDeadlineSeconds == self.?update.?progressDeadlineSeconds)",optionalOldSelf=true,message="update.progressDeadlineSeconds must be greater than minReadySeconds, or no pod can become available in time"
 type PodManagerSpec struct {
 	// Replicas is the number of pods to keep.
@@ -81,6 +97,17 @@ type PodManagerSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="identity cannot be changed, because it names the pods: make a new PodManager instead"
 	// +optional
 	Identity Identity `json:"identity,omitempty"`
+
+	// ServiceName is the headless Service that gives every pod a DNS name of its own, NAME-0.SERVICE.NAMESPACE.svc, for identity Ordinal. The Service is yours to create. A change recreates the pods.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="serviceName must be the name of a Service: lower case letters, digits and '-', beginning with a letter"
+	// +optional
+	ServiceName string `json:"serviceName,omitempty"`
+
+	// PodManagementPolicy says in which order pods are started and removed: Parallel (all at once) or OrderedReady, for identity Ordinal (a pod is created when all lower ordinals are available, and removed when all higher ones are gone). Rollouts follow update in both cases.
+	// +kubebuilder:default=Parallel
+	// +optional
+	PodManagementPolicy PodManagementPolicy `json:"podManagementPolicy,omitempty"`
 
 	// MinReadySeconds is how long a pod has to be ready before it counts as available. It has to be less than update.progressDeadlineSeconds.
 	// +kubebuilder:default=0
@@ -533,6 +560,7 @@ type Decision struct {
 // +kubebuilder:printcolumn:name="Revision",type=string,JSONPath=`.status.updateRevision`,priority=1
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,description="Whether the fleet is as asked for, and if not, why"
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 52",message="metadata.name must be at most 52 characters, so that its pods' names with their ordinals stay valid host names"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.serviceName) || !self.metadata.name.contains('.')",message="spec.serviceName needs a metadata.name without dots, because the pods' names are their hostnames"
 type PodManager struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -310,6 +310,9 @@ const (
 	BlockedByPin = "Pinned"
 	// BlockedByMissingPin: the pinned revision does not exist.
 	BlockedByMissingPin = "PinnedRevisionMissing"
+	// BlockedByOrder: with podManagementPolicy OrderedReady, another pod comes
+	// first.
+	BlockedByOrder = "OrderedReady"
 	// BlockedByTakeOver: the pods are being taken over from another workload.
 	BlockedByTakeOver = "TakeOver"
 	// BlockedByContainer: a change in place waits for its containers.

@@ -165,7 +165,7 @@ func (j *judge) needed() bool {
 
 func (j *judge) slots() {
 	want := desired.PodManager(j.pm).Desired
-	if j.needed() || j.pm.DeletionTimestamp != nil || want.Identity != appsv1.IdentityOrdinal {
+	if j.needed() || j.pm.DeletionTimestamp != nil || want.TakeOver != "" || want.Identity != appsv1.IdentityOrdinal {
 		return
 	}
 	held := 0

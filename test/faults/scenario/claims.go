@@ -60,6 +60,9 @@ func claimed() []Scenario {
 		{Name: "a claim is deleted by hand", Uncounted: true, Steps: []Step{
 			create(fleet(1, volumes(appsv1.ClaimRetain))), deleteClaim(0), deletePod(Name + "-0"),
 		}},
+		{Name: "claims of a StatefulSet", Steps: []Step{
+			foreignClaim(0), foreignClaim(1), create(fleet(2, volumes(appsv1.ClaimDelete))), scale(1), scale(2),
+		}},
 		{Name: "delete with claims", Steps: []Step{leaveClaim(2), create(fleet(2, volumes(appsv1.ClaimDelete))), remove()}},
 	}
 }
@@ -93,6 +96,15 @@ func volumes(policy appsv1.ClaimPolicy) option {
 
 func reserved(ordinals ...int32) option {
 	return func(pm *appsv1.PodManager) { pm.Spec.ReserveOrdinals = ordinals }
+}
+
+// foreignClaim: a StatefulSet left the claim of a slot.
+func foreignClaim(slot int) Step {
+	return Step{Name: "a StatefulSet leaves claim " + Claim(slot), Do: func(ctx context.Context, w World) error {
+		return w.Create(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+			Namespace: w.Namespace, Name: Claim(slot), Labels: map[string]string{"app": Name},
+		}})
+	}}
 }
 
 // leaveClaim: an earlier owner of the same name left the claim of a slot.

@@ -36,6 +36,10 @@ type PodManagerSpecApplyConfiguration struct {
 	Template *corev1.PodTemplateSpecApplyConfiguration `json:"template,omitempty"`
 	// Identity says how pods are named: Ordinal (NAME-0, NAME-1 and so on) or Random (a suffix that follows from owner and slot). It cannot be changed.
 	Identity *appsv1.Identity `json:"identity,omitempty"`
+	// ServiceName is the headless Service that gives every pod a DNS name of its own, NAME-0.SERVICE.NAMESPACE.svc, for identity Ordinal. The Service is yours to create. A change recreates the pods.
+	ServiceName *string `json:"serviceName,omitempty"`
+	// PodManagementPolicy says in which order pods are started and removed: Parallel (all at once) or OrderedReady, for identity Ordinal (a pod is created when all lower ordinals are available, and removed when all higher ones are gone). Rollouts follow update in both cases.
+	PodManagementPolicy *appsv1.PodManagementPolicy `json:"podManagementPolicy,omitempty"`
 	// MinReadySeconds is how long a pod has to be ready before it counts as available. It has to be less than update.progressDeadlineSeconds.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
 	// Paused stops rollouts. Scaling and repair go on.
@@ -95,6 +99,22 @@ func (b *PodManagerSpecApplyConfiguration) WithTemplate(value *corev1.PodTemplat
 // If called multiple times, the Identity field is set to the value of the last call.
 func (b *PodManagerSpecApplyConfiguration) WithIdentity(value appsv1.Identity) *PodManagerSpecApplyConfiguration {
 	b.Identity = &value
+	return b
+}
+
+// WithServiceName sets the ServiceName field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ServiceName field is set to the value of the last call.
+func (b *PodManagerSpecApplyConfiguration) WithServiceName(value string) *PodManagerSpecApplyConfiguration {
+	b.ServiceName = &value
+	return b
+}
+
+// WithPodManagementPolicy sets the PodManagementPolicy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PodManagementPolicy field is set to the value of the last call.
+func (b *PodManagerSpecApplyConfiguration) WithPodManagementPolicy(value appsv1.PodManagementPolicy) *PodManagerSpecApplyConfiguration {
+	b.PodManagementPolicy = &value
 	return b
 }
 
