@@ -185,6 +185,8 @@ func (f fleet) budget(unavailable, surge int) fleet {
 
 func (f fleet) paused() fleet { f.desired.Paused = true; return f }
 
+func (f fleet) ordered() fleet { f.desired.Ordered = true; return f }
+
 func (f fleet) takingOver() fleet { f.desired.TakeOver = otherWorkload; return f }
 
 func (f fleet) keeping(corpses int) fleet { f.desired.FailedPods.Limit = corpses; return f }

@@ -28,7 +28,7 @@ limitations under the License.
 // a file of its name. A rule reads the classified fleet, appends actions or
 // blockers and moves the pods it dealt with out of the way of the rules after it.
 // What rules share is in scene.go and brief.go (the classified fleet), text.go
-// (wording), budget.go, claims.go, names.go and slots.go; deadline.go is part of
+// (wording), budget.go, claims.go, names.go, order.go and slots.go; deadline.go is part of
 // the rule progress, pin.go of revise, rank.go of scale-down.
 //
 // Invariants, for any input:

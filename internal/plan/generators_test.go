@@ -129,6 +129,7 @@ func drawPlaces(t *rapid.T, d *Desired) {
 	if oneIn(t, 5, "reserved ordinals") {
 		drawReserved(t, d)
 	}
+	d.Ordered = d.Identity == appsv1.IdentityOrdinal && oneIn(t, 4, "in order")
 	if d.Identity == appsv1.IdentityOrdinal && oneIn(t, 4, "claims") {
 		policies := []appsv1.ClaimPolicy{appsv1.ClaimRetain, appsv1.ClaimDelete}
 		d.Claims = Claims{

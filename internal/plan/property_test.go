@@ -131,6 +131,11 @@ func checkAllowed(t *rapid.T, f fleet, d Decision) {
 		}
 	}
 	checkBudget(t, f, d)
+	if f.desired.Ordered && f.desired.Deletion == DeletionNone {
+		for _, broken := range outOfOrder(f, d) {
+			t.Error(broken)
+		}
+	}
 }
 
 // takesOver: pods are adopted, and nothing else may be done to any.
@@ -239,6 +244,11 @@ func TestWhatIsMissingIsCreatedOrExplained(t *testing.T) {
 				members++
 			}
 		}
+		for _, b := range d.Blocked {
+			if b.Verb == DeletePod && b.By == appsv1.BlockedByOrder {
+				members -= b.Count
+			}
+		}
 		if most := f.desired.Replicas + f.desired.Update.MaxSurge; members > most {
 			t.Errorf("%d members stay, %d may", members, most)
 		}
@@ -249,6 +259,11 @@ func TestWhatIsMissingIsCreatedOrExplained(t *testing.T) {
 			}
 			blocked[b.Slot] = true
 			waiting += max(1, b.Count)
+			for _, slot := range ordinalsOf(f.desired, f.desired.Replicas) {
+				if b.By == appsv1.BlockedByOrder && slot > b.Slot && !there[SlotName(&f.desired, slot)] {
+					blocked[slot] = true
+				}
+			}
 		}
 		if f.desired.Identity == appsv1.IdentityRandom {
 			if len(there)+waiting < f.desired.Replicas {
@@ -280,6 +295,9 @@ func settle(t *rapid.T, m *model) {
 	t.Helper()
 	const pass = time.Minute
 	passes := 20 + 8*m.desired.Replicas // a rollout one by one, and the longest backoff
+	if m.desired.Ordered {
+		passes += 4 * (m.desired.Replicas + len(m.pods))
+	}
 	for n := 0; ; n++ {
 		status := m.status
 		d := m.checkedPass(t, pass)
@@ -299,7 +317,9 @@ func settle(t *rapid.T, m *model) {
 	if made != m.total[CreatePod] && !m.rolled {
 		t.Errorf("%d pods were created, of which %d are left: a pod was created in vain", m.total[CreatePod], made)
 	}
-	if got, least, most := m.live(), m.goal(), m.mostAtRest(); got < least || got > most {
+	// In order, no pod comes or goes while a name below is taken.
+	stuck := m.desired.Ordered && m.taken(m.desired.Replicas) > 0
+	if got, least, most := m.live(), m.goal(), m.mostAtRest(); (got < least || got > most) && !stuck {
 		t.Errorf("at rest with %d live pods, want %d to %d", got, least, most)
 	}
 	m.checkRevisions(t)

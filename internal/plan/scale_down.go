@@ -124,11 +124,17 @@ func (s *scene) condemnOrdinals() {
 	s.decision.Actions = slices.Grow(s.decision.Actions, min(len(condemned), maxDeletesPerPass))
 	numbers := map[string]int64{"condemned": int64(len(condemned)), "replicas": int64(s.desired.Replicas)}
 	movers := s.findMovers(condemned)
+	var inOrder []brief
 	for _, b := range condemned {
-		if !s.movers[b.pod] {
+		switch {
+		case s.movers[b.pod]:
+		case s.goesInOrder(b):
+			inOrder = append(inOrder, b)
+		default:
 			s.condemn(b, numbers)
 		}
 	}
+	s.removeInOrder(inOrder, numbers)
 	s.moveAway(movers, numbers)
 }
 

@@ -40,6 +40,7 @@ func scaleUp(s *scene) bool {
 			continue
 		}
 		name, holder := f.place(slot)
+		before := f.before(slot, name, holder)
 		switch {
 		case holder != nil:
 			s.blockOnHolder(holder, slot)
@@ -50,8 +51,10 @@ func scaleUp(s *scene) bool {
 		case f.taken[name]:
 			s.blockOnName(name, slot)
 			continue
-		}
-		if f.crowded() {
+		case before != "":
+			f.queue(slot, name)
+			continue
+		case f.crowded():
 			s.blockOnMovers(name, slot)
 			continue
 		}
@@ -65,12 +68,21 @@ func scaleUp(s *scene) bool {
 		}
 		f.fill(&pod, claims)
 	}
+	f.append()
+	return false
+}
+
+// append adds what was decided to the plan.
+func (f *filling) append() {
+	if f.queued.Count > 0 {
+		f.block(f.queued)
+	}
+	s := f.scene
 	if len(s.decision.Actions) == 0 && len(f.claims) == 0 {
 		s.decision.Actions = f.creates
 	} else {
 		s.decision.Actions = append(append(s.decision.Actions, f.claims...), f.creates...)
 	}
-	return false
 }
 
 // filling is the state of one scaleUp.
@@ -95,6 +107,10 @@ type filling struct {
 	going           []*Pod
 	why             Why
 	claims, creates []Action
+	// first is the first pod of the base that is not available, with OrderedReady,
+	// and queued the pods that wait for it.
+	first  string
+	queued Blocked
 }
 
 func (s *scene) newFilling() filling {

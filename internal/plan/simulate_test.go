@@ -18,6 +18,7 @@ package plan
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -85,6 +86,9 @@ func simulate(t *testing.T, seed uint64, strategy appsv1.UpdateStrategy, identit
 		UseEviction: w.chance(25),
 	}
 	w.drawBudget()
+	// Drawn apart, so that all else is the same with and without an order.
+	order := rand.New(rand.NewPCG(seed, 2))
+	w.desired.Ordered = identity == appsv1.IdentityOrdinal && order.IntN(3) == 0
 	w.desired.Replicas = w.rng.IntN(7)
 	w.gated = w.chance(40)
 	w.desired.MinReady = time.Duration(w.rng.IntN(3)) * 10 * time.Second
@@ -95,7 +99,12 @@ func simulate(t *testing.T, seed uint64, strategy appsv1.UpdateStrategy, identit
 		for range 1 + w.rng.IntN(12) {
 			j.step(w)
 		}
-		w.edit(w.changeOfMind)
+		w.edit(func() {
+			w.changeOfMind()
+			if identity == appsv1.IdentityOrdinal && order.IntN(8) == 0 {
+				w.desired.Ordered = !w.desired.Ordered
+			}
+		})
 	}
 	for range w.rng.IntN(8) {
 		j.step(w)
@@ -207,6 +216,11 @@ func (j *judge) step(w *world) {
 	j.blame.look(w)
 	j.noteFailures(w)
 	w.pass()
+	if w.desired.Ordered {
+		for _, broken := range outOfOrder(fleet{w.desired, w.seen}, w.last) {
+			j.errorf("%s", broken)
+		}
+	}
 	j.checkBlame(w)
 	j.checkTold(w)
 	for revision, times := range w.rollback {
@@ -244,7 +258,7 @@ func (j *judge) checkCreate(w *world, s *scene, a Action) {
 	held := func(p *Pod) bool {
 		return p.HoldDelete != nil || s.ordinal() && slices.ContainsFunc(w.last.Actions, func(d Action) bool {
 			return d.Verb == DeletePod && d.Pod == p.Name && d.Why.Reason == appsv1.WhyScaleDown
-		})
+		}) || w.desired.Ordered && s.position(p.Slot) >= w.desired.Replicas // it goes when its turn comes
 	}
 	if live := len(slices.DeleteFunc(slices.Clone(s.live), held)); live >= w.desired.Replicas+u.MaxSurge {
 		j.errorf("%s is created beside %d live ones, with %d replicas and a surge of %d", a.Pod, live, w.desired.Replicas, u.MaxSurge)
@@ -396,7 +410,8 @@ func (j *judge) checkRest(w *world) {
 		// For a broken pod that the user keeps.
 		return j.stands(w) && (p.Surge && s.mayStandIn(p.Slot) || s.ordinal() && s.position(p.Slot) < 0)
 	})
-	if len(s.live) != w.desired.Replicas && !j.movesWait(w) || w.available() != w.desired.Replicas && !j.stands(w) {
+	waits := j.stands(w) && slices.ContainsFunc(w.last.Blocked, func(b Blocked) bool { return b.By == appsv1.BlockedByOrder })
+	if len(s.live) != w.desired.Replicas && !j.movesWait(w) && !waits || w.available() != w.desired.Replicas && !j.stands(w) {
 		j.errorf("rests with %d pods, %d available, %d asked for", len(s.live), w.available(), w.desired.Replicas)
 	}
 	old := 0

@@ -104,6 +104,7 @@ type world struct {
 	rollback map[string]int // how often a revision was taken back since the last edit
 
 	last     Decision
+	seen     Observed // by the last pass
 	outcomes []Outcome
 	told     bool // the last pass lived to report
 	// watch sees every action before it is carried out.
@@ -323,7 +324,7 @@ func (w *world) observed() Observed {
 func (w *world) pass() Decision {
 	seen := w.observed()
 	decision := Plan(w.desired, seen, w.now)
-	w.last = decision
+	w.last, w.seen = decision, seen
 	crash, done := !w.calm && w.chance(4), len(decision.Actions)
 	if crash && done > 0 {
 		done = w.rng.IntN(done + 1)

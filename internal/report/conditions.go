@@ -314,7 +314,7 @@ func (r *reporter) underWay() *state {
 	case r.moving():
 		return &state{appsv1.ReasonRollingOut, fmt.Sprintf("%s, %d available%s", r.progress(), c.Available, r.heldBack()) + r.waiting()}
 	case c.Live+r.excess > want && base >= want:
-		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", plan.NumberOf(c.Live+r.excess, "live pod"), want)}
+		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", plan.NumberOf(c.Live+r.excess, "live pod"), want) + r.inOrder()}
 	case c.Live > want:
 		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", plan.NumberOf(c.Live, "live pod"), want)}
 	case base < want && r.blockedBy(appsv1.BlockedByTermination):
@@ -323,9 +323,9 @@ func (r *reporter) underWay() *state {
 			fmt.Sprintf("%d of %d pods live; successors wait for %s to be gone", base, want, r.predecessors()),
 		}
 	case base < want && (c.Failed > 0 || c.Lost > 0 || r.wasComplete()):
-		return &state{appsv1.ReasonReplacing, fmt.Sprintf("%d of %d pods live; the others are being replaced", base, want) + r.waiting()}
+		return &state{appsv1.ReasonReplacing, fmt.Sprintf("%d of %d pods live; the others are being replaced", base, want) + r.inOrder() + r.waiting()}
 	case base < want:
-		return &state{appsv1.ReasonScalingUp, fmt.Sprintf("%d of %d pods live", base, want) + r.waiting()}
+		return &state{appsv1.ReasonScalingUp, fmt.Sprintf("%d of %d pods live", base, want) + r.inOrder() + r.waiting()}
 	case c.Following > 0 && r.decision.Rollout != nil:
 		return &state{appsv1.ReasonRollingOut, fmt.Sprintf("%d of %d pods are on revision %s, the nodes of %d still follow",
 			c.Updated, want, r.decision.UpdateRevision, c.Following) + r.waiting()}
@@ -335,6 +335,16 @@ func (r *reporter) underWay() *state {
 		return &state{appsv1.ReasonRollingOut, fmt.Sprintf("%d of %d pods are on revision %s", c.Updated, want, r.decision.UpdateRevision)}
 	}
 	return nil
+}
+
+// inOrder names the pod that others wait for, where pods come and go in order.
+func (r *reporter) inOrder() string {
+	for _, b := range r.decision.Blocked {
+		if b.By == appsv1.BlockedByOrder {
+			return "; " + b.Message
+		}
+	}
+	return ""
 }
 
 // takingOver: pods of another workload are adopted, and nothing else is done.

@@ -150,6 +150,8 @@ func Advice(by string, about Subject) string {
 		return "follow the template again: " + rollout("undo") + " --clear"
 	case appsv1.BlockedByMissingPin:
 		return rollout("undo") + " --to-revision=N, or --clear"
+	case appsv1.BlockedByOrder:
+		return "wait for that pod, or set spec.podManagementPolicy to Parallel"
 	case appsv1.BlockedByTakeOver:
 		return "let kubectl podmanager migrate end, or take the annotation " + appsv1.AnnotationTakeOver + " off when all pods are adopted"
 	case appsv1.ReasonQuotaExceeded:
