@@ -49,6 +49,39 @@ func TestValidation(t *testing.T) {
 		},
 		"no replicas at all": {spec: `{image: nginx, replicas: 0}`},
 
+		"a service":        {spec: `{image: nginx, serviceName: peers}`},
+		"pods in order":    {spec: `{image: nginx, podManagementPolicy: OrderedReady}`},
+		"a service's name": {spec: `{image: nginx, serviceName: Peers}`, want: "serviceName must be the name of a Service"},
+		"a service that is too long": {
+			spec: `{image: nginx, serviceName: ` + strings.Repeat("n", 64) + `}`,
+			want: "spec.serviceName: Too long",
+		},
+		"a service of random names": {
+			spec: `{image: nginx, identity: Random, serviceName: peers}`,
+			want: "serviceName needs identity Ordinal, so that a pod keeps its name",
+		},
+		"a service for a name with dots": {
+			name: "web.eu",
+			spec: `{image: nginx, serviceName: peers}`,
+			want: "spec.serviceName needs a metadata.name without dots, because the pods' names are their hostnames",
+		},
+		"a service and a hostname": {
+			spec: `{image: nginx, serviceName: peers, template: {spec: {hostname: own, containers: []}}}`,
+			want: "serviceName gives every pod a hostname of its own: leave template.spec.hostname out",
+		},
+		"a service and another subdomain": {
+			spec: `{image: nginx, serviceName: peers, template: {spec: {subdomain: own, containers: []}}}`,
+			want: "serviceName is the pods' subdomain: leave template.spec.subdomain out",
+		},
+		"random names in order": {
+			spec: `{image: nginx, identity: Random, podManagementPolicy: OrderedReady}`,
+			want: "podManagementPolicy OrderedReady needs identity Ordinal, which gives the pods an order",
+		},
+		"an order that there is not": {
+			spec: `{image: nginx, podManagementPolicy: Reversed}`,
+			want: `supported values: "Parallel", "OrderedReady"`,
+		},
+
 		"neither image nor template": {
 			spec: `{replicas: 1}`,
 			want: "set image, or template with at least one container",

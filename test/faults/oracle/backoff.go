@@ -125,7 +125,8 @@ func (c *checker) checkBackoff(r *Revision, created *corev1.Pod) {
 	early := created.CreationTimestamp.Add(time.Second).Before(f.ended.Add(least)) // the API tells whole seconds
 	if random {
 		versions := c.owners[p.owner]
-		early = early && c.liveOf(p.owner)+len(f.waiting) > versions[len(versions)-1].bound
+		last := &versions[len(versions)-1]
+		early = early && c.liveOf(p.owner, last)+len(f.waiting) > last.bound
 	}
 	if early {
 		c.report(r, "B", "pod %s comes %s after the last of %d failures in a row, and has to wait %s",

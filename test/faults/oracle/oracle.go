@@ -42,6 +42,9 @@ limitations under the License.
 //     revision were there, could run and were not ready for the deadline.
 //   - T: what the status says agrees with what the pods are: where Ready is True,
 //     every pod is on the wanted revision and ready.
+//   - Q: with podManagementPolicy OrderedReady a pod is created when all lower
+//     ordinals are ready, and one beyond replicas goes when all higher ones are
+//     gone.
 //   - O: while an owner takes pods over from another workload, the operator
 //     writes no pod but to adopt it, and no claim.
 package oracle
@@ -145,6 +148,10 @@ type ownerVersion struct {
 	failed  plan.FailedPods
 	// takesOver: pods are adopted, and nothing else is done to any.
 	takesOver bool
+	// ordered: pods come and go one by one.
+	ordered  bool
+	replicas int
+	reserved []int
 }
 
 type checker struct {
@@ -203,6 +210,7 @@ func (c *checker) seeOwner(r *Revision, pm *appsv1.PodManager) {
 	c.owners[pm.UID] = append(c.owners[pm.UID], ownerVersion{
 		version: r.Version, bound: want.Replicas + want.Update.MaxSurge, random: want.Identity == appsv1.IdentityRandom,
 		failed: want.FailedPods, takesOver: want.TakeOver != "" && want.Deletion == plan.DeletionNone,
+		ordered: want.Ordered && want.Deletion == plan.DeletionNone, replicas: want.Replicas, reserved: want.Reserved,
 	})
 }
 
@@ -227,6 +235,7 @@ func (c *checker) seePod(r *Revision, pod *corev1.Pod) {
 	before := c.pods[pod.UID]
 	c.checkOwnership(r, before, pod)
 	c.checkTakeOver(r, before, pod)
+	c.checkRemoval(r, before, pod)
 	c.trace(r, pod)
 	if t := c.traces[pod.UID]; t != nil {
 		c.progress(t.owner)
@@ -240,6 +249,7 @@ func (c *checker) seePod(r *Revision, pod *corev1.Pod) {
 	if before == nil && r.Actor != "user" {
 		c.checkBound(r, pod)
 		c.checkBackoff(r, pod)
+		c.checkStart(r, pod)
 	}
 	c.seeFailure(before, pod)
 	c.checkSlot(r, pod)
@@ -298,16 +308,17 @@ func (c *checker) checkBound(r *Revision, created *corev1.Pod) {
 		}
 		bound = max(bound, v.bound)
 	}
-	if live := c.liveOf(ref.UID); live > bound {
+	if live := c.liveOf(ref.UID, &versions[len(versions)-1]); live > bound {
 		c.report(r, "S1", "with pod %s there are %d live pods, and no more than %d may be", created.Name, live, bound)
 	}
 }
 
 // liveOf counts the live pods that were made for an owner.
-func (c *checker) liveOf(owner types.UID) int {
+func (c *checker) liveOf(owner types.UID, want *ownerVersion) int {
 	live := 0
 	for _, pod := range c.pods {
-		if ref := metav1.GetControllerOf(pod); ref != nil && ref.UID == owner && Live(pod) && !adopted(pod) && !c.rules.Undeletable[pod.Name] {
+		if ref := metav1.GetControllerOf(pod); ref != nil && ref.UID == owner && Live(pod) && !adopted(pod) &&
+			!c.rules.Undeletable[pod.Name] && !want.beyond(pod) {
 			live++
 		}
 	}

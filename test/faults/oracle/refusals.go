@@ -18,6 +18,7 @@ package oracle
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -177,11 +178,17 @@ func (j *judge) slots() {
 		pod := j.pods[name]
 		if j.touched(name) || j.foreign(pod) {
 			held++
+			if want.Ordered {
+				return // all that come after it wait
+			}
 			continue
 		}
 		if pod == nil || !Live(pod) {
 			j.report("slot %d of %s is empty, and nothing that is refused is about it", slot, j.pm.Name)
 		}
+	}
+	if want.Ordered && slices.ContainsFunc(j.refusals, func(r Refusal) bool { return r.Kind == "Pod" }) {
+		return // what may not be deleted keeps those below it
 	}
 	j.extras(want.Replicas+len(want.Reserved), min(held, want.Update.MaxSurge))
 }

@@ -150,6 +150,7 @@ func scaling() []Scenario {
 	return []Scenario{
 		{Name: "scale up", Steps: []Step{create(fleet(1)), scale(3)}},
 		{Name: "scale down", Steps: []Step{create(fleet(3)), scale(1)}},
+		{Name: "scale in order", Steps: []Step{create(fleet(1, inOrder)), scale(3), scale(0), scale(2)}},
 		{Name: "scale to 0 and back", Steps: []Step{create(fleet(2)), scale(0), scale(1)}},
 		{
 			Name: "scale with random names", Anonymous: true,
@@ -162,6 +163,10 @@ func rollouts() []Scenario {
 	return []Scenario{
 		{Name: "rollout in place", Steps: []Step{create(fleet(2)), image(New)}},
 		{Name: "rollout by recreating", Steps: []Step{create(fleet(2, recreate, surge(0))), image(New)}},
+		{Name: "rollout in order", Steps: []Step{create(fleet(3, inOrder, recreate, surge(0))), image(New)}},
+		{Name: "a broken image is fixed in order", Steps: []Step{
+			unready(create(fleet(2, inOrder, func(pm *appsv1.PodManager) { pm.Spec.Image = Broken }))), image(Old),
+		}},
 		{Name: "rollout with surge", Uncounted: true, Steps: []Step{create(fleet(2, recreate, surge(1), unavailable(0))), image(New)}},
 		{
 			Name: "rollout with random names", Anonymous: true, Uncounted: true,
@@ -228,6 +233,7 @@ func claims(pm *appsv1.PodManager) {
 	}}
 }
 
+func inOrder(pm *appsv1.PodManager)  { pm.Spec.PodManagementPolicy = appsv1.OrderedReadyPods }
 func random(pm *appsv1.PodManager)   { pm.Spec.Identity = appsv1.IdentityRandom }
 func orphan(pm *appsv1.PodManager)   { pm.Spec.Deletion.Policy = appsv1.DeletionOrphan }
 func recreate(pm *appsv1.PodManager) { pm.Spec.Update.Strategy = appsv1.UpdateRecreate }

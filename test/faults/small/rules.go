@@ -38,9 +38,9 @@ func (w *world) judgeWrite(s *state, a plan.Action) []string {
 	}
 	switch a.Verb {
 	case plan.CreatePod:
-		return s.judgeCreate(a)
+		return append(s.judgeCreate(a), s.judgeOrder(a)...)
 	case plan.DeletePod, plan.EvictPod, plan.ShutGate, plan.UpdatePod:
-		return s.judgeBudget(a)
+		return append(s.judgeBudget(a), s.judgeOrder(a)...)
 	case plan.DeleteClaim:
 		if !slices.Contains(s.Condemned, a.Slot) {
 			return []string{"D: " + a.Claim + " is deleted, and the operator never scaled its pod away"}
@@ -62,6 +62,29 @@ func (s *state) judgeCreate(a plan.Action) (broken []string) {
 	for _, d := range s.Dead {
 		if d.Slot == a.Slot && d.Revision == a.Revision && now.Before(d.Until) {
 			broken = append(broken, fmt.Sprintf("B: %s follows a pod that failed, %s before its backoff ends", a.Pod, d.Until.Sub(now)))
+		}
+	}
+	return broken
+}
+
+// judgeOrder is Q: a pod of the base comes when all lower ones are available, and a
+// pod beyond goes when all higher ones are gone.
+func (s *state) judgeOrder(a plan.Action) (broken []string) {
+	if !s.Desired.Ordered {
+		return nil
+	}
+	base := s.base()
+	for _, slot := range base {
+		p := s.pod(plan.SlotName(&s.Desired, slot))
+		if a.Verb == plan.CreatePod && slices.Contains(base, a.Slot) && slot < a.Slot && (p == nil || !s.available(p)) {
+			broken = append(broken, fmt.Sprintf("Q: %s is created, and slot %d is not available", a.Pod, slot))
+		}
+	}
+	for i := range s.Pods {
+		p := &s.Pods[i]
+		beyond := live(p) || p.Terminating && p.NodeState == plan.NodePresent
+		if a.Verb == plan.DeletePod && a.Why.Reason == appsv1.WhyScaleDown && beyond && !p.Surge && p.Slot > a.Slot && !slices.Contains(s.Desired.Reserved, p.Slot) {
+			broken = append(broken, fmt.Sprintf("Q: DeletePod of %s, and %s is there", a.Pod, p.Name))
 		}
 	}
 	return broken
@@ -98,6 +121,9 @@ func (s *state) judgeBudget(a plan.Action) []string {
 // judgePass looks at what a pass decided and wrote into the status: S1, F and T.
 func (w *world) judgePass(before, after *state, d *plan.Decision) (broken []string) {
 	most := max(before.count(live), after.Desired.Replicas+after.Desired.Update.MaxSurge)
+	if after.Desired.Ordered { // pods that wait for their turn to go keep no other from coming
+		most += after.count(func(p *plan.Pod) bool { return live(p) && !slices.Contains(after.base(), p.Slot) })
+	}
 	if n := after.count(live); n > most {
 		broken = append(broken, fmt.Sprintf("S1: %d pods live, and no more than %d may", n, most))
 	}
@@ -131,11 +157,14 @@ func (w *world) judgeRest(s *state) string {
 	if s.Desired.TakeOver != "" {
 		return s.judgeTakeOver()
 	}
-	excused := func(slot int) bool {
+	excuse := func(slot int) bool {
 		name := plan.SlotName(&s.Desired, slot)
 		kept := s.pod(name)
 		return slices.Contains(s.Foreign, name) || kept != nil && kept.KeptBy != "" ||
 			slices.ContainsFunc(s.Refused, func(w write) bool { return w.Slot == slot })
+	}
+	excused := func(slot int) bool { // in order, whatever keeps a lower one
+		return excuse(slot) || s.Desired.Ordered && slices.ContainsFunc(s.base(), func(lower int) bool { return lower < slot && excuse(lower) })
 	}
 	wanted := s.wanted()
 	if slices.Contains(s.Broken, wanted) || s.Status.Rollback != nil || s.Blame {

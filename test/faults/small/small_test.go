@@ -72,6 +72,7 @@ func scenarios() []scenario {
 	surge := func(d *plan.Desired) { d.Update.MaxUnavailable, d.Update.MaxSurge = 0, 1 }
 	random := func(d *plan.Desired) { d.Identity = appsv1.IdentityRandom }
 	rollback := func(d *plan.Desired) { d.Update.OnFailure = appsv1.FailureRollback }
+	inOrder := func(d *plan.Desired) { d.Ordered = true }
 	patient := func(d *plan.Desired) { d.MinReady = 10 * time.Second }
 	claims := func(d *plan.Desired) {
 		d.Claims = plan.Claims{Templates: []string{"data"}, WhenScaled: appsv1.ClaimDelete, WhenDeleted: appsv1.ClaimRetain}
@@ -94,6 +95,8 @@ func scenarios() []scenario {
 		{name: "a broken revision", desired: rollback, edit: breaks, how: recreate()},
 		{name: "claims, scaled down", desired: claims, edit: scales(0)},
 		{name: "claims of an earlier owner", desired: claims, claims: []int{0, 2, 3}},
+		{name: "in order, scaled down", desired: inOrder, edit: scales(0)},
+		{name: "in order, recreate", desired: all(inOrder, rollback), edit: rolls, how: recreate()},
 		{name: "taken over", edit: takenOver},
 		{name: "taken over, random", desired: random, edit: takenOver},
 		{name: "claims, recreate, surge", desired: all(claims, surge), edit: rolls, how: recreate()},
@@ -219,6 +222,11 @@ func TestTheShortestScheduleIsFound(t *testing.T) {
 		"pods that were not asked for": {
 			misread: func(d *plan.Desired) { d.Replicas = 4 },
 			want:    "S1: 4 pods live", steps: 1,
+		},
+		"an order that is not kept": {
+			scenario: scenario{desired: func(d *plan.Desired) { d.Ordered = true }, edit: scales(0)},
+			misread:  func(d *plan.Desired) { d.Ordered = false },
+			want:     "Q: DeletePod of web-1", steps: 1,
 		},
 		"a take-over that is not seen": {
 			scenario: scenario{edit: func(s *state) { takenOver(s); scales(2)(s) }},
