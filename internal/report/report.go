@@ -186,9 +186,8 @@ func (r *reporter) settle(pods []plan.Pod) (plan.Counts, []string) {
 			left[o.Action.Pod] = true
 		}
 	}
-	// During a take-over the number of pods says how many are adopted.
-	waits := func(p plan.LivePod) bool { return r.takingOver() && p.Orphan && !adopted[p.Name] }
-	live = slices.DeleteFunc(live, func(p plan.LivePod) bool { return left[p.Name] || waits(p) })
+	r.leaveOut(live, adopted, left)
+	live = slices.DeleteFunc(live, func(p plan.LivePod) bool { return left[p.Name] })
 	slices.SortFunc(live, func(a, b plan.LivePod) int { return strings.Compare(a.Name, b.Name) })
 
 	r.live = live
@@ -200,6 +199,16 @@ func (r *reporter) settle(pods []plan.Pod) (plan.Counts, []string) {
 		names = append(names, p.Name)
 	}
 	return counts, names
+}
+
+// leaveOut adds the orphans that were not adopted: during a take-over the number of
+// pods says how many are.
+func (r *reporter) leaveOut(live []plan.LivePod, adopted, left map[string]bool) {
+	for _, p := range live {
+		if r.takingOver() && p.Orphan && !adopted[p.Name] {
+			left[p.Name] = true
+		}
+	}
 }
 
 // tellDone writes one history entry and one event for each verb and reason,

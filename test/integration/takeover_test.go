@@ -184,7 +184,7 @@ func TestPodsStartAndGoInOrder(t *testing.T) {
 	}
 	since := suite.AuditMark(t)
 	f.Scale(0)
-	f.Expect("all pods are gone", func(pm *appsv1.PodManager) error {
+	f.Expect("all pods are gone", func(*appsv1.PodManager) error {
 		if n := len(f.Pods()); n > 0 {
 			return fmt.Errorf("%d pods", n)
 		}

@@ -63,7 +63,7 @@ func takingOver(pm *appsv1.PodManager, pods []string, meanwhile []Step) []Step {
 	return append(steps, endTakeOver(pods))
 }
 
-// ErrNotYet: the user waits for the operator before the step.
+// ErrNotYet is the error of a step before which the user waits for the operator.
 var ErrNotYet = errors.New("not yet")
 
 // endTakeOver takes the annotation off as soon as the status says that all pods

@@ -157,15 +157,7 @@ func (w *world) judgeRest(s *state) string {
 	if s.Desired.TakeOver != "" {
 		return s.judgeTakeOver()
 	}
-	excuse := func(slot int) bool {
-		name := plan.SlotName(&s.Desired, slot)
-		kept := s.pod(name)
-		return slices.Contains(s.Foreign, name) || kept != nil && kept.KeptBy != "" ||
-			slices.ContainsFunc(s.Refused, func(w write) bool { return w.Slot == slot })
-	}
-	excused := func(slot int) bool { // in order, whatever keeps a lower one
-		return excuse(slot) || s.Desired.Ordered && slices.ContainsFunc(s.base(), func(lower int) bool { return lower < slot && excuse(lower) })
-	}
+	excused := s.excused
 	wanted := s.wanted()
 	if slices.Contains(s.Broken, wanted) || s.Status.Rollback != nil || s.Blame {
 		return ""
@@ -192,6 +184,16 @@ func (w *world) judgeRest(s *state) string {
 		return fmt.Sprintf("L1: rests with %d of %d pods", n, s.Desired.Replicas)
 	}
 	return s.judgeRevisions(wanted, trouble)
+}
+
+// excused: something outside keeps a pod from the slot or, in order, from a lower
+// one.
+func (s *state) excused(slot int) bool {
+	name := plan.SlotName(&s.Desired, slot)
+	kept := s.pod(name)
+	return slices.Contains(s.Foreign, name) || kept != nil && kept.KeptBy != "" ||
+		slices.ContainsFunc(s.Refused, func(w write) bool { return w.Slot == slot }) ||
+		s.Desired.Ordered && slot > 0 && s.excused(slot-1)
 }
 
 // judgeTakeOver: a take-over rests only where an adoption is refused. Else it can
