@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
@@ -86,5 +87,35 @@ func TestAForecastCanBeCutOff(t *testing.T) {
 	}
 	if cut := Within(1, desired, plan.Observed{}, now); cut.Complete || cut.Forecast.Passes != 1 {
 		t.Errorf("the forecast of one pass has %d, complete: %t", cut.Forecast.Passes, cut.Complete)
+	}
+}
+
+// TestAnOrderedFleetStartsAndGoesInWaves of one pod each.
+func TestAnOrderedFleetStartsAndGoesInWaves(t *testing.T) {
+	desired := plan.Desired{
+		Name: "web", NamePrefix: "web", UID: "1", Identity: appsv1.IdentityOrdinal, Replicas: 3, Ordered: true, Finalizer: plan.FinalizerPresent,
+	}
+	observed := plan.Observed{Revisions: []plan.Revision{{Name: "web-1", Number: 1, Equal: true}}}
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	waves := func(run Run) (names []string) {
+		for _, pass := range run.Passes {
+			for _, a := range pass {
+				names = append(names, string(a.Verb)+" "+a.Pod)
+			}
+		}
+		return names
+	}
+	up := Play(desired, observed, now)
+	if diff := cmp.Diff([]string{"CreatePod web-0", "CreatePod web-1", "CreatePod web-2"}, waves(up)); diff != "" || len(up.Passes) != 3 {
+		t.Errorf("%d waves (-want +got):\n%s", len(up.Passes), diff)
+	}
+	for slot := range 3 {
+		name := plan.SlotName(&desired, slot)
+		observed.Pods = append(observed.Pods, plan.Pod{Name: name, UID: "u", Membership: plan.Member, Slot: slot, Revision: "web-1", Ready: true})
+	}
+	desired.Replicas = 1
+	down := Play(desired, observed, now)
+	if diff := cmp.Diff([]string{"DeletePod web-2", "DeletePod web-1"}, waves(down)); diff != "" || len(down.Passes) != 2 {
+		t.Errorf("%d waves (-want +got):\n%s", len(down.Passes), diff)
 	}
 }

@@ -374,14 +374,15 @@ func (m *model) live() int {
 
 // checkLive: a pass never makes more of a fleet than it was asked for and may
 // surge. With ordinals there may be more for a while: an orphan above replicas
-// has to be ours before it goes, and a held pod keeps no other pod out.
+// has to be ours before it goes, and a held pod, or one that waits for its turn to
+// go, keeps no other pod out.
 func (m *model) checkLive(t *rapid.T, seen Observed, before int, d Decision) {
 	t.Helper()
 	most := max(before, m.desired.Replicas+m.desired.Update.MaxSurge)
 	if m.desired.Identity == appsv1.IdentityOrdinal {
 		base := ordinalsOf(m.desired, m.desired.Replicas)
 		for _, p := range seen.Pods {
-			if !slices.Contains(base, p.Slot) && (p.Membership == Orphan || p.HoldDelete != nil) {
+			if !slices.Contains(base, p.Slot) && (p.Membership == Orphan || p.HoldDelete != nil || m.desired.Ordered) {
 				most++
 			}
 		}
@@ -401,8 +402,9 @@ func (m *model) quiet() bool {
 	}
 	for _, p := range m.pods {
 		unowned := p.Membership == Orphan && m.desired.Identity == appsv1.IdentityOrdinal && p.Slot == NoSlot
-		// A pod that is to go and is held gets no claim again, so it stays Pending.
-		surplus := p.HoldDelete != nil && m.lacksClaim(&p)
+		// A pod that is to go and is held, or waits for its turn, gets no claim
+		// again, so it stays Pending.
+		surplus := (p.HoldDelete != nil || m.desired.Ordered) && m.lacksClaim(&p)
 		if p.Terminating || !p.dead() && !p.Ready && !unowned && !surplus {
 			return false
 		}
