@@ -416,7 +416,7 @@ func (j *judge) checkRest(w *world) {
 	}
 	old := 0
 	for _, p := range s.live {
-		if s.ordinal() && !s.inBase(p.Slot) {
+		if !waits && s.ordinal() && !s.inBase(p.Slot) {
 			j.errorf("%s is left over", p.Name)
 		}
 		if p.Gate != GateNone && p.Gate != GateOpen && p.Phase == corev1.PodRunning || p.Wanted != "" {
