@@ -93,14 +93,14 @@ func CacheBytesPerPod(pods int) (float64, error) {
 		return 0, err
 	}
 	before := heap()
-	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexes.indexers())
+	store, slimming := cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexes.indexers()), observe.NewSlim()
 	for i := range pods {
 		pod := &corev1.Pod{}
 		if err := json.Unmarshal([]byte(strings.ReplaceAll(typicalPod, "PODNAME", fmt.Sprintf("web-%d", i))), pod); err != nil {
 			return 0, fmt.Errorf("read the typical pod: %w", err)
 		}
 		pod.UID = types.UID(fmt.Sprintf("2f5f8a1c-6f0b-4c39-9a55-%012d", i))
-		slim, err := observe.Slim(pod)
+		slim, err := slimming(pod)
 		if err != nil {
 			return 0, err
 		}
