@@ -170,6 +170,10 @@ func (r *reporter) settle(pods []plan.Pod) (plan.Counts, []string) {
 				live[i].Updated = o.Action.Revision == r.decision.UpdateRevision
 				live[i].Available = live[i].Available && len(o.Action.Replaced) == 0
 			}
+		case plan.ResizePod:
+			if i, ok := places[o.Action.Pod]; ok && o.Action.From == o.Action.Revision {
+				live[i].Updated = o.Action.Revision == r.decision.UpdateRevision
+			}
 		case plan.AdoptPod:
 			if _, ok := places[o.Action.Pod]; !ok && r.desired.Deletion == plan.DeletionNone {
 				r.excess++ // adopted only to be deleted
@@ -211,7 +215,7 @@ func (r *reporter) tellDone() {
 		groups := map[string][]*plan.Outcome{}
 		for i := range r.outcomes {
 			o := &r.outcomes[i]
-			if o.Result != plan.Done || o.Action.Verb != verb.Verb {
+			if o.Result != plan.Done || r.toldAs(i) != verb.Verb {
 				continue
 			}
 			reason := o.Action.Why.Reason
@@ -224,6 +228,18 @@ func (r *reporter) tellDone() {
 			r.tellGroup(verb.Word, reason, groups[reason])
 		}
 	}
+}
+
+// toldAs is the verb that history and events show. A resize is the first write of
+// an update, and not shown; where it is the only one, it is all of the update.
+func (r *reporter) toldAs(outcome int) plan.Verb {
+	a := &r.outcomes[outcome].Action
+	if a.Verb != plan.ResizePod || a.From != a.Revision || slices.ContainsFunc(r.outcomes, func(o plan.Outcome) bool {
+		return o.Action.Verb == plan.UpdatePod && o.Action.UID == a.UID
+	}) {
+		return a.Verb
+	}
+	return plan.UpdatePod
 }
 
 func (r *reporter) tellGroup(word, reason string, group []*plan.Outcome) {
