@@ -130,13 +130,21 @@ func (s *scene) describeStale(b brief, goal string) *stalePod {
 // label is missing, and the change is made as it was begun: whether it restarts
 // a container follows from the whole of it.
 func (s *scene) changeOf(p *Pod, goal string) *Change {
-	if p.SizeOf != "" {
-		sized := s.change(p.Revision, p.SizeOf, goal)
-		if sized != nil && (p.Revision == goal || sized.Recreate != "" || len(sized.Resize) > 0) {
+	if p.SizeOf != "" && !s.sizedAs(p, goal) {
+		if sized := s.change(p.Revision, p.SizeOf, goal); sized != nil {
 			return sized
 		}
 	}
 	return s.change(p.Revision, "", goal)
+}
+
+// sizedAs: a pod of another revision has the size of the goal already.
+func (s *scene) sizedAs(p *Pod, goal string) bool {
+	if p.SizeOf == "" || p.Revision == goal {
+		return false
+	}
+	sized := s.change(p.Revision, p.SizeOf, goal)
+	return sized != nil && sized.Recreate == "" && len(sized.Resize) == 0
 }
 
 func (s *scene) change(from, size, to string) *Change {

@@ -204,9 +204,9 @@ func TestASizeThatAnUnfinishedChangeLeft(t *testing.T) {
 			given: aFleet(1, old).changing(Change{Metadata: true}).sizedLike(oldRev, oldRev, size).sizedLike(oldRev, newRev, whole),
 			want:  []string{"ResizePod web-0 RolloutInPlace from web-mid", "UpdatePod web-0 RolloutInPlace from web-mid"}, because: "in place: size of app; labels or annotations",
 		},
-		"a pod that has the goal's size already is changed as it was begun": {
+		"a pod that has the goal's size already lacks only the label": {
 			given: aFleet(1, old).changing(restarting).sizedLike(oldRev, oldRev, size).sizedLike(oldRev, newRev, Change{}),
-			want:  []string{"ResizePod web-0 RolloutInPlace", "UpdatePod web-0 RolloutInPlace"}, because: "in place: size of app",
+			want:  []string{"UpdatePod web-0 RolloutInPlace"}, because: "in place: size of app",
 		},
 		"a partition keeps the pod, with the size of its revision": {
 			given: aFleet(1, old).changing(size).partition(1).sizedLike(oldRev, oldRev, size).sizedLike(oldRev, newRev, size),

@@ -185,7 +185,7 @@ func (s *scene) moveOne(p *stalePod, numbers map[string]int64) bool {
 		Verb: ResizePod, Pod: p.pod.Name, UID: p.pod.UID, ResourceVersion: p.pod.ResourceVersion, Slot: p.slot, From: p.pod.Revision,
 		SizeOf: p.change.SizeOf, Revision: p.goal,
 	}
-	if len(p.change.Resize) > 0 {
+	if len(p.change.Resize) > 0 && !s.sizedAs(p.pod, p.goal) {
 		s.act(action, p.reason, p.because(), numbers)
 	}
 	action.Verb = UpdatePod
