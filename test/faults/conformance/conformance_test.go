@@ -137,6 +137,12 @@ func servers(t *testing.T) (genuine, simulated *server) {
 			t.Fatal(err)
 		}
 	}
+	// A resize that its node could never hold is refused, which the simulator leaves to the node.
+	node.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("99"), corev1.ResourceMemory: resource.MustParse("99Gi")}
+	node.Status.Capacity = node.Status.Allocatable
+	if err := suite.Client.Status().Update(t.Context(), node); err != nil {
+		t.Fatal(err)
+	}
 	genuine = &server{Client: suite.Client, memory: map[string][]client.Object{}}
 	scheme, err := manager.Scheme()
 	if err != nil {
