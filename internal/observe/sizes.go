@@ -142,7 +142,7 @@ func resizedByUs(pod *corev1.Pod, amounts podrender.Size) bool {
 		return e.Manager == podrender.ManagedBy && e.Subresource == "resize" && e.Operation == metav1.ManagedFieldsOperationUpdate
 	})
 	var owned map[string]any
-	if at < 0 || pod.ManagedFields[at].FieldsV1 == nil || json.Unmarshal(pod.ManagedFields[at].FieldsV1.Raw, &owned) != nil {
+	if at < 0 || pod.ManagedFields[at].FieldsV1 == nil || json.Unmarshal(pod.ManagedFields[at].FieldsV1.GetRawBytes(), &owned) != nil {
 		return false
 	}
 	for _, a := range amounts {

@@ -58,7 +58,7 @@ func resizedBy(manager, subresource string, resources ...string) metav1.ManagedF
 	raw := fmt.Sprintf(`{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:resources":{"f:requests":{%s}}}}}}`, strings.Join(fields, ","))
 	return metav1.ManagedFieldsEntry{
 		Manager: manager, Subresource: subresource, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1",
-		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(raw)},
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(raw),
 	}
 }
 

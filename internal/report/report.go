@@ -165,14 +165,10 @@ func (r *reporter) settle(pods []plan.Pod) (plan.Counts, []string) {
 			live = append(live, plan.LivePod{
 				Name: o.Action.Pod, Updated: o.Action.Revision == r.decision.UpdateRevision, Extra: o.Action.Surge,
 			})
-		case plan.UpdatePod:
-			if i, ok := places[o.Action.Pod]; ok {
+		case plan.UpdatePod, plan.ResizePod:
+			if i, ok := places[o.Action.Pod]; ok && (o.Action.Verb == plan.UpdatePod || o.Action.From == o.Action.Revision) {
 				live[i].Updated = o.Action.Revision == r.decision.UpdateRevision
 				live[i].Available = live[i].Available && len(o.Action.Replaced) == 0
-			}
-		case plan.ResizePod:
-			if i, ok := places[o.Action.Pod]; ok && o.Action.From == o.Action.Revision {
-				live[i].Updated = o.Action.Revision == r.decision.UpdateRevision
 			}
 		case plan.AdoptPod:
 			if _, ok := places[o.Action.Pod]; !ok && r.desired.Deletion == plan.DeletionNone {

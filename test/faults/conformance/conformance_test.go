@@ -352,7 +352,7 @@ func (s *server) look(t *testing.T, o operation) state {
 		st.CPU, st.Resized = pod.Spec.Containers[0].Resources.Requests.Cpu().String(), map[string]string{}
 		for _, entry := range pod.ManagedFields {
 			if entry.Subresource == "resize" {
-				st.Resized[entry.Manager] = string(entry.FieldsV1.Raw)
+				st.Resized[entry.Manager] = entry.FieldsV1.GetRawString()
 			}
 		}
 	}

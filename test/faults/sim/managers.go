@@ -62,7 +62,7 @@ func (s *Server) manageResize(by request, before, after *corev1.Pod) {
 	managed := map[string]fields{by.manager: {}}
 	for _, entry := range before.ManagedFields {
 		set := fields{}
-		if err := json.Unmarshal(entry.FieldsV1.Raw, &set); err != nil {
+		if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &set); err != nil {
 			panic(err)
 		}
 		managed[entry.Manager] = set
@@ -83,7 +83,7 @@ func (s *Server) manageResize(by request, before, after *corev1.Pod) {
 			now := s.now()
 			after.ManagedFields = append(after.ManagedFields, metav1.ManagedFieldsEntry{
 				Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "resize", APIVersion: "v1", Time: &now,
-				FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: raw},
+				FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(raw)),
 			})
 		}
 	}

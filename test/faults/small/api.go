@@ -197,16 +197,19 @@ func (s *state) carryOut(a plan.Action, gated bool) {
 		p.Gate = plan.GateShut
 	case plan.ResizePod:
 		p.Resize, p.ResizeSince, p.SizeOf = plan.ResizeInProgress, now, a.Revision
-		if a.Revision == p.Revision {
-			p.SizeOf = ""
-		}
+		settleSize(p)
 	case plan.UpdatePod:
 		p.Revision, p.Changing = a.Revision, len(a.Replaced) > 0
-		if p.SizeOf == a.Revision {
-			p.SizeOf = ""
-		}
+		settleSize(p)
 	default:
 		panic("the small world does not know how to " + string(a.Verb))
+	}
+}
+
+// settleSize: a size is told only where it is another revision's.
+func settleSize(p *plan.Pod) {
+	if p.SizeOf == p.Revision {
+		p.SizeOf = ""
 	}
 }
 
