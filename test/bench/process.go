@@ -18,6 +18,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -26,7 +27,9 @@ import (
 	"strings"
 	"time"
 
+	kappsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/yaml"
 
 	"github.com/mycompany/pod-operator/internal/localkube"
 	"github.com/mycompany/pod-operator/internal/testkit"
@@ -80,12 +83,42 @@ func startManager(s *stage, c *contender) (*process, error) {
 		args = append(args, fmt.Sprintf("--pprof-bind-address=127.0.0.1:%d", port))
 		profile = fmt.Sprintf("http://127.0.0.1:%d/debug/pprof", port)
 	}
-	p, err := s.run(c, s.options.Manager, args, nil)
+	env, err := shippedEnv()
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.run(c, s.options.Manager, args, env)
 	if err != nil {
 		return nil, err
 	}
 	p.ready, p.profile = fmt.Sprintf("http://127.0.0.1:%d/readyz", probes), profile
 	return p, nil
+}
+
+// shippedEnv is the environment that the operator's Deployment gives it, without
+// what depends on the pod.
+func shippedEnv() ([]string, error) {
+	raw, err := os.ReadFile(filepath.Join(testkit.Root(), "config", "manager", "manager.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	for document := range strings.SplitSeq(string(raw), "\n---\n") {
+		var d kappsv1.Deployment
+		if err := yaml.Unmarshal([]byte(document), &d); err != nil {
+			return nil, fmt.Errorf("read the operator's Deployment: %w", err)
+		}
+		if d.Kind != "Deployment" {
+			continue
+		}
+		var env []string
+		for _, e := range d.Spec.Template.Spec.Containers[0].Env {
+			if e.ValueFrom == nil {
+				env = append(env, e.Name+"="+e.Value)
+			}
+		}
+		return env, nil
+	}
+	return nil, errors.New("config/manager/manager.yaml has no Deployment")
 }
 
 // startKubeControllers runs some controllers of kube-controller-manager.
