@@ -166,7 +166,7 @@ func (r *reporter) settle(pods []plan.Pod) (plan.Counts, []string) {
 				Name: o.Action.Pod, Updated: o.Action.Revision == r.decision.UpdateRevision, Extra: o.Action.Surge,
 			})
 		case plan.UpdatePod, plan.ResizePod:
-			if i, ok := places[o.Action.Pod]; ok && (o.Action.Verb == plan.UpdatePod || o.Action.From == o.Action.Revision) {
+			if i, ok := places[o.Action.Pod]; ok && arrives(&o.Action) {
 				live[i].Updated = o.Action.Revision == r.decision.UpdateRevision
 				live[i].Available = live[i].Available && len(o.Action.Replaced) == 0
 			}
@@ -198,6 +198,10 @@ func (r *reporter) settle(pods []plan.Pod) (plan.Counts, []string) {
 	}
 	return counts, names
 }
+
+// arrives: with this change in place the pod is on its revision. A resize is mostly
+// only the first half of one.
+func arrives(a *plan.Action) bool { return a.Verb == plan.UpdatePod || a.From == a.Revision }
 
 // tellDone writes one history entry and one event for each verb and reason,
 // not one for each pod.
