@@ -159,11 +159,14 @@ func outcome(action plan.Action, err error) plan.Outcome {
 	o.Result, o.Message = plan.Failed, err.Error()
 	var taken *nameTakenError
 	var terminates *terminatesError
+	var kept *keptSizeError
 	switch {
 	case errors.As(err, &taken):
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonNameTaken
 	case errors.As(err, &terminates):
 		o.Result = plan.Outdated
+	case errors.As(err, &kept):
+		o.Result, o.Cause = plan.Refused, appsv1.WhyResizeInfeasible
 	case action.Verb == plan.EvictPod && apierrors.IsTooManyRequests(err):
 		o.Result, o.Cause = plan.Refused, appsv1.BlockedByDisruptionBudget
 	case action.Verb == plan.ResizePod && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)):

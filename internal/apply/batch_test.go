@@ -236,6 +236,7 @@ func TestOutcomes(t *testing.T) {
 		"a delete of a pod that was changed":      {plan.DeletePod, apierrors.NewConflict(pods, "web-0", errors.New("changed")), plan.Outdated, ""},
 		"a budget holds an eviction back":         {plan.EvictPod, apierrors.NewTooManyRequests("budget", 1), plan.Refused, appsv1.BlockedByDisruptionBudget},
 		"a resize that the API server rules out":  {plan.ResizePod, invalid, plan.Refused, appsv1.WhyResizeInfeasible},
+		"a resize that a webhook takes back":      {plan.ResizePod, &keptSizeError{"web-0"}, plan.Refused, appsv1.WhyResizeInfeasible},
 		"a claim that the quota has no room for":  {plan.CreateClaim, quota, plan.Refused, appsv1.ReasonQuotaExceeded},
 		"a patch that is denied":                  {plan.AdoptPod, denied, plan.Refused, appsv1.ReasonChangesRefused},
 		"an error of another kind than a refusal": {plan.CreatePod, &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusTeapot}}, plan.Failed, ""},

@@ -80,9 +80,9 @@ func (r *run) send(ctx context.Context, action plan.Action, subresource string, 
 	pod := podOf(r, action)
 	patch := client.RawPatch(types.StrategicMergePatchType, raw)
 	if subresource == "" {
-		err = r.writer.Patch(ctx, pod, patch)
+		err = r.writer.Patch(ctx, pod, patch, client.FieldOwner(podrender.ManagedBy))
 	} else {
-		err = r.writer.SubResource(subresource).Patch(ctx, pod, patch)
+		err = r.writer.SubResource(subresource).Patch(ctx, pod, patch, client.FieldOwner(podrender.ManagedBy))
 	}
 	if err != nil {
 		return fmt.Errorf("%s %s/%s: %w", action.Verb, r.target.Ref.Namespace, action.Pod, err)
@@ -121,9 +121,13 @@ func (r *run) setGate(ctx context.Context, action plan.Action) error {
 	}}}})
 }
 
-// resizePod changes cpu and memory through the resize subresource.
+// resizePod changes cpu and memory through the resize subresource, from the size
+// that the pod has.
 func (r *run) resizePod(ctx context.Context, action plan.Action) error {
 	from, to, err := r.templates(action)
+	if err == nil && action.SizeOf != "" {
+		from, err = r.target.Template(action.SizeOf)
+	}
 	if err != nil {
 		return err
 	}
@@ -131,7 +135,22 @@ func (r *run) resizePod(ctx context.Context, action plan.Action) error {
 		Containers:     resized(from.Spec.Containers, to.Spec.Containers),
 		InitContainers: resized(from.Spec.InitContainers, to.Spec.InitContainers),
 	}
-	return r.send(ctx, action, "resize", podPatch{Spec: &spec})
+	before := r.version(action)
+	if err := r.send(ctx, action, "resize", podPatch{Spec: &spec}); err != nil {
+		return err
+	}
+	if action.SizeOf != "" && r.version(action) == before {
+		return &keptSizeError{action.Pod}
+	}
+	return nil
+}
+
+// keptSizeError: the API server answered a resize with the pod as it was. The
+// size differs, so an admission webhook put the old one back, and would again.
+type keptSizeError struct{ pod string }
+
+func (e *keptSizeError) Error() string {
+	return "pod " + e.pod + " kept its size: an admission webhook changes the resize"
 }
 
 func resized(from, to []corev1.Container) []patchContainer {

@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -222,6 +223,36 @@ func TestAResizeNamesTheContainersWhoseSizeChanges(t *testing.T) {
 			}
 			if diff := cmp.Diff([]string{"wrote web-0"}, w.ledger.list); diff != "" {
 				t.Errorf("the ledger (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A pod with the size of another revision than its own is resized from there.
+func TestAResizeStartsFromTheSizeThatThePodHas(t *testing.T) {
+	for name, unchanged := range map[string]bool{"the API server follows": false, "a webhook puts the size back": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, pod("web-0", controlledBy(me)))
+			w.unchanged = unchanged
+			same := templateOf(nil, container("app", "app:1", cpu("1")))
+			w.template = func(revision string) (*corev1.PodTemplateSpec, error) {
+				if revision == "between" {
+					return templateOf(nil, container("app", "app:1", cpu("2"))), nil
+				}
+				return same, nil
+			}
+			action := move(plan.ResizePod)
+			action.SizeOf = "between"
+			outcomes, err := w.apply(t, action)
+			want := plan.Done
+			if unchanged {
+				want = plan.Refused
+			}
+			if outcomes[0].Result != want {
+				t.Errorf("error %v, outcome %+v, want %s", err, outcomes[0], want)
+			}
+			if got := w.patches["web-0/resize"]; !strings.Contains(got, `{"name":"app","resources":{"requests":{"cpu":"1"}}}`) {
+				t.Errorf("the patch is %s", got)
 			}
 		})
 	}

@@ -61,6 +61,8 @@ type world struct {
 	known      map[types.UID]bool
 	// template, where set, finds the template of a revision.
 	template func(revision string) (*corev1.PodTemplateSpec, error)
+	// unchanged: a patch of a subresource leaves the object as it was.
+	unchanged bool
 	// live, where set, answers instead of client what is read past the cache.
 	live client.Reader
 
@@ -146,6 +148,9 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 			w.mu.Lock()
 			w.patches[obj.GetName()+"/"+name] = string(raw)
 			w.mu.Unlock()
+			if obj.SetResourceVersion("1000"); w.unchanged {
+				obj.SetResourceVersion("999")
+			}
 			return w.ask(name + " " + obj.GetName())
 		},
 		SubResourceCreate: func(ctx context.Context, c client.Client, name string, obj, sub client.Object, _ ...client.SubResourceCreateOption) error {

@@ -162,7 +162,7 @@ func (m *rehearsal) touch(p *plan.Pod, action plan.Action) (gone bool) {
 		p.Revision, p.Changing, p.SettlesAt = action.Revision, false, time.Time{}
 		m.serve(p)
 	case plan.ResizePod:
-		p.Resize = plan.ResizeNone
+		p.Resize, p.SizeOf = plan.ResizeNone, "" // the label follows at once
 	case plan.ShutGate:
 		p.Gate, p.Ready = plan.GateShut, false
 	case plan.OpenGate:

@@ -78,7 +78,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 	}
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = float32(o.QPS), o.Burst
-	config.UserAgent = "pod-operator"
+	config.UserAgent = podrender.ManagedBy // the field manager follows from it
 	// Packing and unpacking costs both sides more than a cluster's own network
 	// saves.
 	config.DisableCompression = true
@@ -162,7 +162,7 @@ func cacheOptions(o Options, records *records) cache.Options {
 	options := cache.Options{
 		DefaultTransform: records.strip(nil),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:                   {Transform: records.strip(observe.Slim)},
+			&corev1.Pod{}:                   {Transform: records.strip(observe.NewSlim())},
 			&corev1.Node{}:                  {Transform: records.strip(observe.SlimNode)},
 			crdMetadata():                   {Transform: slimCRD},
 			&kappsv1.Deployment{}:           {Transform: helloworld.Slim},

@@ -29,15 +29,14 @@ import (
 
 // changes compares the revisions that pods are on with those that they may
 // have to move to. At rest there are none, and nothing is decoded.
-func changes(seen *Seen, f desired.Fleet) ([]plan.Change, error) {
-	templates := revisionTemplates{seen: seen, template: f.Template, decoded: map[string]*corev1.PodTemplateSpec{}}
+func changes(seen *Seen, f desired.Fleet, templates *revisionTemplates) ([]plan.Change, error) {
 	var list []plan.Change
-	for _, from := range revisionsInUse(seen.Observed.Pods) {
+	for _, from := range originsInUse(seen.Observed.Pods) {
 		for _, to := range goals(seen, f) {
-			if from == to {
+			if from.revision == to && from.size == "" {
 				continue
 			}
-			a, err := templates.find(from)
+			a, err := templates.sized(from)
 			if err != nil {
 				return nil, err
 			}
@@ -50,7 +49,7 @@ func changes(seen *Seen, f desired.Fleet) ([]plan.Change, error) {
 			}
 			c := podrender.Compare(a, b)
 			list = append(list, plan.Change{
-				From: from, To: to, Recreate: c.Recreate, Metadata: c.Metadata,
+				From: from.revision, SizeOf: from.size, To: to, Recreate: c.Recreate, Metadata: c.Metadata,
 				Images: c.Images, Resize: c.Resize, Restarts: c.Restarts,
 			})
 		}
@@ -58,14 +57,24 @@ func changes(seen *Seen, f desired.Fleet) ([]plan.Change, error) {
 	return list, nil
 }
 
-func revisionsInUse(pods []plan.Pod) []string {
-	var names []string
-	for i := range pods {
-		if !slices.Contains(names, pods[i].Revision) {
-			names = append(names, pods[i].Revision)
+// origin is what a pod is: the revision it is on, and the one whose size it has
+// where that is another.
+type origin struct{ revision, size string }
+
+func originsInUse(pods []plan.Pod) []origin {
+	var list []origin
+	add := func(o origin) {
+		if !slices.Contains(list, o) {
+			list = append(list, o)
 		}
 	}
-	return names
+	for i := range pods {
+		add(origin{revision: pods[i].Revision})
+		if pods[i].SizeOf != "" {
+			add(origin{pods[i].Revision, pods[i].SizeOf})
+		}
+	}
+	return list
 }
 
 // goals are the revisions that the planner may choose: the template's, which has a
@@ -86,6 +95,11 @@ func goals(seen *Seen, f desired.Fleet) []string {
 	if f.Status.Rollback != nil {
 		names = append(names, f.Status.Rollback.To)
 	}
+	for i := range seen.Observed.Pods {
+		if p := &seen.Observed.Pods[i]; p.SizeOf != "" {
+			names = append(names, p.Revision) // it gets the size of its own revision back
+		}
+	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -95,6 +109,26 @@ type revisionTemplates struct {
 	seen     *Seen
 	template *corev1.PodTemplateSpec
 	decoded  map[string]*corev1.PodTemplateSpec
+	sizes    map[string]podrender.Size
+}
+
+func newRevisionTemplates(seen *Seen, template *corev1.PodTemplateSpec) *revisionTemplates {
+	return &revisionTemplates{
+		seen: seen, template: template, decoded: map[string]*corev1.PodTemplateSpec{}, sizes: map[string]podrender.Size{},
+	}
+}
+
+// sized is the template that a pod is like.
+func (t *revisionTemplates) sized(from origin) (*corev1.PodTemplateSpec, error) {
+	template, err := t.find(from.revision)
+	if err != nil || template == nil || from.size == "" {
+		return template, err
+	}
+	like, ok := t.size(from.revision).Like(t.size(from.size))
+	if !ok {
+		return nil, nil
+	}
+	return podrender.WithSize(template, like), nil
 }
 
 // find is the template of a revision, or nil where none is stored.
@@ -110,7 +144,9 @@ func (t *revisionTemplates) find(name string) (*corev1.PodTemplateSpec, error) {
 			continue
 		}
 		template, err := podrender.Decode(t.seen.Revisions[i])
-		t.decoded[name] = template
+		if err == nil {
+			t.decoded[name] = template
+		}
 		return template, err
 	}
 	return nil, nil

@@ -85,7 +85,7 @@ func TestChanges(t *testing.T) {
 				test.given(&f)
 			}
 			seen := seenOf(t, f, test.images, test.pods)
-			got, err := changes(&seen, f)
+			got, err := changes(&seen, f, newRevisionTemplates(&seen, f.Template))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestARevisionThatCannotBeComparedIsAnError(t *testing.T) {
 			f.Status.UpdateRevision = "two"
 			seen := seenOf(t, f, []string{"app:1", "app:2"}, []string{pod})
 			seen.Revisions[1].Data = runtime.RawExtension{Raw: []byte("{")}
-			if got, err := changes(&seen, f); err == nil || !strings.Contains(err.Error(), "decode revision ns/two") {
+			if got, err := changes(&seen, f, newRevisionTemplates(&seen, f.Template)); err == nil || !strings.Contains(err.Error(), "decode revision ns/two") {
 				t.Errorf("the changes are %v, the error is %v", got, err)
 			}
 		})

@@ -64,6 +64,7 @@ type Observer struct {
 	cache, live client.Reader
 	ledger      *Ledger
 	clocks      clocks
+	proofs      proofs
 	// index is nil where pods are listed through the cache.
 	index *PodIndex
 }
@@ -119,7 +120,11 @@ func (o *Observer) Observe(ctx context.Context, f desired.Fleet) (Seen, error) {
 		return Seen{}, err
 	}
 	seen.Observed.Claims = describeClaims(&f.Desired, claims)
-	seen.Observed.Changes, err = changes(&seen, f)
+	templates := newRevisionTemplates(&seen, f.Template)
+	if err := o.describeSizes(ctx, f.Ref.UID, owned, &seen, templates); err != nil {
+		return Seen{}, err
+	}
+	seen.Observed.Changes, err = changes(&seen, f, templates)
 	return seen, err
 }
 

@@ -34,7 +34,25 @@ import (
 func PodChanged(before, after *corev1.Pod) bool {
 	return !maps.Equal(before.Labels, after.Labels) ||
 		!slices.EqualFunc(before.OwnerReferences, after.OwnerReferences, sameReference) ||
+		!sameSizes(before.Spec.Containers, after.Spec.Containers) || !sameSizes(before.Spec.InitContainers, after.Spec.InitContainers) ||
 		!reflect.DeepEqual(plannedOf(before), plannedOf(after))
+}
+
+// sameSizes compares what describeSizes reads.
+func sameSizes(before, after []corev1.Container) bool {
+	same := func(a, b corev1.ResourceList) bool {
+		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+			x, had := a[name]
+			y, has := b[name]
+			if had != has || x.Cmp(y) != 0 {
+				return false
+			}
+		}
+		return true
+	}
+	return slices.EqualFunc(before, after, func(a, b corev1.Container) bool {
+		return a.Name == b.Name && same(a.Resources.Requests, b.Resources.Requests) && same(a.Resources.Limits, b.Resources.Limits)
+	})
 }
 
 // plannedOf is the pod as the planner reads it, without what no plan waits for:

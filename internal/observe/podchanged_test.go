@@ -32,6 +32,7 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
+	"github.com/mycompany/pod-operator/internal/podrender"
 )
 
 // TestThePlannerReadsTheSamePodFromTheCache: what Slim drops is nothing that
@@ -46,6 +47,9 @@ func TestThePlannerReadsTheSamePodFromTheCache(t *testing.T) {
 			if diff := cmp.Diff(describePod(ordinals(), whole, plan.Member), describePod(ordinals(), slim[i], plan.Member)); diff != "" {
 				t.Fatalf("the planner reads another pod from the cache (-whole +slim):\n%s", diff)
 			}
+			if diff := cmp.Diff(sizesOf(whole), sizesOf(slim[i])); diff != "" {
+				t.Fatalf("the planner reads another size from the cache (-whole +slim):\n%s", diff)
+			}
 		}
 		if whole, cached := PodChanged(before, after), PodChanged(slim[0], slim[1]); whole != cached {
 			t.Fatalf("the change passes: %t, and from the cache: %t", whole, cached)
@@ -58,7 +62,15 @@ func TestThePlannerReadsTheSamePodFromTheCache(t *testing.T) {
 		if diff := cmp.Diff(was, is); diff != "" {
 			t.Fatalf("the planner would see a change that does not pass (-before +after):\n%s", diff)
 		}
+		if diff := cmp.Diff(sizesOf(before), sizesOf(after)); diff != "" {
+			t.Fatalf("the planner would see a size that does not pass (-before +after):\n%s", diff)
+		}
 	})
+}
+
+// sizesOf is all that describeSizes can read of a pod.
+func sizesOf(pod *corev1.Pod) podrender.Size {
+	return podrender.SizeOf(&corev1.PodTemplateSpec{Spec: pod.Spec})
 }
 
 // TestChangesThatPass: whose a pod is, and what the planner reads of it, and not
@@ -68,10 +80,13 @@ func TestChangesThatPass(t *testing.T) {
 		change func(*corev1.Pod)
 		want   bool
 	}{
-		"none":                      {func(*corev1.Pod) {}, false},
-		"its version":               {func(p *corev1.Pod) { p.ResourceVersion = "9" }, false},
-		"its restarts":              {func(p *corev1.Pod) { p.Status.ContainerStatuses[0].RestartCount++ }, false},
-		"its deletion cost":         {func(p *corev1.Pod) { p.Annotations[corev1.PodDeletionCost] = "9" }, false},
+		"none":              {func(*corev1.Pod) {}, false},
+		"its version":       {func(p *corev1.Pod) { p.ResourceVersion = "9" }, false},
+		"its restarts":      {func(p *corev1.Pod) { p.Status.ContainerStatuses[0].RestartCount++ }, false},
+		"its deletion cost": {func(p *corev1.Pod) { p.Annotations[corev1.PodDeletionCost] = "9" }, false},
+		"its size": {func(p *corev1.Pod) {
+			p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"cpu": resource.MustParse("7")}
+		}, true},
 		"its phase":                 {func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }, true},
 		"a label that is not ours":  {func(p *corev1.Pod) { p.Labels["app"] = "web" }, true},
 		"it was released":           {func(p *corev1.Pod) { p.OwnerReferences = nil }, true},
@@ -213,9 +228,15 @@ func (d drawer) some(what string, values map[string][]string) map[string]string 
 }
 
 func (d drawer) requests(name string) corev1.ResourceRequirements {
-	return corev1.ResourceRequirements{Requests: corev1.ResourceList{
+	drawn := corev1.ResourceRequirements{Requests: corev1.ResourceList{
 		corev1.ResourceMemory: resource.MustParse(d.of(name+" memory", "1Gi", "2Gi")),
 	}}
+	if d.yes(name + " is limited") {
+		drawn.Limits = corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse(d.of(name+" cpu", "1", "2", "1000m")), "example.com/gpu": resource.MustParse("1"),
+		}
+	}
+	return drawn
 }
 
 func (d drawer) marks() string {

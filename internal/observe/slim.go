@@ -17,9 +17,11 @@ limitations under the License.
 package observe
 
 import (
+	"sync"
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -31,20 +33,29 @@ import (
 // garbage collection, which copies there are.
 func share[S ~string](text S) S { return unique.Make(text).Value() }
 
-// Slim is a transform of a cache. It drops from a pod what no planner reads: most
-// of a pod's bytes are its spec, its managed fields and its annotations. Of what is
-// left, pods share the strings that recur.
-func Slim(obj any) (any, error) {
-	pod, ok := obj.(*corev1.Pod)
-	if !ok {
+// Slim is the transform of NewSlim for one object, which shares no sizes.
+func Slim(obj any) (any, error) { return NewSlim()(obj) }
+
+// NewSlim makes a transform of a cache. It drops from a pod what no planner reads:
+// most of a pod's bytes are its spec, its managed fields and its annotations. Of
+// what is left, pods share the strings and the sizes that recur.
+func NewSlim() func(obj any) (any, error) {
+	known := &sizeTable{}
+	return func(obj any) (any, error) {
+		if pod, ok := obj.(*corev1.Pod); ok {
+			slimPod(pod, known)
+		}
 		return obj, nil
 	}
+}
+
+func slimPod(pod *corev1.Pod, known *sizeTable) {
 	slimMeta(pod)
-	sizes := !allocated(pod) // the sizes of the others need not be kept
+	sizes := !allocated(pod) // what the node set aside for the others need not be kept
 	pod.Spec = corev1.PodSpec{
 		NodeName:       share(pod.Spec.NodeName),
-		Containers:     slimContainers(pod.Spec.Containers, sizes),
-		InitContainers: slimContainers(pod.Spec.InitContainers, sizes),
+		Containers:     slimContainers(pod.Spec.Containers, known),
+		InitContainers: slimContainers(pod.Spec.InitContainers, known),
 		ReadinessGates: pod.Spec.ReadinessGates,
 	}
 	pod.Status = corev1.PodStatus{
@@ -54,7 +65,6 @@ func Slim(obj any) (any, error) {
 		ContainerStatuses:     slimStatuses(pod, pod.Status.ContainerStatuses, sizes),
 		InitContainerStatuses: slimStatuses(pod, pod.Status.InitContainerStatuses, sizes),
 	}
-	return pod, nil
 }
 
 func slimMeta(pod *corev1.Pod) {
@@ -130,15 +140,56 @@ func planned(c *corev1.PodCondition) bool {
 	return false
 }
 
-// slimContainers keeps what describeContainers reads.
-func slimContainers(list []corev1.Container, sizes bool) []corev1.Container {
+// slimContainers keeps what describeContainers and describeSizes read.
+func slimContainers(list []corev1.Container, known *sizeTable) []corev1.Container {
 	slim := make([]corev1.Container, len(list))
 	for i := range list {
 		slim[i] = corev1.Container{Name: share(list[i].Name), Image: share(list[i].Image), RestartPolicy: list[i].RestartPolicy}
-		if sizes {
-			slim[i].Resources.Requests = list[i].Resources.Requests
-		}
+		slim[i].Resources.Requests = known.share(list[i].Resources.Requests)
+		slim[i].Resources.Limits = known.share(list[i].Resources.Limits)
 	}
+	return slim
+}
+
+// sizeTable lets pods share what they ask for: most pods of a fleet ask for the
+// same, and a map of two quantities takes as much memory as half of a slim pod.
+type sizeTable struct {
+	mu    sync.Mutex
+	lists map[sizeKey]corev1.ResourceList
+}
+
+// sizeKey is what a planner reads of a list, as it is written.
+type sizeKey struct {
+	cpu, memory       resource.Quantity
+	hasCPU, hasMemory bool
+}
+
+// maxSizes bounds the table. Beyond it, all is forgotten: pods share less then.
+const maxSizes = 10_000
+
+func (t *sizeTable) share(list corev1.ResourceList) corev1.ResourceList {
+	var key sizeKey
+	key.cpu, key.hasCPU = list[corev1.ResourceCPU]
+	key.memory, key.hasMemory = list[corev1.ResourceMemory]
+	if !key.hasCPU && !key.hasMemory {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if known, ok := t.lists[key]; ok {
+		return known
+	}
+	if t.lists == nil || len(t.lists) >= maxSizes {
+		t.lists = map[sizeKey]corev1.ResourceList{}
+	}
+	slim := corev1.ResourceList{}
+	if key.hasCPU {
+		slim[corev1.ResourceCPU] = key.cpu
+	}
+	if key.hasMemory {
+		slim[corev1.ResourceMemory] = key.memory
+	}
+	t.lists[key] = slim
 	return slim
 }
 

@@ -17,6 +17,7 @@ limitations under the License.
 package observe
 
 import (
+	"reflect"
 	"testing"
 	"time"
 	"unsafe"
@@ -114,6 +115,18 @@ func TestPodsShareWhatRecurs(t *testing.T) {
 		node[i] = unsafe.StringData(slim.Spec.NodeName)
 		owner[i] = unsafe.StringData(slim.OwnerReferences[0].Name)
 		label[i] = unsafe.StringData(slim.Labels[appsv1.LabelName])
+	}
+	slim := NewSlim()
+	var requests [2]uintptr
+	for i := range requests {
+		pod, err := slim(&corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Resources: sized("1", "1Gi")}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		requests[i] = reflect.ValueOf(pod.(*corev1.Pod).Spec.Containers[0].Resources.Requests).Pointer()
+	}
+	if requests[0] != requests[1] {
+		t.Error("each pod has its own copy of its size")
 	}
 	if node[0] != node[1] || owner[0] != owner[1] || label[0] != label[1] {
 		t.Errorf("each pod has its own copy: node %v, owner %v, label %v", node, owner, label)

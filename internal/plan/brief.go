@@ -32,6 +32,7 @@ type brief struct {
 
 	outdated  bool // a restart was requested after it was created
 	resizing  bool
+	missized  bool // it has the size of another revision, and can get that of its own
 	following bool // its node still carries out a change in place
 	requested bool // the user wants it deleted
 	notified  bool // its holder knows what we want
@@ -49,6 +50,7 @@ func (s *scene) briefOf(p *Pod) brief {
 		available: s.available(p),
 		outdated:  s.restartWanted(p),
 		resizing:  p.Resize != ResizeNone,
+		missized:  p.SizeOf != "" && s.change(p.Revision, p.SizeOf, p.Revision) != nil,
 		following: p.InChange(s.now) || p.resizes(),
 		requested: p.DeleteRequested,
 		notified:  p.Wanted != "",
@@ -63,8 +65,9 @@ func (b brief) excess() bool { return b.orphan && !b.inFleet }
 // onGoal: the pod is on the revision that the fleet moves to.
 func (s *scene) onGoal(b brief) bool { return b.pod.Revision == s.decision.UpdateRevision }
 
-// moved: it is on the goal, and newer than the last restart request.
-func (s *scene) moved(b brief) bool { return s.onGoal(b) && !b.outdated }
+// moved: it is on the goal, has its size, and is newer than the last restart
+// request.
+func (s *scene) moved(b brief) bool { return s.onGoal(b) && !b.missized && !b.outdated }
 
 // podsIn are the pods that briefs are about.
 func podsIn(briefs []brief) []*Pod {

@@ -18,6 +18,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -71,11 +72,17 @@ func (p *stalePod) inPlace() bool { return p.change != nil }
 // because says what makes it a recreate, or what changes in place. It is
 // computed on demand: of the many pods that have to move few do in one pass.
 func (p *stalePod) because() string {
-	if p.inPlace() {
-		return describeChange(p.change)
+	switch {
+	case !p.inPlace():
+		return p.recreate
+	case p.putsBack():
+		return fmt.Sprintf("the pod has the size of revision %s, from a change that was taken back", p.pod.SizeOf)
 	}
-	return p.recreate
+	return describeChange(p.change)
 }
+
+// putsBack: it has all of its goal but the size.
+func (p *stalePod) putsBack() bool { return p.pod.Revision == p.goal && p.missized }
 
 // want is what we tell the pod's holder.
 func (p *stalePod) want() string {
@@ -94,10 +101,10 @@ func (s *scene) isStale(b brief) bool {
 func (s *scene) describeStale(b brief, goal string) *stalePod {
 	p := b.pod
 	stale := &stalePod{brief: b, goal: goal, reason: appsv1.WhyRolloutRecreate}
-	change := s.change(p.Revision, goal)
+	change := s.changeOf(p, goal)
 	refused := ""
-	if s.decision.Rollout != nil && s.decision.Rollout.Revision == goal {
-		refused = s.decision.Rollout.ResizeRefused
+	if r := s.decision.Rollout; r != nil && (r.Revision == goal || p.Revision == goal) {
+		refused = r.ResizeRefused
 	}
 	switch {
 	case b.outdated:
@@ -118,15 +125,37 @@ func (s *scene) describeStale(b brief, goal string) *stalePod {
 	return stale
 }
 
-func (s *scene) change(from, to string) *Change {
-	if s.changes == nil {
-		s.changes = make(map[[2]string]*Change, len(s.observed.Changes))
-		for i := range s.observed.Changes {
-			c := &s.observed.Changes[i]
-			s.changes[[2]string{c.From, c.To}] = c
+// changeOf is what leads a pod to a revision. One with the size of another
+// revision is resized from there. Where that is the size of the goal, only the
+// label is missing, and the change is made as it was begun: whether it restarts
+// a container follows from the whole of it.
+func (s *scene) changeOf(p *Pod, goal string) *Change {
+	if p.SizeOf != "" && !s.sizedAs(p, goal) {
+		if sized := s.change(p.Revision, p.SizeOf, goal); sized != nil {
+			return sized
 		}
 	}
-	return s.changes[[2]string{from, to}]
+	return s.change(p.Revision, "", goal)
+}
+
+// sizedAs: a pod of another revision has the size of the goal already.
+func (s *scene) sizedAs(p *Pod, goal string) bool {
+	if p.SizeOf == "" || p.Revision == goal {
+		return false
+	}
+	sized := s.change(p.Revision, p.SizeOf, goal)
+	return sized != nil && sized.Recreate == "" && len(sized.Resize) == 0
+}
+
+func (s *scene) change(from, size, to string) *Change {
+	if s.changes == nil {
+		s.changes = make(map[[3]string]*Change, len(s.observed.Changes))
+		for i := range s.observed.Changes {
+			c := &s.observed.Changes[i]
+			s.changes[[3]string{c.From, c.SizeOf, c.To}] = c
+		}
+	}
+	return s.changes[[3]string{from, size, to}]
 }
 
 // resizeFailed: the node will not carry out a resize that is under way, or has

@@ -153,6 +153,105 @@ func TestHowAPodFollows(t *testing.T) {
 	}
 }
 
+// sized is a pod that was resized and did not get the label of that revision.
+func (b podBuilder) sized(revision string) podBuilder { b.p.SizeOf = revision; return b }
+
+// sizedLike says what leads a pod of one revision, with the size of midRev, to
+// the other.
+func (f fleet) sizedLike(from, to string, c Change) fleet {
+	c.From, c.SizeOf, c.To = from, midRev, to
+	f.observed.Changes = append(f.observed.Changes, c)
+	return f
+}
+
+func TestASizeThatAnUnfinishedChangeLeft(t *testing.T) {
+	size, whole := Change{Resize: []string{"app"}}, Change{Resize: []string{"app"}, Metadata: true}
+	running := ordinal(0)
+	running.p.Containers = []ContainerMark{{Name: "app", ContainerID: "c1"}}
+	back, old := running.sized(midRev), ordinal(0).revision(oldRev).sized(midRev)
+	takenBack := "the pod has the size of revision web-mid, from a change that was taken back"
+	restarting := Change{Resize: []string{"app"}, Restarts: true}
+	for name, test := range map[string]struct {
+		given   fleet
+		want    []string
+		because string
+	}{
+		"the template was taken back: the size is, too, and no label is written": {
+			given: aFleet(1, back).sizedLike(newRev, newRev, size),
+			want:  []string{"ResizePod web-0 RolloutInPlace from web-mid"}, because: takenBack,
+		},
+		"also where the node put the resize off for too long": {
+			given: aFleet(1, back.resizing(ResizeDeferred, time.Hour)).sizedLike(newRev, newRev, size),
+			want:  []string{"ResizePod web-0 RolloutInPlace from web-mid"}, because: takenBack,
+		},
+		"a container that the resize restarts is noted": {
+			given: aFleet(1, back).sizedLike(newRev, newRev, restarting),
+			want:  []string{"ResizePod web-0 RolloutInPlace from web-mid", "UpdatePod web-0 RolloutInPlace from web-mid"}, because: takenBack,
+		},
+		"a size that cannot be taken back recreates the pod, which happens once": {
+			given: aFleet(1, back).sizedLike(newRev, newRev, Change{Recreate: "the QoS class would change"}),
+			want:  []string{"DeletePod web-0 RolloutRecreate"}, because: "recreated: the QoS class would change",
+		},
+		"so does one that the API server refuses": {
+			given: func() fleet {
+				f := aFleet(1, back).sizedLike(newRev, newRev, size).rollingOut().progress(0, time.Minute)
+				f.observed.Status.Rollout.ResizeRefused = "no"
+				return f
+			}(),
+			want: []string{"DeletePod web-0 RolloutRecreate"}, because: "recreated: the resize was refused: no",
+		},
+		"a third revision is reached from the size that the pod has": {
+			given: aFleet(1, old).changing(Change{Metadata: true}).sizedLike(oldRev, oldRev, size).sizedLike(oldRev, newRev, whole),
+			want:  []string{"ResizePod web-0 RolloutInPlace from web-mid", "UpdatePod web-0 RolloutInPlace from web-mid"}, because: "in place: size of app; labels or annotations",
+		},
+		"a pod that has the goal's size already lacks only the label": {
+			given: aFleet(1, old).changing(restarting).sizedLike(oldRev, oldRev, size).sizedLike(oldRev, newRev, Change{}),
+			want:  []string{"UpdatePod web-0 RolloutInPlace"}, because: "in place: size of app",
+		},
+		"a partition keeps the pod, with the size of its revision": {
+			given: aFleet(1, old).changing(size).partition(1).sizedLike(oldRev, oldRev, size).sizedLike(oldRev, newRev, size),
+			want:  []string{"ResizePod web-0 RolloutInPlace from web-mid"}, because: takenBack,
+		},
+		"and does not recreate it for that": {
+			given: aFleet(1, old).changing(size).partition(1).sizedLike(oldRev, oldRev, Change{Recreate: "the QoS class would change"}),
+		},
+		"a pause stops it":                          {given: aFleet(1, back).sizedLike(newRev, newRev, size).paused()},
+		"OnDelete waits for the user":               {given: aFleet(1, back).sizedLike(newRev, newRev, size).strategy(appsv1.UpdateOnDelete)},
+		"without a way back the size is left alone": {given: aFleet(1, back)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.given.desired.Update.ResizeDeadline = time.Minute
+			d := test.given.plan()
+			got := saidOf(d)
+			for i, a := range d.Actions {
+				if a.SizeOf != "" {
+					got[i] += " from " + a.SizeOf
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Fatalf("actions (-want +got):\n%s", diff)
+			}
+			if len(d.Actions) > 0 && d.Actions[0].Why.Message != test.because {
+				t.Errorf("because %q, want %q", d.Actions[0].Why.Message, test.because)
+			}
+		})
+	}
+}
+
+// A fleet that stands still says that a pod has another size than its revision,
+// and never that it is rolled out.
+func TestASizeThatIsNotPutBackIsReported(t *testing.T) {
+	for name, f := range map[string]fleet{"paused": aFleet(2, ordinal(1)).paused(), "OnDelete": aFleet(2, ordinal(1)).strategy(appsv1.UpdateOnDelete)} {
+		t.Run(name, func(t *testing.T) {
+			f = f.with(ordinal(0).sized(midRev)).sizedLike(newRev, newRev, Change{Resize: []string{"app"}})
+			d := f.plan()
+			if d.Counts.Stale != 1 || d.Counts.Updated != 1 || len(d.Blocked) != 1 || d.Blocked[0].Pod != "web-0" {
+				t.Errorf("%+v, blocked %+v, want web-0 stale and blocked", d.Counts, d.Blocked)
+			}
+		})
+	}
+}
+
 // A pod is stale on every revision but the goal, wherever the two are stored.
 func TestRevisionsAreToldApart(t *testing.T) {
 	var stored []Revision

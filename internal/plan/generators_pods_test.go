@@ -87,6 +87,9 @@ func drawChange(t *rapid.T, p *Pod) {
 		p.Resize = oneOf(t, "resize", ResizeInProgress, ResizeDeferred, ResizeInfeasible)
 		p.ResizeSince = ago(drawSeconds(t, 120, "resize since"))
 	}
+	if size := oneOf(t, "size of", "", "", "", newRev, oldRev, "web-older"); size != p.Revision {
+		p.SizeOf = size
+	}
 }
 
 // drawHolds draws who holds the pod back, and what the holder was told.

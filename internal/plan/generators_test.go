@@ -17,6 +17,7 @@ limitations under the License.
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -194,7 +195,35 @@ func drawChanges(t *rapid.T, next string) []Change {
 			changes = append(changes, c)
 		}
 	}
-	return changes
+	return append(changes, drawSizedChanges(t, changes, names)...)
+}
+
+// drawSizedChanges draws what is different for a pod with the size of another
+// revision: only its resize, and what that needs.
+func drawSizedChanges(t *rapid.T, changes []Change, names []string) []Change {
+	bases := slices.Clone(changes)
+	for _, name := range names {
+		bases = append(bases, Change{From: name, To: name})
+	}
+	var sized []Change
+	for _, c := range bases {
+		how := oneOf(t, "resize of another size", Change{Resize: []string{"app"}}, Change{Resize: []string{"app"}},
+			Change{Resize: []string{"proxy"}, Restarts: true}, Change{Recreate: "the QoS class would change"})
+		if oneIn(t, 10, "no way is known with another size") {
+			continue
+		}
+		for _, size := range names {
+			if size == c.From {
+				continue
+			}
+			with := c
+			if with.SizeOf, with.Resize = size, nil; size != c.To {
+				with.Resize, with.Restarts, with.Recreate = how.Resize, c.Restarts || how.Restarts, cmp.Or(c.Recreate, how.Recreate)
+			}
+			sized = append(sized, with)
+		}
+	}
+	return sized
 }
 
 // drawClaims draws claims of any slot, also of one that the fleet does not have,

@@ -266,10 +266,16 @@ func (m *model) apply(a Action) Outcome {
 		p.Gate = GateShut
 		m.pods[a.Pod] = p
 	case ResizePod:
-		p.Resize, p.ResizeSince = ResizeInProgress, m.now
+		p.Resize, p.ResizeSince, p.SizeOf = ResizeInProgress, m.now, a.Revision
+		if a.Revision == p.Revision {
+			p.SizeOf = ""
+		}
 		m.pods[a.Pod] = p
 	case UpdatePod:
 		p.Revision, p.Changing = a.Revision, len(a.Replaced) > 0
+		if p.SizeOf == a.Revision {
+			p.SizeOf = ""
+		}
 		m.pods[a.Pod] = p
 	case TellHolder:
 		p.Wanted = a.Wanted

@@ -101,7 +101,7 @@ func checkAllowed(t *rapid.T, f fleet, d Decision) {
 		}
 		before, twice := touched[a.Pod]
 		beside := before == ResizePod && a.Verb == UpdatePod || before == TellHolder && a.Verb == OpenGate ||
-			a.Verb == TellHolder && a.Wanted == "" && (before == UpdatePod || before == ShutGate || before == OpenGate)
+			a.Verb == TellHolder && a.Wanted == "" && (before == UpdatePod || before == ResizePod || before == ShutGate || before == OpenGate)
 		if twice && !beside {
 			t.Errorf("pod %s gets %s and %s", a.Pod, before, a.Verb)
 		}
@@ -147,16 +147,16 @@ func (f fleet) takesOver() bool {
 // less maxUnavailable are available after everything that the pass does.
 func checkBudget(t *rapid.T, f fleet, d Decision) {
 	t.Helper()
-	restarts := map[[2]string]bool{}
+	restarts := map[[3]string]bool{}
 	for _, c := range f.observed.Changes {
-		restarts[[2]string{c.From, c.To}] = c.Restarts
+		restarts[[3]string{c.From, c.SizeOf, c.To}] = c.Restarts
 	}
 	takes := func(a Action) bool {
 		switch a.Verb {
 		case DeletePod, EvictPod, ReleasePod, ShutGate:
 			return true
-		case UpdatePod:
-			return restarts[[2]string{a.From, a.Revision}]
+		case ResizePod, UpdatePod:
+			return restarts[[3]string{a.From, a.SizeOf, a.Revision}]
 		}
 		return false
 	}

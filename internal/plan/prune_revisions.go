@@ -24,7 +24,7 @@ import (
 )
 
 // pruneRevisions deletes the oldest revisions beyond the limit, never one that
-// a pod or the status still names, nor the template's, which would be made
+// a pod, its size or the status still names, nor the template's, which would be made
 // again while another one is pinned.
 func pruneRevisions(s *scene) bool {
 	if len(s.observed.Revisions) <= s.desired.RevisionHistoryLimit {
@@ -32,7 +32,7 @@ func pruneRevisions(s *scene) bool {
 	}
 	used := map[string]bool{s.template: true, s.decision.UpdateRevision: true, s.decision.CurrentRevision: true}
 	for i := range s.observed.Pods {
-		used[s.observed.Pods[i].Revision] = true
+		used[s.observed.Pods[i].Revision], used[s.observed.Pods[i].SizeOf] = true, true
 	}
 	if s.decision.Rollback != nil {
 		used[s.decision.Rollback.From], used[s.decision.Rollback.To] = true, true

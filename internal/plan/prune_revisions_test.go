@@ -52,6 +52,10 @@ func TestPruneRevisions(t *testing.T) {
 			given: aFleet(1, ordinal(0).revision("r1")).paused().revisions(2, stored...),
 			want:  []string{"DeleteRevision r2#2 RevisionHistoryLimit"},
 		},
+		"and one whose size a pod has": {
+			given: aFleet(1, ordinal(0).sized("r1")).paused().revisions(2, stored...),
+			want:  []string{"DeleteRevision r2#2 RevisionHistoryLimit"},
+		},
 		"so does that of a terminating one, which is still there to be looked at": {
 			given: aFleet(1, ordinal(0), ordinal(1).revision("r1").terminating()).revisions(2, stored...),
 			want:  []string{"DeleteRevision r2#2 RevisionHistoryLimit"},

@@ -252,6 +252,24 @@ func TestHistoryAndEvents(t *testing.T) {
 	}
 }
 
+// A size that is put back is an update of its own, also where it is the only write.
+func TestASizeThatIsPutBackIsReported(t *testing.T) {
+	pod := ordinal(0).sized(midRev)
+	pod.p.Containers = []ContainerMark{{Name: "app"}}
+	for name, restarts := range map[string]bool{"without a restart": false, "with one": true} {
+		t.Run(name, func(t *testing.T) {
+			f := aFleet(1, pod).sizedLike(newRev, newRev, Change{Resize: []string{"app"}, Restarts: restarts})
+			got := f.done(f.plan())
+			if h := got.Status.History; len(h) != 1 || h[0].Action != appsv1.ReasonUpdated || h[0].Count != 1 || !strings.Contains(h[0].Message, "taken back") {
+				t.Errorf("the history is %+v", h)
+			}
+			if got.Status.UpdatedReplicas != 1 {
+				t.Errorf("%d pods are updated", got.Status.UpdatedReplicas)
+			}
+		})
+	}
+}
+
 func TestFailedActionsAreNotReported(t *testing.T) {
 	f := aFleet(1, ordinal(1))
 	for _, result := range []Result{Failed, Skipped} {

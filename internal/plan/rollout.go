@@ -67,7 +67,8 @@ func (s *scene) toSurgeOver(pods []*stalePod) int {
 // inScope parts the pods that move from those that the partition keeps. A
 // restart concerns them all the same: they come back on the revision they had.
 // And one that the partition keeps on a revision in between, where it does not
-// serve, goes back to the last one that did.
+// serve, goes back to the last one that did. One that it keeps with the size of
+// another revision gets its own size back.
 func (s *scene) inScope() (moving, kept []*stalePod) {
 	keep := s.partition()
 	if keep == 0 {
@@ -91,6 +92,12 @@ func (s *scene) inScope() (moving, kept []*stalePod) {
 			moving = append(moving, p)
 		case !p.serving && p.pod.Revision != current && s.findRevision(current) != nil:
 			moving = append(moving, s.describeStale(p.brief, current))
+		case p.missized:
+			if back := s.describeStale(p.brief, p.pod.Revision); back.inPlace() {
+				moving = append(moving, back)
+				continue
+			}
+			fallthrough
 		default:
 			kept = append(kept, p)
 		}
@@ -176,9 +183,9 @@ func (s *scene) moveOne(p *stalePod, numbers map[string]int64) bool {
 	}
 	action := Action{
 		Verb: ResizePod, Pod: p.pod.Name, UID: p.pod.UID, ResourceVersion: p.pod.ResourceVersion, Slot: p.slot, From: p.pod.Revision,
-		Revision: p.goal,
+		SizeOf: p.change.SizeOf, Revision: p.goal,
 	}
-	if len(p.change.Resize) > 0 {
+	if len(p.change.Resize) > 0 && !s.sizedAs(p.pod, p.goal) {
 		s.act(action, p.reason, p.because(), numbers)
 	}
 	action.Verb = UpdatePod
@@ -187,7 +194,9 @@ func (s *scene) moveOne(p *stalePod, numbers map[string]int64) bool {
 			action.Replaced = append(action.Replaced, mark)
 		}
 	}
-	s.act(action, p.reason, p.because(), numbers)
+	if !p.putsBack() || len(action.Replaced) > 0 {
+		s.act(action, p.reason, p.because(), numbers)
+	}
 	return true
 }
 

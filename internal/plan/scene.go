@@ -84,10 +84,10 @@ type scene struct {
 	// changing are the pods with a gate that this pass changes in place, or is
 	// about to.
 	changing map[*Pod]bool
-	// claims finds a Claim by its name, and changes a Change by its two
-	// revisions. Both are made when the first is looked for.
+	// claims finds a Claim by its name, and changes a Change by From, SizeOf and
+	// To. Both are made when the first is looked for.
 	claims  map[string]*Claim
-	changes map[[2]string]*Change
+	changes map[[3]string]*Change
 
 	rule     string
 	decision Decision
@@ -289,7 +289,7 @@ func (s *scene) conclude() Decision {
 			continue
 		}
 		d.Live = append(d.Live, LivePod{
-			Name: b.pod.Name, Ready: b.ready, Updated: s.onGoal(*b), Available: b.available, Extra: !b.inFleet,
+			Name: b.pod.Name, Ready: b.ready, Updated: s.onGoal(*b) && !b.missized, Available: b.available, Extra: !b.inFleet,
 			Orphan: b.orphan,
 		})
 		if b.serving && !b.available {

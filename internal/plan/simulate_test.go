@@ -360,7 +360,8 @@ func (j *judge) checkAvailable(w *world, s *scene, a Action) {
 // checkPartition: what the partition keeps stays on its revision.
 func (j *judge) checkPartition(_ *world, s *scene, p *Pod, a Action) {
 	keep := s.partition()
-	if keep == 0 || p.Revision == s.decision.UpdateRevision || a.Why.Reason == appsv1.WhyRestart || s.resizeFailed(p) {
+	putsBack := a.Verb == ResizePod && a.Revision == p.Revision
+	if keep == 0 || putsBack || p.Revision == s.decision.UpdateRevision || a.Why.Reason == appsv1.WhyRestart || s.resizeFailed(p) {
 		return
 	}
 	if !s.serves(p) && p.Revision != s.decision.CurrentRevision {
@@ -421,6 +422,9 @@ func (j *judge) checkRest(w *world) {
 		}
 		if p.Gate != GateNone && p.Gate != GateOpen && p.Phase == corev1.PodRunning || p.Wanted != "" {
 			j.errorf("%s rests with gate %s, wanted %q", p.Name, p.Gate, p.Wanted)
+		}
+		if size := w.pods[p.Name].spec.size; size != w.stored[p.Revision].size && !j.stands(w) {
+			j.errorf("%s is on %s and has the size %d for ever", p.Name, p.Revision, size)
 		}
 		if s.updated(p) {
 			continue

@@ -100,6 +100,7 @@ type world struct {
 	crashes  int  // of the operator
 	guarded  int  // evictions must leave so many available
 	calm     bool // nothing goes wrong any more
+	torn     bool // the second write of a resize often fails
 	births   int
 	rollback map[string]int // how often a revision was taken back since the last edit
 
@@ -238,7 +239,7 @@ func (w *world) resize(b *body) {
 		w.say(b, ResizeInfeasible)
 	case b.Resize == ResizeInProgress && w.chance(30):
 		w.say(b, ResizeDeferred)
-	case b.Resize != ResizeDeferred || w.chance(20):
+	case b.Resize != ResizeDeferred || w.chance(20) || w.torn && w.calm:
 		b.runs.size, b.Resize = b.spec.size, ResizeNone
 	}
 }
@@ -299,6 +300,7 @@ func (w *world) observed() Observed {
 	o := Observed{NewRevision: w.recipe.revision(), Status: *w.status.DeepCopy(), Revisions: slices.Clone(w.revisions)}
 	inUse := map[string]recipe{}
 	for _, b := range w.shuffled() {
+		b.SizeOf = w.sizeOf(b)
 		o.Pods = append(o.Pods, b.Pod)
 		inUse[b.Revision] = w.stored[b.Revision]
 	}
@@ -314,9 +316,43 @@ func (w *world) observed() Observed {
 			if from != to {
 				o.Changes = append(o.Changes, changeBetween(inUse[from], goals[to]))
 			}
+			o.Changes = append(o.Changes, w.sizedChanges(o.Pods, from, to)...)
 		}
 	}
 	return o
+}
+
+// sizeOf is the stored revision whose size a pod has, where it is not that of
+// its own revision.
+func (w *world) sizeOf(b *body) string {
+	if b.spec.size == w.stored[b.Revision].size {
+		return ""
+	}
+	for _, r := range w.revisions {
+		if w.stored[r.Name].size == b.spec.size {
+			return r.Name
+		}
+	}
+	return ""
+}
+
+// sizedChanges are the changes of pods that have the size of another revision.
+func (w *world) sizedChanges(pods []Pod, from, to string) []Change {
+	var changes []Change
+	sizes := map[string]bool{}
+	for i := range pods {
+		size := pods[i].SizeOf
+		if pods[i].Revision != from || size == "" || sizes[size] {
+			continue
+		}
+		sizes[size] = true
+		sized := w.stored[from]
+		sized.size = w.stored[size].size
+		c := changeBetween(sized, w.stored[to])
+		c.From, c.SizeOf = from, size
+		changes = append(changes, c)
+	}
+	return changes
 }
 
 // pass is one reconcile, with all that can go wrong in one: the operator dies
@@ -331,9 +367,13 @@ func (w *world) pass() Decision {
 	}
 	outcomes := make([]Outcome, 0, done)
 	var undone Undone
-	for _, a := range decision.Actions[:done] {
+	for i, a := range decision.Actions[:done] {
 		o := Outcome{Action: a, Result: Skipped}
-		if !undone.HoldsBack(&a) {
+		switch {
+		case undone.HoldsBack(&a):
+		case i > 0 && w.tears(&decision.Actions[i-1], &a):
+			o = Outcome{Action: a, Result: Failed, Message: "another writer was faster"}
+		default:
 			o = w.carryOut(&decision, a)
 		}
 		if o.Result != Done {

@@ -215,6 +215,9 @@ type Pod struct {
 	// Resize is what the node says of a resize, and ResizeSince since when.
 	Resize      ResizeState `json:"resize,omitempty"`
 	ResizeSince time.Time   `json:"resizeSince,omitzero"`
+	// SizeOf is the revision whose cpu and memory the pod has, where they are not
+	// those of Revision: we resized the pod and did not come to move its label.
+	SizeOf string `json:"sizeOf,omitempty"`
 
 	// Containers say what runs now, of the containers that serve. Init
 	// containers that ended are not run again for a new image.
@@ -286,6 +289,9 @@ const (
 type Change struct {
 	From string `json:"from"`
 	To   string `json:"to"`
+	// SizeOf is the revision whose size the pod has, where it is not that of
+	// From. From may then be To.
+	SizeOf string `json:"sizeOf,omitempty"`
 	// Recreate says what cannot be changed in place; empty means nothing.
 	Recreate string `json:"recreate,omitempty"`
 	// Metadata: labels or annotations differ.
@@ -360,6 +366,9 @@ type Action struct {
 	Revision string    `json:"revision,omitempty"`
 	// From is the revision that a change in place starts from.
 	From string `json:"from,omitempty"`
+	// SizeOf is the revision whose size the pod has before it, where it is not
+	// that of From.
+	SizeOf string `json:"sizeOf,omitempty"`
 	// Replaced are the containers that a change in place restarts, as they
 	// are before it.
 	Replaced []ContainerMark `json:"replaced,omitempty"`

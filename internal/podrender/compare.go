@@ -83,8 +83,7 @@ func (c *Change) containers(from, to []corev1.Container, init bool) {
 	}
 	for i := range from {
 		a, b := &from[i], &to[i]
-		sidecar := a.RestartPolicy != nil && *a.RestartPolicy == corev1.ContainerRestartPolicyAlways
-		serves := !init || sidecar
+		serves := !init || sidecar(a)
 		if a.Image != b.Image {
 			c.Images = append(c.Images, a.Name)
 			c.Restarts = c.Restarts || serves

@@ -34,7 +34,8 @@ import (
 )
 
 // LabelManagedBy with the value ManagedBy is on every revision, so that the
-// cache can leave out the revisions of other controllers.
+// cache can leave out the revisions of other controllers. ManagedBy is also the
+// field manager of what we write: managedFields tell it from what others wrote.
 const (
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	ManagedBy      = "pod-operator"

@@ -165,8 +165,8 @@ func (r *reporter) settle(pods []plan.Pod) (plan.Counts, []string) {
 			live = append(live, plan.LivePod{
 				Name: o.Action.Pod, Updated: o.Action.Revision == r.decision.UpdateRevision, Extra: o.Action.Surge,
 			})
-		case plan.UpdatePod:
-			if i, ok := places[o.Action.Pod]; ok {
+		case plan.UpdatePod, plan.ResizePod:
+			if i, ok := places[o.Action.Pod]; ok && arrives(&o.Action) {
 				live[i].Updated = o.Action.Revision == r.decision.UpdateRevision
 				live[i].Available = live[i].Available && len(o.Action.Replaced) == 0
 			}
@@ -211,6 +211,10 @@ func (r *reporter) leaveOut(live []plan.LivePod, adopted, left map[string]bool) 
 	}
 }
 
+// arrives: with this change in place the pod is on its revision. A resize is mostly
+// only the first half of one.
+func arrives(a *plan.Action) bool { return a.Verb == plan.UpdatePod || a.From == a.Revision }
+
 // tellDone writes one history entry and one event for each verb and reason,
 // not one for each pod.
 func (r *reporter) tellDone() {
@@ -223,7 +227,7 @@ func (r *reporter) tellDone() {
 		groups := map[string][]*plan.Outcome{}
 		for i := range r.outcomes {
 			o := &r.outcomes[i]
-			if o.Result != plan.Done || o.Action.Verb != verb.Verb {
+			if o.Result != plan.Done || r.toldAs(i) != verb.Verb {
 				continue
 			}
 			reason := o.Action.Why.Reason
@@ -236,6 +240,18 @@ func (r *reporter) tellDone() {
 			r.tellGroup(verb.Word, reason, groups[reason])
 		}
 	}
+}
+
+// toldAs is the verb that history and events show. A resize is the first write of
+// an update, and not shown; where it is the only one, it is all of the update.
+func (r *reporter) toldAs(outcome int) plan.Verb {
+	a := &r.outcomes[outcome].Action
+	if a.Verb != plan.ResizePod || a.From != a.Revision || slices.ContainsFunc(r.outcomes, func(o plan.Outcome) bool {
+		return o.Action.Verb == plan.UpdatePod && o.Action.UID == a.UID
+	}) {
+		return a.Verb
+	}
+	return plan.UpdatePod
 }
 
 func (r *reporter) tellGroup(word, reason string, group []*plan.Outcome) {

@@ -72,7 +72,7 @@ const typicalPod = `{"metadata":{"name":"PODNAME","namespace":"default","uid":"2
 "ownerReferences":[{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","name":"web","uid":"0c9e9bd8-5ab1-4c1b-8d6a-3d9f1c0f9a11","controller":true,"blockOwnerDeletion":true}],
 "managedFields":[{"manager":"pod-operator","operation":"Update","apiVersion":"v1","time":"2026-03-01T12:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":{}}}}]},
 "spec":{"volumes":[{"name":"kube-api-access-x2x4z","projected":{"sources":[{"serviceAccountToken":{"expirationSeconds":3607,"path":"token"}}]}}],
-"containers":[{"name":"app","image":"nginx:1.27","env":[{"name":"A","value":"b"}],"resources":{},"volumeMounts":[{"name":"kube-api-access-x2x4z","readOnly":true,"mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"}],
+"containers":[{"name":"app","image":"nginx:1.27","env":[{"name":"A","value":"b"}],"resources":{"limits":{"cpu":"200m","memory":"128Mi"},"requests":{"cpu":"100m","memory":"64Mi"}},"volumeMounts":[{"name":"kube-api-access-x2x4z","readOnly":true,"mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"}],
 "terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File","imagePullPolicy":"IfNotPresent"}],
 "restartPolicy":"Always","terminationGracePeriodSeconds":30,"dnsPolicy":"ClusterFirst","serviceAccountName":"default","nodeName":"node-17",
 "securityContext":{},"schedulerName":"default-scheduler","tolerations":[{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}],
@@ -83,7 +83,7 @@ const typicalPod = `{"metadata":{"name":"PODNAME","namespace":"default","uid":"2
 {"type":"Ready","status":"True","lastTransitionTime":"2026-03-01T12:00:00Z"}],
 "hostIP":"172.16.0.1","hostIPs":[{"ip":"172.16.0.1"}],"podIP":"10.128.0.2","podIPs":[{"ip":"10.128.0.2"}],"startTime":"2026-03-01T12:00:00Z",
 "containerStatuses":[{"name":"app","state":{"running":{"startedAt":"2026-03-01T12:00:00Z"}},"lastState":{},"ready":true,"restartCount":0,"image":"docker.io/library/nginx:1.27",
-"imageID":"docker.io/library/nginx@sha256:9f2d0f5a4c8e7b1d9f2d0f5a4c8e7b1d","containerID":"containerd://0123456789abcdef0123456789abcdefPODNAME","started":true}],"qosClass":"BestEffort"}}`
+"imageID":"docker.io/library/nginx@sha256:9f2d0f5a4c8e7b1d9f2d0f5a4c8e7b1d","containerID":"containerd://0123456789abcdef0123456789abcdefPODNAME","started":true}],"qosClass":"Burstable"}}`
 
 // CacheBytesPerPod is the heap that a pod takes in the operator's cache. Each
 // pod is decoded for itself, so that nothing is shared that would not be.
@@ -93,14 +93,14 @@ func CacheBytesPerPod(pods int) (float64, error) {
 		return 0, err
 	}
 	before := heap()
-	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexes.indexers())
+	store, slimming := cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexes.indexers()), observe.NewSlim()
 	for i := range pods {
 		pod := &corev1.Pod{}
 		if err := json.Unmarshal([]byte(strings.ReplaceAll(typicalPod, "PODNAME", fmt.Sprintf("web-%d", i))), pod); err != nil {
 			return 0, fmt.Errorf("read the typical pod: %w", err)
 		}
 		pod.UID = types.UID(fmt.Sprintf("2f5f8a1c-6f0b-4c39-9a55-%012d", i))
-		slim, err := observe.Slim(pod)
+		slim, err := slimming(pod)
 		if err != nil {
 			return 0, err
 		}

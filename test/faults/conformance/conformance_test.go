@@ -36,6 +36,7 @@ import (
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -136,6 +137,12 @@ func servers(t *testing.T) (genuine, simulated *server) {
 			t.Fatal(err)
 		}
 	}
+	// A resize that its node could never hold is refused, which the simulator leaves to the node.
+	node.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("99"), corev1.ResourceMemory: resource.MustParse("99Gi")}
+	node.Status.Capacity = node.Status.Allocatable
+	if err := suite.Client.Status().Update(t.Context(), node); err != nil {
+		t.Fatal(err)
+	}
 	genuine = &server{Client: suite.Client, memory: map[string][]client.Object{}}
 	scheme, err := manager.Scheme()
 	if err != nil {
@@ -166,7 +173,7 @@ func drawOperation(rng *rand.Rand) operation {
 		o.with = pick("add", "remove", "remove")
 	}
 	if o.kind == "Pod" && rng.IntN(3) == 0 {
-		o.what, o.with = pick("bind", "image", "fail", "run"), ""
+		o.what, o.with = pick("bind", "image", "fail", "run", "resize", "resize"), pick("one", "two")
 	}
 	if o.kind == "PodManager" && rng.IntN(3) == 0 {
 		o.what, o.with = pick("status", "test", "scale"), pick("", "uid")
@@ -234,6 +241,9 @@ func (s *server) do(t *testing.T, o operation) error {
 	case "image":
 		body := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{"containers":[{"name":"app","image":"app:%d"}]}}`, old.GetUID(), o.age)
 		return s.Patch(ctx, obj, client.RawPatch(types.StrategicMergePatchType, []byte(body)))
+	case "resize":
+		body := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"%d"}}}]}}`, old.GetUID(), o.age+1)
+		return s.SubResource("resize").Patch(ctx, obj, client.RawPatch(types.StrategicMergePatchType, []byte(body)), client.FieldOwner(o.with))
 	case "fail", "run":
 		phase := map[string]string{"fail": "Failed", "run": "Running"}[o.what]
 		return s.Status().Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"`+phase+`"}}`)))
@@ -257,7 +267,9 @@ func (s *server) create(ctx context.Context, obj client.Object, o operation) err
 	}
 	switch obj := obj.(type) {
 	case *corev1.Pod:
-		obj.Spec.Containers = []corev1.Container{{Name: "app", Image: "app:9"}}
+		obj.Spec.Containers = []corev1.Container{{Name: "app", Image: "app:9", Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("1Gi")},
+		}}}
 	case *appsv1.PodManager:
 		obj.Spec.Image, obj.Spec.Replicas = "app:9", ptr.To[int32](9)
 	case *kappsv1.ControllerRevision:
@@ -308,7 +320,9 @@ type state struct {
 	Terminating bool
 	Grace       int64
 	Node, Phase string
-	Image       string
+	Image, CPU  string
+	// Resized is who resized the pod, and what of it.
+	Resized map[string]string
 	// Life counts the UIDs that the name has had; Newer tells whether the
 	// resourceVersion grew with the last operation.
 	Life  int
@@ -335,6 +349,12 @@ func (s *server) look(t *testing.T, o operation) state {
 	}
 	if pod, ok := obj.(*corev1.Pod); ok {
 		st.Node, st.Phase, st.Image = pod.Spec.NodeName, string(pod.Status.Phase), pod.Spec.Containers[0].Image
+		st.CPU, st.Resized = pod.Spec.Containers[0].Resources.Requests.Cpu().String(), map[string]string{}
+		for _, entry := range pod.ManagedFields {
+			if entry.Subresource == "resize" {
+				st.Resized[entry.Manager] = entry.FieldsV1.GetRawString()
+			}
+		}
 	}
 	if len(before) == 0 || before[0].GetResourceVersion() != obj.GetResourceVersion() {
 		s.memory[key] = append([]client.Object{obj}, before...)

@@ -33,6 +33,8 @@ limitations under the License.
 //     itself while whenDeleted is Delete. Never while a pod uses the claim.
 //   - B: no successor of a failed pod comes before its backoff, whatever the
 //     revision, the slot and the strategy.
+//   - C: no change stays half done: at the end, a pod whose size the operator wrote
+//     has the size of the revision that its label names.
 //   - R: nothing is left behind, and an owner is gone only after its pods.
 //   - P: what can be done is done: a refusal holds back only its own slot and
 //     what shares its budget, and is reported.

@@ -118,7 +118,7 @@ func (n *normaliser) pod(pod *corev1.Pod) string {
 			ready = c.Status
 		}
 	}
-	return fmt.Sprintf("%s of %s slot=%s revision=%s member=%s images=%v phase=%s ready=%s terminating=%t",
-		name, n.controller(pod), slot, pod.Labels[appsv1.LabelRevision], pod.Labels[appsv1.LabelName], images,
+	return fmt.Sprintf("%s of %s slot=%s revision=%s member=%s images=%v size=%s phase=%s ready=%s terminating=%t",
+		name, n.controller(pod), slot, pod.Labels[appsv1.LabelRevision], pod.Labels[appsv1.LabelName], images, sizeText(pod),
 		pod.Status.Phase, cmp.Or(ready, corev1.ConditionFalse), pod.DeletionTimestamp != nil)
 }

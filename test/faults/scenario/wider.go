@@ -24,7 +24,9 @@ import (
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -74,8 +76,41 @@ func Wider() []Scenario {
 		{Name: "a pin without history", Steps: []Step{
 			create(fleet(1, forgetful)), unready(pin("1")), unready(image(New)), pin(""),
 		}},
+		{Name: "a resize is taken back", Steps: []Step{create(fleet(2, sized("1", "1"))), size("2", "1"), size("1", "1")}},
+		{Name: "a resize gives way to another", Steps: []Step{create(fleet(2, sized("1", "1"))), size("2", "1"), size("1", "2")}},
+		{Name: "a resize is taken back without history", Steps: []Step{
+			create(fleet(1, sized("1", "1"), forgetful)), size("2", "2"), size("1", "1"), size("3", "1"),
+		}},
+		{Name: "another one resizes a pod", Steps: []Step{
+			create(fleet(2, sized("1", "1"))), size("2", "1"), resizePod(Name+"-0", "1"), scale(3),
+		}},
 		{Name: "rollout by evictions", Steps: []Step{create(fleet(2, recreate, surge(0), evictions)), image(New)}},
 	}
+}
+
+// sized gives the fleet two containers, with so many cpus.
+func sized(app, log string) option {
+	cpus := func(n string) corev1.ResourceRequirements {
+		return corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(n)}}
+	}
+	return func(pm *appsv1.PodManager) {
+		pm.Spec.Template = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{
+			{Name: appsv1.AppContainer, Image: Old, Resources: cpus(app)}, {Name: "log", Image: Old, Resources: cpus(log)},
+		}}}
+	}
+}
+
+func size(app, log string) Step {
+	return edit(fmt.Sprintf("size %s and %s", app, log), sized(app, log))
+}
+
+// resizePod is what an autoscaler does, or a person.
+func resizePod(name, cpus string) Step {
+	return Step{Name: "resize pod " + name, Do: func(ctx context.Context, w World) error {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
+		body := fmt.Sprintf(`{"spec":{"containers":[{"name":%q,"resources":{"requests":{"cpu":%q}}}]}}`, appsv1.AppContainer, cpus)
+		return w.SubResource("resize").Patch(ctx, pod, client.RawPatch(types.StrategicMergePatchType, []byte(body)))
+	}}
 }
 
 // pin sets the annotation that keeps the pods on a revision; "" takes it off.

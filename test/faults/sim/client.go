@@ -17,6 +17,7 @@ limitations under the License.
 package sim
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -183,11 +184,11 @@ func (a *api) update(subresource string, obj client.Object) error {
 }
 
 // Patch implements client.Client.
-func (a *api) Patch(_ context.Context, obj client.Object, patch client.Patch, _ ...client.PatchOption) error {
-	return a.patch("", obj, patch)
+func (a *api) Patch(_ context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	return a.patch("", obj, patch, (&client.PatchOptions{}).ApplyOptions(opts).FieldManager)
 }
 
-func (a *api) patch(subresource string, obj client.Object, patch client.Patch) error {
+func (a *api) patch(subresource string, obj client.Object, patch client.Patch, manager string) error {
 	data, err := patch.Data(obj)
 	if err != nil {
 		return fmt.Errorf("make the patch of %s: %w", obj.GetName(), err)
@@ -196,7 +197,9 @@ func (a *api) patch(subresource string, obj client.Object, patch client.Patch) e
 	return a.transport.do(call{
 		text: fmt.Sprintf("patch %s %s", a.name(obj), subresource), write: true, into: obj,
 		run: func() (client.Object, error) {
-			return a.server.patch(a.transport.request(), subresource, key, kind, data)
+			by := a.transport.request()
+			by.manager = cmp.Or(manager, by.actor)
+			return a.server.patch(by, subresource, key, kind, data)
 		},
 	})
 }
@@ -267,8 +270,8 @@ func (s *subresource) Update(_ context.Context, obj client.Object, _ ...client.S
 }
 
 // Patch implements client.SubResourceClient.
-func (s *subresource) Patch(_ context.Context, obj client.Object, patch client.Patch, _ ...client.SubResourcePatchOption) error {
-	return s.patch(s.name, obj, patch)
+func (s *subresource) Patch(_ context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+	return s.patch(s.name, obj, patch, (&client.SubResourcePatchOptions{}).ApplyOptions(opts).FieldManager)
 }
 
 // Apply implements client.SubResourceClient.

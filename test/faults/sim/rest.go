@@ -37,6 +37,7 @@ func (w *World) judge() []oracle.Violation {
 	}
 	found := append(oracle.Check(w.server.history(), rules), oracle.Rate(w.server.requests)...)
 	if w.server.lifted() {
+		found = append(found, oracle.Halves(w.server.history(), w.server.end())...)
 		return append(found, oracle.Leftovers(w.server.end())...)
 	}
 	return append(found, oracle.Possible(w.server.end(), w.server.inForce(w.changed, w.fresh))...)

@@ -89,6 +89,8 @@ type request struct {
 	seen int64
 	// began is how many steps the world had made when the reconcile began.
 	began int
+	// manager is the field manager.
+	manager string
 }
 
 func (s *Server) kindOf(obj runtime.Object) string {
@@ -223,6 +225,9 @@ func (s *Server) store(by request, subresource string, key objectKey, current, o
 	if equality.Semantic.DeepEqual(current, next) {
 		return current, nil // nothing changes, so nothing is written
 	}
+	if pod, ok := next.(*corev1.Pod); ok && subresource == "resize" {
+		s.manageResize(by, current.(*corev1.Pod), pod)
+	}
 	if s.hasGeneration(next) && !reflect.DeepEqual(specOf(current), specOf(next)) {
 		next.SetGeneration(next.GetGeneration() + 1)
 	}
@@ -256,6 +261,7 @@ func (s *Server) keepSystemFields(current, next client.Object) {
 	next.SetDeletionTimestamp(current.GetDeletionTimestamp())
 	next.SetDeletionGracePeriodSeconds(current.GetDeletionGracePeriodSeconds())
 	next.SetGeneration(current.GetGeneration())
+	next.SetManagedFields(current.GetManagedFields())
 }
 
 // keepOthers keeps what belongs to other subresources.

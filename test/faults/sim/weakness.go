@@ -56,6 +56,7 @@ const (
 	NoMemory          Weakness = "memory of refusals"
 	NoRefusalWait     Weakness = "wait after a refusal"
 	NoClaimMark       Weakness = "mark on a claim"
+	NoSizeProof       Weakness = "proof of who resized a pod"
 )
 
 // wait weakens how long the operator waits before it looks again.
@@ -137,23 +138,28 @@ func (w Weakness) beforeReconcile(p *process, req reconcile.Request) {
 
 // live weakens what is read past the cache.
 func (w Weakness) live(live, cache client.Reader) client.Reader {
-	if w != NoLiveRead {
+	if w != NoLiveRead && w != NoSizeProof {
 		return live
 	}
-	return weakReader{live, cache}
+	return weakReader{live, cache, w}
 }
 
 type weakReader struct {
 	client.Reader
-	cache client.Reader
+	cache    client.Reader
+	weakness Weakness
 }
 
 // Get implements client.Reader.
 func (r weakReader) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-	if _, owner := obj.(*appsv1.PodManager); owner {
+	if _, owner := obj.(*appsv1.PodManager); owner && r.weakness == NoLiveRead {
 		return r.cache.Get(ctx, key, obj, opts...)
 	}
-	return r.Reader.Get(ctx, key, obj, opts...)
+	err := r.Reader.Get(ctx, key, obj, opts...)
+	if r.weakness == NoSizeProof {
+		obj.SetManagedFields(nil)
+	}
+	return err
 }
 
 // client weakens the writes.

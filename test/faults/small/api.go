@@ -52,9 +52,30 @@ func (s *state) observed(how plan.Change) plan.Observed {
 				how.From, how.To = from, to
 				o.Changes = append(o.Changes, how)
 			}
+			o.Changes = append(o.Changes, sizedChanges(how, from, to, names)...)
 		}
 	}
 	return o
+}
+
+// sizedChanges are the changes of pods that have the size of another revision.
+func sizedChanges(how plan.Change, from, to string, names []string) []plan.Change {
+	var changes []plan.Change
+	for _, size := range names {
+		if len(how.Resize) == 0 || size == from {
+			continue
+		}
+		c := how
+		c.From, c.To, c.SizeOf = from, to, size
+		if size == to {
+			c.Resize = nil
+		}
+		if from == to {
+			c.Metadata = false
+		}
+		changes = append(changes, c)
+	}
+	return changes
 }
 
 // trouble is what goes wrong in one pass of the operator. At is the write, from 0;
@@ -177,11 +198,20 @@ func (s *state) carryOut(a plan.Action, gated bool) {
 	case plan.ShutGate:
 		p.Gate = plan.GateShut
 	case plan.ResizePod:
-		p.Resize, p.ResizeSince = plan.ResizeInProgress, now
+		p.Resize, p.ResizeSince, p.SizeOf = plan.ResizeInProgress, now, a.Revision
+		settleSize(p)
 	case plan.UpdatePod:
 		p.Revision, p.Changing = a.Revision, len(a.Replaced) > 0
+		settleSize(p)
 	default:
 		panic("the small world does not know how to " + string(a.Verb))
+	}
+}
+
+// settleSize: a size is told only where it is another revision's.
+func settleSize(p *plan.Pod) {
+	if p.SizeOf == p.Revision {
+		p.SizeOf = ""
 	}
 }
 

@@ -229,6 +229,9 @@ func (s *state) judgeRevisions(wanted string, trouble bool) string {
 	if n := s.count(func(p *plan.Pod) bool { return live(p) && p.Revision != wanted }); n > 0 {
 		return fmt.Sprintf("L1: rests with %d pods on another revision than %s", n, wanted)
 	}
+	if n := s.count(func(p *plan.Pod) bool { return live(p) && p.SizeOf != "" }); n > 0 {
+		return fmt.Sprintf("C: rests with %d pods of the size of another revision", n)
+	}
 	if s.Status.ObservedGeneration != s.Desired.Generation {
 		return "L1: rests, and the status is of another generation"
 	}

@@ -45,6 +45,7 @@ type scenario struct {
 }
 
 func recreate() plan.Change { return plan.Change{Recreate: "the command differs"} }
+func resize() plan.Change   { return plan.Change{Resize: []string{"app"}, Metadata: true} }
 func restart() plan.Change  { return plan.Change{Images: []string{"app"}, Restarts: true} }
 
 // rolls changes the template.
@@ -63,6 +64,15 @@ func takenOver(s *state) {
 		if s.Desired.Identity == appsv1.IdentityRandom {
 			p.Name, p.Slot = fmt.Sprintf("web-other-%d", i), plan.NoSlot
 		}
+	}
+}
+
+// tears leaves a pod with the size of the second revision and the label of the
+// first, and then the template means another.
+func tears(template string) func(*state) {
+	return func(s *state) {
+		s.Template = template
+		s.Pods[0].SizeOf, s.Pods[0].Resize, s.Pods[0].ResizeSince = revisionB, plan.ResizeInProgress, now
 	}
 }
 
@@ -92,6 +102,9 @@ func scenarios() []scenario {
 		{name: "recreate, surge", desired: surge, edit: rolls, how: recreate()},
 		{name: "in place", desired: all(rollback, patient), edit: rolls, how: restart()},
 		{name: "in place with gate", edit: rolls, how: restart(), gated: true},
+		{name: "resize", edit: rolls, how: resize()},
+		{name: "resize, taken back", edit: tears(revisionA), how: resize()},
+		{name: "resize, changed again", edit: tears(revisionC), how: resize()},
 		{name: "a broken revision", desired: rollback, edit: breaks, how: recreate()},
 		{name: "claims, scaled down", desired: claims, edit: scales(0)},
 		{name: "claims of an earlier owner", desired: claims, claims: []int{0, 2, 3}},
