@@ -65,10 +65,10 @@ RACED := examples/flightrecorder examples/workqueue internal/apply internal/cert
 # a browser, and those of which make test leaves more than single tests out.
 PLAIN := $(filter-out $(RACED),$(REST)) internal/localkube internal/plan internal/playground pkg/flightrecorder test/faults/sim
 # Of these only what make test leaves out: the tests that call testkit.Long.
-PARTS := test/webhooks
+PARTS := test/migrate test/webhooks
 
 # These take longest and begin first, so that no core waits for one of them at the end.
-LONG := test/integration test/webhooks test/faults/sim test/tutorial test/chart test/examples test/shards \
+LONG := test/integration test/webhooks test/migrate test/faults/sim test/tutorial test/chart test/examples test/shards \
 	test/tenants pkg/flightrecorder internal/playground test/plugin test/faults/crash test/faults/binary test/release test/upgrade
 
 # What manager --version says. Outside a git repository it says less.

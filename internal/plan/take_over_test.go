@@ -171,7 +171,7 @@ func TestATakeOverCountsAdoptedPods(t *testing.T) {
 		}
 		got := Report(f.desired, f.observed, d, outcomes, noon()).Status
 		if int(got.CurrentReplicas) != adopted || int(got.AvailableReplicas) != adopted {
-			t.Errorf("status tells of %d pods, %d available; %d are adopted", got.CurrentReplicas, got.AvailableReplicas, adopted)
+			t.Errorf("status counts %d pods, %d available; %d are adopted", got.CurrentReplicas, got.AvailableReplicas, adopted)
 		}
 		reconciling := slices.IndexFunc(got.Conditions, func(c metav1.Condition) bool { return c.Type == appsv1.ConditionReconciling })
 		if reconciling < 0 || got.Conditions[reconciling].Reason != appsv1.ReasonTakingOver {

@@ -104,6 +104,7 @@ failCgroupV1: false
 failSwapOn: false
 makeIPTablesUtilChains: false
 resolvConf: ""
+clusterDomain: cluster.local
 podLogsDir: %[4]s
 authentication:
   anonymous: {enabled: false}

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command server is the workload of the end to end tests. It tells its version,
-// lets its readiness be switched, crashes and eats memory when it is asked to,
+// Command server is the workload of the end to end tests. It tells its version
+// and its names, lets its readiness be switched, crashes and eats memory when it is asked to,
 // and writes down how it was ended.
 //
 // A version that begins with "crash" ends with an error a moment after it has
@@ -107,6 +107,7 @@ func (w *workload) routes() http.Handler {
 	mux.HandleFunc("GET /version", func(out http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(out, version.Version)
 	})
+	mux.HandleFunc("GET /names", names)
 	mux.HandleFunc("GET /readyz", func(out http.ResponseWriter, _ *http.Request) {
 		if w.unready.Load() {
 			out.WriteHeader(http.StatusServiceUnavailable)
@@ -123,6 +124,18 @@ func (w *workload) routes() http.Handler {
 	mux.HandleFunc("POST /crash", func(http.ResponseWriter, *http.Request) { log.Fatal("asked to crash") })
 	mux.HandleFunc("POST /eat/{mebibytes}", w.eat)
 	return mux
+}
+
+// names says how the container calls itself: its host name, and the file that
+// the kubelet wrote for it.
+func names(out http.ResponseWriter, _ *http.Request) {
+	host, err := os.Hostname()
+	file, readErr := os.ReadFile("/etc/hosts")
+	if err = errors.Join(err, readErr); err != nil {
+		http.Error(out, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	fmt.Fprintf(out, "%s\n%s", host, file)
 }
 
 // eat takes memory and writes to it, so that it counts, and never gives it back.

@@ -1,0 +1,65 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package migrate
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mycompany/pod-operator/internal/cli/kube"
+	"github.com/mycompany/pod-operator/internal/migrate"
+)
+
+// NewExport makes the verb export.
+func NewExport(s *kube.Session) *cobra.Command {
+	var patience time.Duration
+	cmd := &cobra.Command{
+		Use:   "export deployment NAME",
+		Short: "Make a Deployment of a PodManager, without a restart",
+		Long: "Make a Deployment of a PodManager, without a restart: the PodManager is deleted and leaves its pods running, and the\n" +
+			"Deployment adopts them. A Deployment that was taken over comes back as it was, if the template is still the same.",
+		Args: cobra.ExactArgs(2),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return []string{"deployment"}, cobra.ShellCompDirectiveNoFileComp
+			}
+			return s.CompleteName(cmd, args[1:], typed)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if migrate.FindKind(args[0]) != migrate.Deployments {
+				return fmt.Errorf("a PodManager cannot become a %s: give deployment NAME", args[0])
+			}
+			c, err := s.Client()
+			if err != nil {
+				return err
+			}
+			ref, err := kube.ParseRef(args[1], kube.PodManagers)
+			if err != nil {
+				return err
+			}
+			pm, err := s.Get(cmd.Context(), c, ref.Name)
+			if err != nil {
+				return err
+			}
+			return newMover(s, c, patience).Export(cmd.Context(), pm)
+		},
+	}
+	cmd.Flags().DurationVar(&patience, "timeout", migrate.Patience, "How long one step may wait for the cluster.")
+	return cmd
+}

@@ -1,0 +1,205 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package migrate is "kubectl podmanager migrate" and "export": a running
+// workload becomes a PodManager without a restart, and back.
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mycompany/pod-operator/internal/cli/kube"
+	"github.com/mycompany/pod-operator/internal/migrate"
+)
+
+type migrator struct {
+	*kube.Session
+	dry    kube.DryRun
+	output kube.Output
+
+	selector                string
+	undo, gitops, suspended bool
+	patience                time.Duration
+}
+
+// New makes the verb.
+func New(s *kube.Session) *cobra.Command {
+	m := &migrator{Session: s}
+	cmd := &cobra.Command{
+		Use:   "migrate TYPE/NAME",
+		Short: "Take over a running workload without a restart, or give it back",
+		Long: "Take over a running workload without a restart, or give it back.\n\n" +
+			"It first shows what the PodManager will be, and whether any pod has to restart; if one has to, it ends there. Then the\n" +
+			"PodManager is made, the pods get its labels, the workload is deleted and leaves its pods running, and the PodManager adopts\n" +
+			"them. After an interruption, run it again, or with --undo.\n\n" +
+			"TYPE is deployment, statefulset, replicaset, cloneset or advancedstatefulset. With --selector, pods without a controller\n" +
+			"become the pods of PodManager NAME.",
+		Example: "  kubectl podmanager migrate deployment/web --dry-run\n" +
+			"  kubectl podmanager migrate deployment/web\n" +
+			"  kubectl podmanager migrate deployment/web --undo\n" +
+			"  kubectl podmanager migrate --selector app=worker worker",
+		Args: cobra.RangeArgs(1, 2), ValidArgsFunction: complete,
+		RunE: func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), strings.Join(args, "/")) },
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&m.undo, "undo", false, "Give the pods back to the workload that they were taken over from.")
+	flags.StringVarP(&m.selector, "selector", "l", "", "Take over pods without a controller that have these labels.")
+	flags.BoolVar(&m.gitops, "gitops", false, "Print what to commit, for a workload that a GitOps tool keeps, and change nothing.")
+	flags.BoolVar(&m.suspended, "suspended", false, "The GitOps tool that keeps the workload is suspended: go on.")
+	flags.DurationVar(&m.patience, "timeout", migrate.Patience, "How long one step may wait for the cluster.")
+	m.dry.Bind(cmd)
+	m.output.Bind(cmd)
+	cmd.MarkFlagsMutuallyExclusive("undo", "gitops")
+	cmd.MarkFlagsMutuallyExclusive("undo", "output")
+	return cmd
+}
+
+// complete offers the types.
+func complete(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var words []string
+	for _, k := range migrate.Kinds() {
+		words = append(words, k.Word()+"/")
+	}
+	return words, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+}
+
+func (m *migrator) run(ctx context.Context, word string) error {
+	if err := errors.Join(m.dry.Check(), m.output.Check()); err != nil {
+		return err
+	}
+	kind, name, err := m.parse(word)
+	if err != nil {
+		return err
+	}
+	c, err := m.Client()
+	if err != nil {
+		return err
+	}
+	namespace, err := m.Namespace()
+	if err != nil {
+		return err
+	}
+	key := client.ObjectKey{Namespace: namespace, Name: name}
+	if m.undo {
+		return m.giveBack(ctx, c, key)
+	}
+	w, err := m.read(ctx, c, kind, key)
+	if err != nil {
+		return err
+	}
+	if w != nil {
+		if done, err := m.show(ctx, c, w); done || err != nil {
+			return err
+		}
+	}
+	return m.takeOver(ctx, c, kind, key, w)
+}
+
+// parse reads TYPE/NAME, or NAME with --selector or --undo.
+func (m *migrator) parse(word string) (*migrate.Kind, string, error) {
+	typed, name, ok := strings.Cut(word, "/")
+	switch {
+	case m.selector != "" && !ok:
+		return migrate.BarePods, word, nil
+	case m.selector != "":
+		return nil, "", fmt.Errorf("with --selector, give only the name of the PodManager, instead of %q", word)
+	case m.undo && (!ok || typed == "pm" || typed == "podmanager"):
+		return nil, word[strings.IndexByte(word, '/')+1:], nil
+	case !ok || name == "" || strings.Contains(name, "/"):
+		return nil, "", fmt.Errorf("%q is no workload: give TYPE/NAME, for example deployment/%s", word, strings.Trim(word, "/"))
+	}
+	if kind := migrate.FindKind(typed); kind != nil {
+		return kind, name, nil
+	}
+	return nil, "", fmt.Errorf("a %s cannot be taken over: give deployment, statefulset, replicaset, cloneset or advancedstatefulset", typed)
+}
+
+func (m *migrator) read(ctx context.Context, c client.Client, kind *migrate.Kind, key client.ObjectKey) (*migrate.Workload, error) {
+	if kind != migrate.BarePods {
+		return migrate.Find(ctx, c, kind, key)
+	}
+	selector, err := labels.Parse(m.selector)
+	if err != nil {
+		return nil, fmt.Errorf("read --selector: %w", err)
+	}
+	return migrate.ReadBare(ctx, c, key, selector)
+}
+
+// takeOver does it, and holds the pods before and after against each other.
+func (m *migrator) takeOver(ctx context.Context, c client.Client, kind *migrate.Kind, key client.ObjectKey, w *migrate.Workload) error {
+	var before []corev1.Pod
+	if w != nil {
+		before = w.Pods
+		if err := migrate.CheckRights(ctx, c, w); err != nil {
+			return err
+		}
+	}
+	if err := m.mover(c).TakeOver(ctx, kind, key, w); err != nil {
+		return err
+	}
+	var after corev1.PodList
+	if err := c.List(ctx, &after, client.InNamespace(key.Namespace), client.MatchingLabels{"podmanager": key.Name}); err != nil {
+		return fmt.Errorf("list the pods of PodManager %s: %w", key.Name, err)
+	}
+	lost, restarted := migrate.Restarts(before, after.Items)
+	fmt.Fprintf(m.Out, "podmanager.apps.mycompany.com/%s took over %d pods: %d restarted, %d gone\n", key.Name, len(after.Items), restarted, lost)
+	fmt.Fprintf(m.Out, "To give them back: kubectl podmanager migrate --undo %s/%s%s\n", kind.Word(), key.Name, m.Hint())
+	return nil
+}
+
+func (m *migrator) giveBack(ctx context.Context, c client.Client, key client.ObjectKey) error {
+	if m.dry.Suffix() != "" {
+		record, err := migrate.LoadRecord(ctx, c, key)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(m.Out, "%s %s gets its pods back from PodManager %s%s\n", record.Resource, record.Name, key.Name, m.dry.Suffix())
+		return nil
+	}
+	return m.mover(c).GiveBack(ctx, key)
+}
+
+func (m *migrator) mover(c client.Client) *migrate.Mover { return newMover(m.Session, c, m.patience) }
+
+func newMover(s *kube.Session, c client.Client, patience time.Duration) *migrate.Mover {
+	return &migrate.Mover{Client: c, Holder: holder(), Patience: patience, Say: func(format string, args ...any) {
+		fmt.Fprintf(s.Out, format+"\n", args...)
+	}}
+}
+
+// holder names this run, so that another person knows who is at it.
+func holder() string {
+	name := "a user"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s on %s (process %d)", name, host, os.Getpid())
+}

@@ -1,0 +1,431 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/podrender"
+	"github.com/mycompany/pod-operator/internal/view"
+)
+
+// TakeOver makes a PodManager the owner of a workload's pods. w is the workload
+// as it is now, or nil where an interrupted migration deleted it already.
+func (m *Mover) TakeOver(ctx context.Context, kind *Kind, key client.ObjectKey, w *Workload) error {
+	r, err := m.begin(ctx, kind, key, w)
+	if err != nil {
+		return err
+	}
+	if r.store.record.Stage == Taken {
+		m.Say("%s is taken over already", r.Workload)
+		return nil
+	}
+	if w != nil {
+		if err := r.prepare(ctx); err != nil {
+			return err
+		}
+	}
+	for _, step := range []func(context.Context) error{r.letGo, r.adopt, r.follow, r.finish} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin finds or makes the record, and holds it.
+func (m *Mover) begin(ctx context.Context, kind *Kind, key client.ObjectKey, w *Workload) (*run, error) {
+	s, err := loadStore(ctx, m.Client, key)
+	switch {
+	case errors.Is(err, ErrNoRecord) && w == nil:
+		return nil, fmt.Errorf("there is no %s/%s", kind.Word(), key.Name)
+	case errors.Is(err, ErrNoRecord):
+		if err := m.free(ctx, key); err != nil {
+			return nil, err
+		}
+		s, err = newStore(ctx, m.Client, key, recordOf(w), m.Holder)
+		return &run{Mover: m, Workload: w, store: s}, err
+	case err != nil:
+		return nil, err
+	case s.record.Resource != kind.id():
+		return nil, fmt.Errorf("PodManager %s was taken over from %s/%s: undo that first, with kubectl podmanager migrate --undo %s",
+			key.Name, s.record.kind().Word(), s.record.Name, s.record.kind().Word()+"/"+s.record.Name)
+	case s.record.Stage == Returning:
+		return nil, errors.New("an undo of this migration is under way: finish it with --undo")
+	case s.record.Stage == Taken && w != nil:
+		return nil, fmt.Errorf("%s was taken over before and was made again since: delete one of the two, it or PodManager %s", w, key.Name)
+	case s.record.Stage == Taken:
+		w, err = s.record.workload(key.Namespace)
+		return &run{Mover: m, Workload: w, store: s}, err
+	}
+	return m.resume(ctx, key, s, w)
+}
+
+// resume goes on with a migration that was interrupted.
+func (m *Mover) resume(ctx context.Context, key client.ObjectKey, s *store, w *Workload) (*run, error) {
+	if w == nil && s.record.Stage == Prepared {
+		return nil, errors.New("the workload is gone, although its pods were not taken over: clean up with --undo")
+	}
+	if w != nil {
+		s.record = recordOf(w)
+	}
+	if err := s.take(ctx, m.Holder); err != nil {
+		return nil, err
+	}
+	m.Say("going on with a migration that was interrupted")
+	if w != nil {
+		return &run{Mover: m, Workload: w, store: s}, nil
+	}
+	w, err := s.record.workload(key.Namespace)
+	return &run{Mover: m, Workload: w, store: s}, err
+}
+
+func recordOf(w *Workload) *Record {
+	record := &Record{
+		Resource: w.Kind.id(), Name: w.Name, Stage: Prepared, PodLabels: w.PodLabels, Selector: w.Selector.String(), Replicas: w.Replicas(),
+	}
+	for _, p := range w.Parts {
+		part := p.DeepCopy()
+		part.SetManagedFields(nil)
+		record.Parts = append(record.Parts, *part)
+	}
+	return record
+}
+
+// free fails where a PodManager has the name already.
+func (m *Mover) free(ctx context.Context, key client.ObjectKey) error {
+	pm := &appsv1.PodManager{}
+	err := m.Client.Get(ctx, key, pm)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case meta.IsNoMatchError(err):
+		return errors.New("this cluster has no PodManagers: install the operator first")
+	case err != nil:
+		return fmt.Errorf("look for a PodManager of the name: %w", err)
+	}
+	return fmt.Errorf("PodManager %s exists already, and did not come from a migration: rename or delete it first", key.Name)
+}
+
+// prepare makes the PodManager, which adopts nothing yet because all pods have
+// an owner, and labels the pods with the revision that they are on.
+func (r *run) prepare(ctx context.Context) error {
+	pm, err := r.makeManager(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.label(ctx, pm); err != nil {
+		return err
+	}
+	return r.store.setStage(ctx, Releasing)
+}
+
+// makeManager sets one template after the other, the earlier ones first, so that
+// the operator stores them all and "rollout undo" can go back to them.
+func (r *run) makeManager(ctx context.Context) (*appsv1.PodManager, error) {
+	templates := append(append([]corev1.PodTemplateSpec(nil), r.History...), *r.Spec.Template)
+	if limit := int(ptr.Deref(r.Spec.RevisionHistoryLimit, defaultHistory)); len(templates) > limit+1 {
+		templates = templates[len(templates)-limit-1:]
+	}
+	pm, err := r.manager(ctx)
+	if err != nil && !apierrors.IsNotFound(errors.Unwrap(err)) {
+		return nil, err
+	}
+	begin := 0
+	if err == nil && sameTemplate(pm.Spec.Template, r.Spec.Template) {
+		begin = len(templates) - 1
+	}
+	for i := begin; i < len(templates); i++ {
+		if pm, err = r.setTemplate(ctx, &templates[i]); err != nil {
+			return nil, err
+		}
+		if pm, err = r.awaitRevision(ctx, pm.Generation); err != nil {
+			return nil, err
+		}
+	}
+	r.Say("podmanager/%s is there and waits; %s stored", r.Name, view.Count(len(templates)-1, "earlier revision"))
+	return pm, nil
+}
+
+// defaultHistory is a Deployment's revisionHistoryLimit where it has none.
+const defaultHistory = 10
+
+// setTemplate creates the PodManager, or changes its spec.
+func (r *run) setTemplate(ctx context.Context, template *corev1.PodTemplateSpec) (*appsv1.PodManager, error) {
+	want := r.Manager()
+	want.Spec.Template = template
+	metav1.SetMetaDataAnnotation(&want.ObjectMeta, appsv1.AnnotationTakeOver, r.Kind.id()+"/"+r.Name)
+	pm, err := r.manager(ctx)
+	if apierrors.IsNotFound(errors.Unwrap(err)) {
+		if err := r.Client.Create(ctx, want); err != nil {
+			return nil, fmt.Errorf("create PodManager %s: %w", r.Name, err)
+		}
+		return want, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, waits := pm.Annotations[appsv1.AnnotationTakeOver]; !waits {
+		return nil, fmt.Errorf("PodManager %s lost its annotation %s: put it back, or --undo", r.Name, appsv1.AnnotationTakeOver)
+	}
+	pm.Spec = want.Spec
+	if err := r.Client.Update(ctx, pm); err != nil {
+		return nil, fmt.Errorf("change PodManager %s: %w", r.Name, err)
+	}
+	return pm, nil
+}
+
+// awaitRevision waits until the operator has stored the template.
+func (r *run) awaitRevision(ctx context.Context, generation int64) (pm *appsv1.PodManager, err error) {
+	err = r.await(ctx, func(ctx context.Context) (string, error) {
+		if pm, err = r.manager(ctx); err != nil {
+			return "", err
+		}
+		if pm.Status.ObservedGeneration < generation || pm.Status.UpdateRevision == "" {
+			return "waiting for the operator to look at PodManager " + r.Name + " (does it run? kubectl podmanager doctor)", nil
+		}
+		return "", nil
+	})
+	return pm, err
+}
+
+// label puts the labels of the PodManager on pods and claims. The workload that
+// owns them goes on, because it selects by labels of its own.
+func (r *run) label(ctx context.Context, pm *appsv1.PodManager) error {
+	pods, err := r.listPods(ctx)
+	if err != nil {
+		return err
+	}
+	var objects []client.Object
+	for i := range pods {
+		if r.Kind == BarePods || r.ours(&pods[i]) {
+			objects = append(objects, &pods[i])
+		}
+	}
+	if err := r.labelAll(ctx, pm, objects); err != nil {
+		return err
+	}
+	return r.labelClaims(ctx, pm)
+}
+
+// labelAll labels objects, several at a time.
+func (r *run) labelAll(ctx context.Context, pm *appsv1.PodManager, objects []client.Object) error {
+	labels := podLabels(pm, pm.Status.UpdateRevision)
+	return inParallel(ctx, objects, func(ctx context.Context, obj client.Object) error {
+		rest := missing(labels, obj.GetLabels())
+		if len(rest) == 0 {
+			return nil
+		}
+		return r.relabel(ctx, obj, setting(rest))
+	})
+}
+
+func (r *run) labelClaims(ctx context.Context, pm *appsv1.PodManager) error {
+	claims, err := r.listClaims(ctx)
+	if err != nil {
+		return err
+	}
+	labels := podLabels(pm, "")
+	delete(labels, appsv1.LabelRevision)
+	labels[podrender.LabelManagedBy] = podrender.ManagedBy // the operator's cache has no other claims
+	return inParallel(ctx, claims, func(ctx context.Context, obj client.Object) error {
+		if rest := missing(labels, obj.GetLabels()); len(rest) > 0 {
+			return r.relabel(ctx, obj, setting(rest))
+		}
+		return nil
+	})
+}
+
+// letGo deletes the parts, each with orphans: the garbage collector takes their
+// owner references off. While a part waits for that it makes no replacements.
+func (r *run) letGo(ctx context.Context) error {
+	deleted := false
+	for i, part := range r.Parts {
+		err := r.await(ctx, func(ctx context.Context) (string, error) {
+			live := &unstructured.Unstructured{}
+			live.SetGroupVersionKind(part.GroupVersionKind())
+			err := r.Client.Get(ctx, client.ObjectKeyFromObject(part), live)
+			switch {
+			case gone(err):
+				return "", nil
+			case err != nil:
+				return "", fmt.Errorf("read %s %s: %w", part.GetKind(), part.GetName(), err)
+			case live.GetUID() != part.GetUID():
+				return "", fmt.Errorf("%s %s was deleted and made again by others: delete it, or --undo", part.GetKind(), part.GetName())
+			case live.GetDeletionTimestamp() != nil:
+				return "waiting for the garbage collector to take the owner references of " + part.GetKind() + " " + part.GetName() + " off", nil
+			}
+			deleted = true
+			return "deleting " + part.GetKind() + " " + part.GetName(), r.deletePart(ctx, i, live)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if deleted {
+		r.Say("%s is deleted; its pods run on", r.Workload)
+	}
+	return nil
+}
+
+// deletePart deletes a part, if it is still as it was read. A change of its
+// replicas alone is taken over.
+func (r *run) deletePart(ctx context.Context, i int, live *unstructured.Unstructured) error {
+	if i == 0 {
+		if err := r.unchanged(ctx, live); err != nil {
+			return err
+		}
+	}
+	err := r.Client.Delete(ctx, live, client.PropagationPolicy(metav1.DeletePropagationOrphan),
+		client.Preconditions{UID: ptr.To(live.GetUID()), ResourceVersion: ptr.To(live.GetResourceVersion())})
+	if gone(err) || apierrors.IsConflict(err) {
+		return nil // it is looked at again
+	}
+	if err != nil {
+		return fmt.Errorf("delete %s %s: %w", live.GetKind(), live.GetName(), err)
+	}
+	return nil
+}
+
+// unchanged fails where the workload was edited since it was read.
+func (r *run) unchanged(ctx context.Context, live *unstructured.Unstructured) error {
+	was, _ := r.Parts[0].Object["spec"].(map[string]any)
+	is, _ := live.Object["spec"].(map[string]any)
+	if !reflect.DeepEqual(without(was, "replicas"), without(is, "replicas")) {
+		return fmt.Errorf("%s was edited in the meantime: wait until its rollout has ended, then run migrate again, or --undo", r.Workload)
+	}
+	replicas, _, _ := unstructured.NestedInt64(is, "replicas")
+	if replicas == int64(r.store.record.Replicas) {
+		return nil
+	}
+	r.Say("%s was scaled to %d in the meantime", r.Workload, replicas)
+	return r.scale(ctx, int32(replicas)) // #nosec G115 -- it is an int32 in the API
+}
+
+// scale follows a change of replicas.
+func (r *run) scale(ctx context.Context, replicas int32) error {
+	pm, err := r.manager(ctx)
+	if err != nil {
+		return err
+	}
+	pm.Spec.Replicas = &replicas
+	if err := r.Client.Update(ctx, pm); err != nil {
+		return fmt.Errorf("change the replicas of PodManager %s: %w", r.Name, err)
+	}
+	r.store.record.Replicas = replicas
+	r.Spec.Replicas = &replicas
+	return r.store.save(ctx)
+}
+
+// adopt waits until the PodManager owns all pods. Pods that came after the
+// labelling get their labels now.
+func (r *run) adopt(ctx context.Context) error {
+	adopted := 0
+	err := r.await(ctx, func(ctx context.Context) (string, error) {
+		pm, err := r.manager(ctx)
+		if err != nil {
+			return "", err
+		}
+		pods, err := r.listPods(ctx)
+		if err != nil {
+			return "", err
+		}
+		var late []client.Object
+		waiting := 0
+		adopted = 0
+		for i := range pods {
+			ref := metav1.GetControllerOfNoCopy(&pods[i])
+			switch {
+			case ref != nil && ref.UID == pm.UID:
+				adopted++
+			case ref == nil:
+				late = append(late, &pods[i])
+				waiting++
+			case r.ours(&pods[i]):
+				waiting++
+			}
+		}
+		if waiting == 0 {
+			return "", nil
+		}
+		return fmt.Sprintf("waiting for the operator to adopt %d pods", waiting), r.labelAll(ctx, pm, late)
+	})
+	if err != nil {
+		return err
+	}
+	r.Say("podmanager/%s owns %s", r.Name, view.Count(adopted, "pod"))
+	return nil
+}
+
+// finish lets the operator work.
+func (r *run) finish(ctx context.Context) error {
+	pm, err := r.manager(ctx)
+	if err != nil {
+		return err
+	}
+	if _, waits := pm.Annotations[appsv1.AnnotationTakeOver]; waits {
+		before := client.MergeFrom(pm.DeepCopy())
+		delete(pm.Annotations, appsv1.AnnotationTakeOver)
+		if err := r.Client.Patch(ctx, pm, before); err != nil {
+			return fmt.Errorf("let PodManager %s begin: %w", r.Name, err)
+		}
+	}
+	r.store.holder = "" // another may go on at once
+	return r.store.setStage(ctx, Taken)
+}
+
+// Restarts compares pods before and after: it counts those that are not there any
+// more, and those of which a container was restarted.
+func Restarts(before, after []corev1.Pod) (lost, restarted int) {
+	now := map[string]int32{}
+	for i := range after {
+		now[string(after[i].UID)] = restarts(&after[i])
+	}
+	for i := range before {
+		count, there := now[string(before[i].UID)]
+		switch {
+		case !there:
+			lost++
+		case count != restarts(&before[i]):
+			restarted++
+		}
+	}
+	return lost, restarted
+}
+
+func restarts(pod *corev1.Pod) (n int32) {
+	for i := range pod.Status.ContainerStatuses {
+		n += pod.Status.ContainerStatuses[i].RestartCount
+	}
+	return n
+}
+
+// Patience is how long a step waits for the cluster, unless told otherwise.
+const Patience = 2 * time.Minute

@@ -1,0 +1,136 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	kappsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/cli/kube"
+	"github.com/mycompany/pod-operator/internal/testkit"
+)
+
+// deployment makes a Deployment and waits until its pods are there.
+func deployment(t testing.TB, namespace string, annotations map[string]string) {
+	t.Helper()
+	labels := map[string]string{"app": "shop"}
+	replicas := int32(2)
+	suite.Create(t, &kappsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop", Annotations: annotations},
+		Spec: kappsv1.DeploymentSpec{
+			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "nginx:1.27"}}},
+			},
+		},
+	})
+	testkit.Eventually(t, "the Deployment is there", func() error {
+		d := &kappsv1.Deployment{}
+		if err := suite.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "shop"}, d); err != nil {
+			return err
+		}
+		if d.Status.AvailableReplicas != replicas {
+			return fmt.Errorf("%d pods are available", d.Status.AvailableReplicas)
+		}
+		return nil
+	})
+}
+
+// The role edit is enough, there and back.
+func TestAnEditorMigrates(t *testing.T) {
+	t.Parallel()
+	namespace := suite.Namespace(t)
+	deployment(t, namespace, nil)
+	before := testkit.UIDs(suite.Pods(t, namespace, nil))
+	p := as(t, namespace, "editor")
+
+	preview := p.must(t, "migrate", "deployment/shop", "--dry-run")
+	for _, line := range []string{"deployment/shop becomes podmanager/shop: identity Random, 2 replicas, 2 pods", "0 of 2 pods restart"} {
+		if !strings.Contains(preview, line+"\n") {
+			t.Errorf("no %q in\n%s", line, preview)
+		}
+	}
+	if out, err := suite.TryKubectl(t, "get", "pm", "shop", "-n", namespace); err == nil {
+		t.Errorf("a dry run made a PodManager: %s", out)
+	}
+	var pm appsv1.PodManager
+	if err := yaml.UnmarshalStrict([]byte(p.must(t, "migrate", "deploy", "shop", "-o", "yaml")), &pm); err != nil || pm.Name != "shop" {
+		t.Errorf("-o yaml printed %+v: %v", pm, err)
+	}
+	out := p.must(t, "migrate", "deployment/shop")
+	if !strings.Contains(out, "took over 2 pods: 0 restarted, 0 gone\n") {
+		t.Errorf("printed\n%s", out)
+	}
+	out = p.must(t, "migrate", "--undo", "deployment/shop")
+	if !strings.Contains(out, "deployment/shop keeps its pods again\n") {
+		t.Errorf("printed\n%s", out)
+	}
+	after := testkit.UIDs(suite.Pods(t, namespace, nil))
+	if fmt.Sprint(before) != fmt.Sprint(after) {
+		t.Errorf("the pods are %v, and were %v", after, before)
+	}
+}
+
+func TestAMigrationThatIsNotPossibleSaysWhy(t *testing.T) {
+	t.Parallel()
+	namespace := suite.Namespace(t)
+	deployment(t, namespace, map[string]string{"argocd.argoproj.io/tracking-id": "apps:apps/Deployment:x/shop"})
+	p := admin(namespace)
+	tests := map[string]struct {
+		args []string
+		want string
+	}{
+		"no such object":   {[]string{"migrate", "deployment/other"}, "there is no deployment other in namespace " + namespace},
+		"no workload":      {[]string{"migrate", "job/shop"}, "a job cannot be taken over: give deployment"},
+		"no type":          {[]string{"migrate", "shop"}, "give TYPE/NAME, for example deployment/shop"},
+		"no CRD":           {[]string{"migrate", "cloneset/shop"}, "its CRD is not installed"},
+		"nothing to undo":  {[]string{"migrate", "--undo", "deployment/shop"}, "there is nothing to undo"},
+		"a tool keeps it":  {[]string{"migrate", "deployment/shop"}, "is kept by Argo CD (application apps)"},
+		"another export":   {[]string{"export", "job", "shop"}, "cannot become a job"},
+		"a type and a -l":  {[]string{"migrate", "-l", "app=shop", "deployment/shop"}, "give only the name"},
+		"pods with owners": {[]string{"migrate", "-l", "app=shop", "shop"}, "migrate that instead"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			out, err := p.try(t, test.args...)
+			if err == nil || errors.Is(err, kube.ErrNo) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want %q; printed\n%s", err, test.want, out)
+			}
+		})
+	}
+	out := p.must(t, "migrate", "deployment/shop", "--gitops")
+	var pm appsv1.PodManager
+	if err := yaml.UnmarshalStrict([]byte(out), &pm); err != nil || pm.Name != "shop" || len(pm.Annotations) > 0 {
+		t.Errorf("--gitops printed a PodManager %+v: %v", pm.ObjectMeta, err)
+	}
+	if !strings.Contains(out, "# 3. kubectl podmanager migrate deployment/shop --suspended\n") {
+		t.Errorf("--gitops does not say what to do:\n%s", out)
+	}
+	if out := p.must(t, "migrate", "deployment/shop", "--suspended"); !strings.Contains(out, "took over 2 pods: 0 restarted") {
+		t.Errorf("printed\n%s", out)
+	}
+}
