@@ -54,7 +54,7 @@ func bareTemplate(pod *corev1.Pod, selector labels.Selector) *corev1.PodTemplate
 	return t
 }
 
-// onlyShared drops a label that carries one pod's own name or number.
+// onlyShared drops a label that carries one pod's own name, number or place.
 func onlyShared(set map[string]string, selector labels.Selector) {
 	asked := map[string]bool{}
 	requirements, _ := selector.Requirements()
@@ -63,7 +63,7 @@ func onlyShared(set map[string]string, selector labels.Selector) {
 	}
 	maps.DeleteFunc(set, func(key, _ string) bool {
 		return !asked[key] && (key == "statefulset.kubernetes.io/pod-name" || key == "apps.kubernetes.io/pod-index" ||
-			key == "controller-revision-hash" || key == "pod-template-hash")
+			key == "controller-revision-hash" || key == "pod-template-hash" || strings.HasPrefix(key, "topology.kubernetes.io/"))
 	})
 }
 

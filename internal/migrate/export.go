@@ -53,6 +53,11 @@ func (m *Mover) Export(ctx context.Context, pm *appsv1.PodManager) error {
 	if err != nil {
 		return err
 	}
+	for i := range record.Parts {
+		if err := m.absent(ctx, &record.Parts[i]); err != nil {
+			return err
+		}
+	}
 	if s == nil {
 		if _, err = newStore(ctx, m.Client, key, record, m.Holder); err != nil {
 			return err
@@ -64,6 +69,20 @@ func (m *Mover) Export(ctx context.Context, pm *appsv1.PodManager) error {
 		return err
 	}
 	return m.GiveBack(ctx, key)
+}
+
+// absent fails where an object of the name exists.
+func (m *Mover) absent(ctx context.Context, part *unstructured.Unstructured) error {
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(part.GroupVersionKind())
+	err := m.Client.Get(ctx, client.ObjectKeyFromObject(part), live)
+	switch {
+	case gone(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look for a %s of the name: %w", part.GetKind(), err)
+	}
+	return fmt.Errorf("%s %s exists already: rename or delete it first", part.GetKind(), part.GetName())
 }
 
 // unchanged: what was taken over is a Deployment whose template the PodManager

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -133,7 +134,7 @@ func (r *run) prepareReturn(ctx context.Context) error {
 			return err
 		}
 		r.store.record.Replicas = ptr.Deref(pm.Spec.Replicas, r.Replicas())
-		if err := r.labelForReturn(ctx); err != nil {
+		if err := r.labelForReturn(ctx, pm); err != nil {
 			return err
 		}
 	}
@@ -175,11 +176,12 @@ func (r *run) podTemplate() (*corev1.PodTemplateSpec, error) {
 
 // labelForReturn puts the labels on pods by which the workload's controller tells
 // its revisions apart: pods that the PodManager made have none.
-func (r *run) labelForReturn(ctx context.Context) error {
+func (r *run) labelForReturn(ctx context.Context, pm *appsv1.PodManager) error {
 	pods, err := r.listPods(ctx)
 	if err != nil {
 		return err
 	}
+	pods = slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, pm) })
 	return inParallel(ctx, pointers(pods), func(ctx context.Context, obj client.Object) error {
 		if rest := missing(r.PodLabels, obj.GetLabels()); len(rest) > 0 {
 			return r.relabel(ctx, obj, setting(rest))
@@ -399,21 +401,16 @@ func (r *run) create(ctx context.Context, part Part, sized bool) error {
 	return nil
 }
 
-// awaitOwner waits until a part that was made again controls all pods.
+// awaitOwner waits until a part that was made again has adopted the pods.
 func (r *run) awaitOwner(ctx context.Context, part Part) error {
 	return r.await(ctx, func(ctx context.Context) (string, error) {
-		live := &unstructured.Unstructured{}
-		live.SetGroupVersionKind(part.GroupVersionKind())
-		if err := r.Client.Get(ctx, client.ObjectKeyFromObject(part), live); err != nil {
-			return "", fmt.Errorf("read %s %s: %w", part.GetKind(), part.GetName(), err)
-		}
 		pods, err := r.listPods(ctx)
 		if err != nil {
 			return "", err
 		}
 		free := 0
 		for i := range pods {
-			if ref := metav1.GetControllerOfNoCopy(&pods[i]); ref == nil || ref.UID != live.GetUID() {
+			if metav1.GetControllerOfNoCopy(&pods[i]) == nil && r.recognises(&pods[i]) {
 				free++
 			}
 		}

@@ -365,7 +365,7 @@ func (r *run) adopt(ctx context.Context) error {
 			switch {
 			case ref != nil && ref.UID == pm.UID:
 				adopted++
-			case ref == nil:
+			case ref == nil && r.recognises(&pods[i]):
 				late = append(late, &pods[i])
 				waiting++
 			case r.ours(&pods[i]):
@@ -383,6 +383,11 @@ func (r *run) adopt(ctx context.Context) error {
 	r.Say("podmanager/%s owns %s", r.Name, view.Count(adopted, "pod"))
 	return nil
 }
+
+// recognises: the pod has the labels of the workload's own controller. A pod that
+// only has the labels of the workload's selector may come from elsewhere: a
+// person may have made it to look into something.
+func (r *run) recognises(pod *corev1.Pod) bool { return len(missing(r.PodLabels, pod.Labels)) == 0 }
 
 // finish lets the operator work.
 func (r *run) finish(ctx context.Context) error {

@@ -21,11 +21,13 @@ import (
 	"strings"
 	"testing"
 
+	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/migrate"
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
@@ -164,6 +166,29 @@ func TestAPodThatDiffersIsNamed(t *testing.T) {
 	want := pod.Name + ": spec.containers[app].image is nginx:1.99, and the template says nginx:1.27"
 	if got := preview.Differences[0].String(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// A pod that has the labels of the selector, and is not the Deployment's, stays
+// alone, there and back.
+func TestAPodWithTheSameLabelsIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.deploy(2, "nginx:1.27")
+	stray := &corev1.Pod{}
+	stray.Namespace, stray.Name, stray.Labels = w.namespace, "debug", map[string]string{"app": "web"}
+	stray.Spec.Containers = []corev1.Container{{Name: "debug", Image: "nginx:1.27"}}
+	suite.Create(t, stray)
+	w.witness()
+	w.must(w.take(suite.Client, migrate.Deployments))
+	suite.Fleet(t, w.namespace, "web").ExpectReady(2)
+	w.must(w.giveBack(suite.Client))
+	w.expectUntouched()
+	got := testkit.Read(t, suite, stray)
+	_, named := got.Labels[appsv1.LabelName]
+	_, hashed := got.Labels[kappsv1.DefaultDeploymentUniqueLabelKey]
+	if len(got.OwnerReferences) > 0 || named || hashed {
+		t.Errorf("the pod has owners %v and labels %v", got.OwnerReferences, got.Labels)
 	}
 }
 

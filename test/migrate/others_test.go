@@ -234,6 +234,22 @@ func TestAPodManagerBecomesADeployment(t *testing.T) {
 	w.expectNothingLeft()
 }
 
+func TestAnExportFindsItsNameTaken(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.deploy(1, "nginx:1.27")
+	fleet := suite.Fleet(t, w.namespace, "web")
+	fleet.Create(fleet.Build().Replicas(1).Image("nginx:1.27"))
+	pm := fleet.ExpectReady(1)
+	err := w.mover(suite.Client).Export(t.Context(), pm)
+	if err == nil || !strings.Contains(err.Error(), "Deployment web exists already") {
+		t.Errorf("error %v, want that the name is taken", err)
+	}
+	if !w.back() {
+		t.Error("a record is left of an export that did not begin")
+	}
+}
+
 // After the template was changed, the original would restart the pods, and an
 // export does not.
 func TestAChangedPodManagerIsExported(t *testing.T) {
