@@ -215,6 +215,14 @@ func TestASizeThatAnUnfinishedChangeLeft(t *testing.T) {
 		"and does not recreate it for that": {
 			given: aFleet(1, old).changing(size).partition(1).sizedLike(oldRev, oldRev, Change{Recreate: "the QoS class would change"}),
 		},
+		"nor tries again what the API server refused": {
+			given: func() fleet {
+				f := aFleet(1, old).changing(size).partition(1).sizedLike(oldRev, oldRev, size).sizedLike(oldRev, newRev, size).
+					rollingOut().progress(0, time.Minute)
+				f.observed.Status.Rollout.ResizeRefused = "no"
+				return f
+			}(),
+		},
 		"a pause stops it":                          {given: aFleet(1, back).sizedLike(newRev, newRev, size).paused()},
 		"OnDelete waits for the user":               {given: aFleet(1, back).sizedLike(newRev, newRev, size).strategy(appsv1.UpdateOnDelete)},
 		"without a way back the size is left alone": {given: aFleet(1, back)},
