@@ -168,9 +168,9 @@ func (s *scene) onReserved(b brief) bool {
 	return reserved
 }
 
-// findMovers chooses the pods on reserved ordinals that have successors to wait
-// for, the lowest: as many as successors are missing or not available yet, and no
-// more than there may be pods in all. A pod that does not serve waits for none,
+// findMovers chooses the pods on reserved ordinals that are still needed, the
+// lowest: as many as pods of the base are missing or not available, and no more
+// than there may be pods in all. A pod that does not serve waits for none,
 // and one that is held may go at any time. A pod beyond replicas waits for none
 // either: after a scale-down the pods that stay may need its room.
 func (s *scene) findMovers(condemned []brief) []brief {
@@ -183,19 +183,18 @@ func (s *scene) findMovers(condemned []brief) []brief {
 	if len(serving) == 0 {
 		return nil
 	}
-	oldest := slices.MinFunc(serving, func(a, b brief) int { return a.pod.Created.Compare(b.pod.Created) }).pod.Created
-	there, successors := len(s.extras), s.desired.Replicas
+	there, missing := len(s.extras), s.desired.Replicas
 	for _, b := range s.staying() {
 		if !b.inFleet {
 			continue
 		}
 		there++
-		if b.available || !b.pod.Created.After(oldest) {
-			successors--
+		if b.available {
+			missing--
 		}
 	}
 	room := s.desired.Replicas + s.desired.Update.MaxSurge - there
-	movers := serving[len(serving)-max(0, min(len(serving), successors, room)):]
+	movers := serving[len(serving)-max(0, min(len(serving), missing, room)):]
 	for _, b := range movers {
 		mark(&s.movers, b.pod)
 	}

@@ -242,8 +242,12 @@ func TestPodsMoveToOtherOrdinalsWithinTheBudget(t *testing.T) {
 			want:    []string{"DeletePod web-2 OrdinalReserved", "DeletePod web-1 OrdinalReserved"},
 			blocked: []string{"DeletePod web-0 Budget"},
 		},
-		"a pod whose successor is available does not wait for another that has been broken for long": {
-			given: aFleet(3, ordinal(0), ordinal(1).unready(), ordinal(2), fresh(3)).budget(0, 1).reserving(0),
+		"a pod whose successor is available stays as long as another is not: it is the one that is missing": {
+			given:   aFleet(3, ordinal(0), ordinal(1).unready(), ordinal(2), fresh(3)).budget(0, 1).reserving(0),
+			blocked: []string{"DeletePod web-0 Budget"},
+		},
+		"unless one may be missing": {
+			given: aFleet(3, ordinal(0), ordinal(1).unready(), ordinal(2), fresh(3)).budget(1, 1).reserving(0),
 			want:  []string{"DeletePod web-0 OrdinalReserved"},
 		},
 		"replicas 0: all go": {
