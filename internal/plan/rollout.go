@@ -67,8 +67,8 @@ func (s *scene) toSurgeOver(pods []*stalePod) int {
 // inScope parts the pods that move from those that the partition keeps. A
 // restart concerns them all the same: they come back on the revision they had.
 // And one that the partition keeps on a revision in between, where it does not
-// serve, goes back to the last one that did. One that it keeps with the size of
-// another revision gets its own size back.
+// serve or its node cannot hold its size, goes back to the last one that did. One
+// that it keeps with the size of another revision gets its own size back.
 func (s *scene) inScope() (moving, kept []*stalePod) {
 	keep := s.partition()
 	if keep == 0 {
@@ -90,7 +90,7 @@ func (s *scene) inScope() (moving, kept []*stalePod) {
 		switch {
 		case !behind || p.reason != appsv1.WhyRolloutRecreate && p.reason != appsv1.WhyRolloutInPlace:
 			moving = append(moving, p)
-		case !p.serving && p.pod.Revision != current && s.findRevision(current) != nil:
+		case s.findRevision(current) != nil && (!p.serving && p.pod.Revision != current || s.resizeFailed(p.pod)):
 			moving = append(moving, s.describeStale(p.brief, current))
 		case p.missized:
 			if back := s.describeStale(p.brief, p.pod.Revision); back.inPlace() {

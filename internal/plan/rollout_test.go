@@ -101,6 +101,11 @@ func TestThePartition(t *testing.T) {
 				random().budget(3, 0).partition(2),
 			want: []string{"DeletePod " + randomName(0) + " ResizeInfeasible", "CreatePod " + randomName(3) + " RolloutRecreate"},
 		},
+		"a pod behind the partition whose resize failed comes back on its revision": {
+			given: aFleet(2, ordinal(0).revision(oldRev).resizing(ResizeInfeasible, time.Hour), ordinal(1)).
+				changing(Change{Resize: []string{"app"}}).partition(1),
+			want: []string{"DeletePod web-0 ResizeInfeasible"},
+		},
 		"a partition as large as the fleet keeps it all": {
 			given: aFleet(2, ordinal(0).revision(oldRev), ordinal(1).revision(oldRev)).partition(5),
 		},

@@ -364,7 +364,8 @@ func (j *judge) checkPartition(_ *world, s *scene, p *Pod, a Action) {
 	if keep == 0 || putsBack || p.Revision == s.decision.UpdateRevision || a.Why.Reason == appsv1.WhyRestart || s.resizeFailed(p) {
 		return
 	}
-	if !s.serves(p) && p.Revision != s.decision.CurrentRevision {
+	inPlace := a.Verb == ResizePod || a.Verb == UpdatePod
+	if p.Revision != s.decision.CurrentRevision && (!s.serves(p) || inPlace && a.Revision == s.decision.CurrentRevision) {
 		return // it goes back to the old revision, which is what the partition is for
 	}
 	if s.ordinal() {
