@@ -28,6 +28,14 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
+// One entry says how many pods wait.
+func TestATakeOverCountsWhatItHoldsBack(t *testing.T) {
+	blocked := aFleet(3).random().takingOver().plan().Blocked
+	if len(blocked) != 1 || blocked[0].Count != 3 {
+		t.Errorf("blocked %+v, want one entry for 3 pods", blocked)
+	}
+}
+
 func TestTakeOver(t *testing.T) {
 	left := func(name string) podBuilder { return aPod(name).orphan() }
 	expectPlans(t, saidOf, map[string]planned{
