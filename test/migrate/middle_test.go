@@ -18,6 +18,7 @@ package migrate
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -190,6 +191,27 @@ func TestAPodWithTheSameLabelsIsLeftAlone(t *testing.T) {
 	if len(got.OwnerReferences) > 0 || named || hashed {
 		t.Errorf("the pod has owners %v and labels %v", got.OwnerReferences, got.Labels)
 	}
+}
+
+// Nothing is created, so there need not be room for anything.
+func TestTheQuotaIsFull(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.deploy(2, "nginx:1.27")
+	suite.Kubectl(t, "create", "quota", "full", "-n", w.namespace, "--hard=pods=2")
+	testkit.Eventually(t, "the quota counts the pods", func() error {
+		used := suite.Kubectl(t, "get", "quota", "full", "-n", w.namespace, "-o", "jsonpath={.status.used.pods}")
+		if used != "2" {
+			return fmt.Errorf("%s pods are counted", used)
+		}
+		return nil
+	})
+	w.witness()
+	w.must(w.take(suite.Client, migrate.Deployments))
+	w.expectManager(2)
+	w.must(w.giveBack(suite.Client))
+	w.awaitDeployment(2)
+	w.expectUntouched()
 }
 
 func TestADeploymentOfAnotherOwner(t *testing.T) {

@@ -106,6 +106,7 @@ func (w *statusWriter) foreign(before, after client.Object) bool {
 // wait.
 func (w *statusWriter) write(ctx context.Context, owner client.Object, reported report.Reported, now time.Time) (time.Duration, error) {
 	memory := w.memories.of(owner)
+	memory.draft.setBack(now)
 	wait, err := w.writeStatus(ctx, owner, memory, reported.Status, now)
 	memory.draft.take(reported, now)
 	return soonest(wait, w.sendEvents(owner, &memory.draft, atGoal(reported.Status), now)), err
@@ -187,6 +188,16 @@ func leaves(before, after appsv1.PodManagerStatus) bool {
 	}
 	before.Conditions, after.Conditions = nil, nil
 	return onlyProgress(before, after)
+}
+
+// setBack begins windows anew that lie in the future, because the clock was set
+// back: nothing waits for the clock to catch up.
+func (d *draft) setBack(now time.Time) {
+	for _, begin := range []*time.Time{&d.last, &d.left, &d.since} {
+		if begin.After(now) {
+			*begin = now
+		}
+	}
 }
 
 // pace makes the window longer while only progress is written.

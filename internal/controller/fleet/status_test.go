@@ -138,6 +138,24 @@ func TestStatusWindow(t *testing.T) {
 	}
 }
 
+// A clock that is set back does not stretch a window.
+func TestTheClockIsSetBackDuringAWindow(t *testing.T) {
+	s := newScribe(t)
+	for i, at := range []time.Duration{time.Hour, time.Hour + time.Millisecond} {
+		if _, err := s.tell(t, at, moving(int32(i+1))); err != nil { // #nosec G115 -- 1 and 2
+			t.Fatal(err)
+		}
+	}
+	wait, err := s.tell(t, 0, moving(3))
+	if err != nil || wait <= 0 || wait > lastWindow {
+		t.Fatalf("a wait of %s, %v", wait, err)
+	}
+	before := len(s.patches)
+	if wait, err = s.tell(t, wait, moving(4)); err != nil || wait != 0 || len(s.patches) != before+1 {
+		t.Errorf("after the window: wait %s, %d writes, %v", wait, len(s.patches)-before, err)
+	}
+}
+
 // TestWhatIsWrittenAtOnce: anything but progress.
 func TestWhatIsWrittenAtOnce(t *testing.T) {
 	for name, test := range map[string]struct {
