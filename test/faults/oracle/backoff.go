@@ -122,9 +122,6 @@ func (c *checker) checkBackoff(r *Revision, created *corev1.Pod) {
 		return
 	}
 	least := wait(c.backoff(p.owner), f.failures-c.rules.Restarts)
-	if least == 0 {
-		return // at once, also by a clock that was set back since
-	}
 	early := created.CreationTimestamp.Add(time.Second).Before(f.ended.Add(least)) // the API tells whole seconds
 	if random {
 		versions := c.owners[p.owner]

@@ -43,7 +43,7 @@ func takeOvers() []Scenario {
 			unready(scale(1)), unready(scale(3)),
 		})},
 		{Name: "the image changes while a StatefulSet is taken over", Steps: takingOver(fleet(2, surge(0)), set, []Step{unready(image(New))})},
-		{Name: "a pod fails while it is taken over", Uncounted: true, Steps: takingOver(fleet(2), set, []Step{unready(failPod(Name + "-0"))})},
+		{Name: "a failed pod is taken over", Uncounted: true, Steps: takingOver(fleet(2), set, []Step{unready(failPod(Name + "-0"))})},
 		{Name: "a take-over is given up", Steps: append(takingOver(fleet(2, orphan), set, nil)[:6], remove())},
 	}
 }
