@@ -86,7 +86,7 @@ func LoadRecord(ctx context.Context, c client.Client, key client.ObjectKey) (*Re
 	return store.record, nil
 }
 
-// Workload is the workload of a record, as far as a migration still needs it.
+// workload is the workload of a record, as far as a migration still needs it.
 func (r *Record) workload(namespace string) (*Workload, error) {
 	kind := r.kind()
 	if kind == nil {

@@ -79,7 +79,7 @@ func (m *Mover) begin(ctx context.Context, kind *Kind, key client.ObjectKey, w *
 			key.Name, s.record.kind().Word(), s.record.Name, s.record.kind().Word()+"/"+s.record.Name)
 	case s.record.Stage == Returning:
 		return nil, errors.New("an undo of this migration is under way: finish it with --undo")
-	case s.record.Stage == Taken && w != nil:
+	case s.record.Stage == Taken && w != nil && kind != BarePods:
 		return nil, fmt.Errorf("%s was taken over before and was made again since: delete one of the two, it or PodManager %s", w, key.Name)
 	case s.record.Stage == Taken:
 		w, err = s.record.workload(key.Namespace)

@@ -95,6 +95,26 @@ func TestAnEditorMigrates(t *testing.T) {
 	}
 }
 
+// What the verb prints at its end works as it is printed.
+func TestBarePodsAreMigratedAndGivenBack(t *testing.T) {
+	t.Parallel()
+	namespace := suite.Namespace(t)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "by-hand", Labels: map[string]string{"app": "worker"}}}
+	pod.Spec.Containers = []corev1.Container{{Name: "app", Image: "nginx:1.27"}}
+	suite.Create(t, pod)
+	p := admin(namespace)
+	for range 2 { // the second time nothing is left to do
+		out := p.must(t, "migrate", "--selector", "app=worker", "worker")
+		if !strings.Contains(out, "kubectl podmanager migrate --undo pods/worker") {
+			t.Errorf("printed\n%s", out)
+		}
+	}
+	p.must(t, "migrate", "--undo", "pods/worker")
+	if got := testkit.Read(t, suite, pod.DeepCopy()); got.UID != pod.UID || len(got.OwnerReferences) > 0 {
+		t.Errorf("pod %s has owners %v, and was %s", got.UID, got.OwnerReferences, pod.UID)
+	}
+}
+
 func TestAMigrationThatIsNotPossibleSaysWhy(t *testing.T) {
 	t.Parallel()
 	namespace := suite.Namespace(t)

@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"slices"
 	"strings"
 	"time"
 
@@ -122,6 +123,9 @@ func (m *migrator) run(ctx context.Context, word string) error {
 	return m.takeOver(ctx, c, kind, key, w)
 }
 
+// undoable are types that only --undo takes: the record says what the pods were.
+var undoable = []string{"pods", "pm", "podmanager"}
+
 // parse reads TYPE/NAME, or NAME with --selector or --undo.
 func (m *migrator) parse(word string) (*migrate.Kind, string, error) {
 	typed, name, ok := strings.Cut(word, "/")
@@ -130,7 +134,7 @@ func (m *migrator) parse(word string) (*migrate.Kind, string, error) {
 		return migrate.BarePods, word, nil
 	case m.selector != "":
 		return nil, "", fmt.Errorf("with --selector, give only the name of the PodManager, instead of %q", word)
-	case m.undo && (!ok || typed == "pm" || typed == "podmanager"):
+	case m.undo && (!ok || slices.Contains(undoable, typed)):
 		return nil, word[strings.IndexByte(word, '/')+1:], nil
 	case !ok || name == "" || strings.Contains(name, "/"):
 		return nil, "", fmt.Errorf("%q is no workload: give TYPE/NAME, for example deployment/%s", word, strings.Trim(word, "/"))
