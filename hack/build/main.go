@@ -24,6 +24,9 @@ limitations under the License.
 // bin/.controlplane.stamp keeps a hash of everything that shapes the control
 // plane; while it holds, only our own programs are compiled.
 //
+// With -k8s, Kubernetes is one of the older versions of playground/versions, in
+// a folder of its own.
+//
 // With KUBE_BIN (or KUBEBUILDER_ASSETS) set, the programs of Kubernetes are
 // taken from that folder instead.
 //
@@ -66,11 +69,12 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("build", flag.ContinueOnError)
 	version := flags.String("version", "", "what our programs say to --version")
 	only := flags.String("only", "", "compile only these: ours, control-plane")
+	k8s := flags.String("k8s", "", "build this version of Kubernetes, 1.36, into bin/k8s/1.36 instead of the usual one")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 || *only != "" && *only != "ours" && *only != "control-plane" {
-		return errors.New("usage: build [-version V] [-only ours|control-plane]")
+		return errors.New("usage: build [-version V] [-only ours|control-plane] [-k8s 1.36]")
 	}
 	if _, err := os.Stat(filepath.Join(module, "go.mod")); err != nil {
 		return fmt.Errorf("run it from the repository's root: %w", err)
@@ -83,7 +87,30 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer unlock()
+	if *k8s != "" {
+		return compileOlder(ctx, *version, *only, *k8s)
+	}
 	return compileAll(ctx, *version, *only)
+}
+
+// compileOlder is compileAll with another version of Kubernetes.
+func compileOlder(ctx context.Context, version, only, minor string) error {
+	plane, err := newOlder(minor)
+	if err != nil {
+		return err
+	}
+	if plane == nil { // it is the usual one
+		return errors.Join(linkUsual(minor), compileAll(ctx, version, only))
+	}
+	if only != "control-plane" {
+		if err := compileAll(ctx, version, "ours"); err != nil {
+			return err
+		}
+	}
+	if only == "ours" {
+		return nil
+	}
+	return plane.build(ctx)
 }
 
 // compileAll finds out what there is to do and does it.

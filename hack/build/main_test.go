@@ -284,3 +284,31 @@ func remove(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 }
+
+// TestOlderVersions: each file in playground/versions is a version that can be built.
+func TestOlderVersions(t *testing.T) {
+	t.Chdir("../..")
+	list, err := minors()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"1.34", "1.35", "1.36", "1.37"}; !cmp.Equal(want, list) {
+		t.Errorf("versions %v, want %v", list, want)
+	}
+	for _, minor := range list[:len(list)-1] {
+		o, err := newOlder(minor)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if minorOf(o.version) != minor || len(o.want) != 64 {
+			t.Errorf("%s is %s with the fingerprint %s", minor, o.version, o.want)
+		}
+	}
+	if o, err := newOlder(list[len(list)-1]); o != nil || err != nil {
+		t.Errorf("the usual version is %v, %v, want none of its own", o, err)
+	}
+	if _, err := newOlder("1.29"); err == nil || !strings.Contains(err.Error(), "choose one of 1.34, 1.35, 1.36, 1.37") {
+		t.Errorf("got %v, want an error that names the versions", err)
+	}
+}

@@ -129,11 +129,16 @@ const keptLines = 40
 // error goes to saw, which reports whether it was progress; the others are
 // returned.
 func goCommand(ctx context.Context, args []string, out func(string), saw func(string) bool) ([]string, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
 	workspace, err := filepath.Abs(filepath.Join("hack", "build.work"))
 	if err != nil {
 		return nil, err
 	}
+	return goWith(ctx, workspace, args, out, saw)
+}
+
+// goWith is goCommand in any workspace.
+func goWith(ctx context.Context, workspace string, args []string, out func(string), saw func(string) bool) ([]string, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), "GOWORK="+workspace)
 	if args[0] == "list" {
 		// go downloads as many modules at a time as it may use processors, and

@@ -54,7 +54,8 @@ func APIOnly() []Component { return []Component{Etcd, APIServer} }
 // three nodes in a folder that Stop removes.
 type Options struct {
 	// BinDir holds the components' commands. Empty means bin/ beside the
-	// nearest go.mod above the working folder.
+	// nearest go.mod above the working folder, or bin/k8s/1.36 there where the
+	// environment says K8S=1.36.
 	BinDir string
 
 	// Dir keeps the cluster's data, keys, logs and kubeconfigs, and a later
@@ -131,7 +132,7 @@ func (o Options) complete() (Options, error) {
 	}
 	for _, c := range o.Components {
 		if _, err := os.Stat(filepath.Join(o.BinDir, string(c))); err != nil {
-			return o, fmt.Errorf("%w: no %s in %s; %s", ErrNoBinaries, c, o.BinDir, buildHint)
+			return o, fmt.Errorf("%w: no %s in %s; %s", ErrNoBinaries, c, o.BinDir, hint(o.BinDir))
 		}
 	}
 	if o.StartTimeout == 0 {
@@ -146,6 +147,14 @@ func (o Options) complete() (Options, error) {
 }
 
 // has reports whether the component is among those asked for.
+// hint says how the control plane is built.
+func hint(bin string) string {
+	if filepath.Base(filepath.Dir(bin)) == "k8s" {
+		return fmt.Sprintf(`run "make control-plane K8S=%s" once`, filepath.Base(bin))
+	}
+	return buildHint
+}
+
 func (o Options) has(c Component) bool { return slices.Contains(o.Components, c) }
 
 func checkComponents(components []Component) error {
@@ -183,10 +192,19 @@ func findBinDir() (string, error) {
 	}
 	for dir := start; ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return filepath.Join(dir, "bin"), nil
+			return VersionDir(filepath.Join(dir, "bin"), os.Getenv("K8S")), nil
 		}
 		if dir == filepath.Dir(dir) {
 			return "", fmt.Errorf("%w: no go.mod above %s, so no bin/ either; set BinDir", ErrNoBinaries, start)
 		}
 	}
+}
+
+// VersionDir is where a version of Kubernetes is built, 1.36; none means the usual
+// one, which is in bin itself.
+func VersionDir(bin, version string) string {
+	if version == "" {
+		return bin
+	}
+	return filepath.Join(bin, "k8s", version)
 }

@@ -74,7 +74,7 @@ func newCommand() *cobra.Command {
 				return nil
 			}
 			found, err := findRoot()
-			l = found
+			l.root = found.root
 			return err
 		},
 	}
@@ -133,6 +133,7 @@ func upCommand(l *layout) *cobra.Command {
 	flags.IntVar(&opts.nodes, "nodes", 3, "how many nodes there are")
 	flags.BoolVar(&opts.audit, "audit", false, "write an audit log to .playground/cluster/logs/audit.log")
 	flags.BoolVar(&opts.noOperator, "without-operator", false, `do not run the operator, so that "make run" can`)
+	flags.StringVar(&l.kubernetes, "kubernetes", "", `the version of Kubernetes, such as 1.36; "make up K8S=1.36" builds it`)
 	flags.StringVar(&cluster, "cluster", "", `"current" runs the operator on the cluster of the current kubeconfig instead of a local one`)
 	flags.BoolVar(&inBackground, "in-background", false, "")
 	_ = flags.MarkHidden("in-background") // it is there, two lines above

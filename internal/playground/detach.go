@@ -72,6 +72,9 @@ func (o upOptions) arguments(l layout) []string {
 		"--port=" + strconv.Itoa(o.port), "--nodes=" + strconv.Itoa(o.nodes),
 		"--audit=" + strconv.FormatBool(o.audit), "--without-operator=" + strconv.FormatBool(o.noOperator),
 	}
+	if l.kubernetes != "" {
+		args = append(args, "--kubernetes="+l.kubernetes)
+	}
 	if len(o.operatorArgs) > 0 {
 		args = append(append(args, "--"), o.operatorArgs...)
 	}

@@ -86,10 +86,16 @@ func reset(ctx context.Context, l layout, out io.Writer) error {
 	if err := down(ctx, l, out); err != nil {
 		return err
 	}
-	if localkube.DirInUse(l.cluster()) {
-		return fmt.Errorf("a playground that left no state file still uses %s: stop it first", l.cluster())
+	clusters, err := l.clusters()
+	if err != nil {
+		return err
 	}
-	for _, path := range []string{l.cluster(), l.kubeconfig(), l.operatorKubeconfig(), l.upLog()} {
+	for _, dir := range clusters {
+		if localkube.DirInUse(dir) {
+			return fmt.Errorf("a playground that left no state file still uses %s: stop it first", dir)
+		}
+	}
+	for _, path := range append(clusters, l.kubeconfig(), l.operatorKubeconfig(), l.upLog()) {
 		if err := os.RemoveAll(path); err != nil {
 			return err
 		}

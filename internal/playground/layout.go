@@ -21,15 +21,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/mycompany/pod-operator/internal/localkube"
 )
 
 // layout knows where things are, from the project's root.
 type layout struct {
 	root string
+	// kubernetes is the version that was asked for, 1.36; empty means the usual one.
+	kubernetes string
 }
 
 func (l layout) bin(name string) string { return filepath.Join(l.root, "bin", name) }
 func (l layout) binDir() string         { return filepath.Join(l.root, "bin") }
+func (l layout) planeDir() string       { return localkube.VersionDir(l.binDir(), l.kubernetes) }
 func (l layout) manifests() string      { return filepath.Join(l.root, "config", "playground") }
 func (l layout) sample() string {
 	return filepath.Join(l.root, "config", "samples", "apps_v1_podmanager.yaml")
@@ -38,11 +43,24 @@ func (l layout) sample() string {
 // What the playground keeps lies in one folder. Tests keep theirs in "run"
 // beside it, which is not ours.
 func (l layout) dir() string                { return filepath.Join(l.root, ".playground") }
-func (l layout) cluster() string            { return filepath.Join(l.dir(), "cluster") }
 func (l layout) state() string              { return filepath.Join(l.dir(), "state.json") }
 func (l layout) kubeconfig() string         { return filepath.Join(l.dir(), "kubeconfig") }
 func (l layout) operatorKubeconfig() string { return filepath.Join(l.dir(), "operator.kubeconfig") }
 func (l layout) upLog() string              { return filepath.Join(l.dir(), "up.log") }
+
+// cluster has the data of the cluster. Each version has its own: an older API
+// server and an older etcd do not read what newer ones wrote.
+func (l layout) cluster() string {
+	if l.kubernetes == "" {
+		return filepath.Join(l.dir(), "cluster")
+	}
+	return filepath.Join(l.dir(), "cluster-"+l.kubernetes)
+}
+
+// clusters are those of all versions.
+func (l layout) clusters() ([]string, error) {
+	return filepath.Glob(filepath.Join(l.dir(), "cluster*"))
+}
 
 // findRoot looks for the project above the working folder and above the
 // command itself, so that it works from anywhere.

@@ -167,7 +167,7 @@ func (s *supervisor) run(ctx context.Context) error {
 func (s *supervisor) startCluster(ctx context.Context, manifests []*unstructured.Unstructured) (*localkube.Cluster, error) {
 	_, statErr := os.Stat(s.layout.cluster())
 	opts := localkube.Options{
-		BinDir: s.layout.binDir(),
+		BinDir: s.layout.planeDir(),
 		Dir:    s.layout.cluster(),
 		Port:   s.opts.port,
 		Nodes:  localkube.NodeOptions{Count: s.opts.nodes},
