@@ -21,8 +21,14 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 )
 
@@ -44,7 +50,30 @@ func (c *checkup) server(ctx context.Context) (findings []Finding, reached bool)
 		ok("API server", "Kubernetes %s at %s", version.GitVersion, c.config.Host),
 		ok("plugin", "%s", pluginVersion()),
 	}
+	resources, err := d.ServerResourcesForGroupVersionWithContext(ctx, corev1.SchemeGroupVersion.String())
+	if err != nil {
+		findings = append(findings, note("API server", "what it serves is not known: %v", err))
+	} else {
+		findings = append(findings, missing(version, resources)...)
+	}
 	return append(findings, c.clock(ctx)), true
+}
+
+// The minor versions of Kubernetes 1 on which the operator is tested: docs/versions.md.
+const oldest, newest = 34, 37
+
+// missing names what this API server does not have, and what the operator does instead.
+func missing(version *apiversion.Info, resources *metav1.APIResourceList) (findings []Finding) {
+	// Some vendors have a plus sign behind the number.
+	minor, err := strconv.Atoi(strings.TrimRight(version.Minor, "+"))
+	if err != nil || version.Major != "1" || minor < oldest || minor > newest {
+		findings = append(findings, note("API server", "the operator is tested on Kubernetes 1.%d to 1.%d, not on %s", oldest, newest, version.GitVersion))
+	}
+	resize := slices.ContainsFunc(resources.APIResources, func(r metav1.APIResource) bool { return r.Name == "pods/resize" })
+	if !resize {
+		findings = append(findings, note("resize", "the API server has no pods/resize: a new size of cpu or memory recreates pods"))
+	}
+	return findings
 }
 
 // pluginVersion is what Go remembers of the build.
