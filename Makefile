@@ -77,6 +77,10 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 # Only our own kubectl has to be built.
 kubectl-if-ours := $(if $(filter $(BIN)/kubectl,$(KUBECTL)),control-plane)
 
+# K8S=1.36 takes another version of Kubernetes, in bin/k8s/1.36. Tests read the variable themselves.
+K8S ?=
+k8s-flag := $(if $(K8S),-k8s $(K8S))
+
 # Sets KUBECONFIG to the playground's, unless the caller named a cluster or no
 # playground is up. Then kubectl's usual rules hold.
 use-cluster = playground=; if [[ -z "$${KUBECONFIG:-}" && -x $(BIN)/playground ]] && $(BIN)/playground status >/dev/null 2>&1; then \
@@ -93,11 +97,11 @@ help: ## Show this list.
 # The build shows its progress; this line is for the moment before it is compiled.
 # CLUSTER=current compiles no Kubernetes.
 .PHONY: up
-up: ## Start a local Kubernetes with the operator and a sample on it. ARGS=--detach gives the prompt back; CLUSTER=current, KUBE_BIN=DIR.
+up: ## Start a local Kubernetes with the operator and a sample on it. ARGS=--detach gives the prompt back; K8S=1.36, CLUSTER=current, KUBE_BIN=DIR.
 	@[[ -x $(BIN)/playground ]] || echo "building pod-operator$(if $(CLUSTER),, and Kubernetes): minutes the first time, seconds from then on"
-	@go run ./hack/build -version '$(VERSION)' $(if $(CLUSTER),-only ours)
+	@go run ./hack/build -version '$(VERSION)' $(if $(CLUSTER),-only ours,$(k8s-flag))
 	@install -m 755 cmd/kubectl-podmanager/path/* $(BIN)/
-	@$(BIN)/playground up $(if $(CLUSTER),--cluster=$(CLUSTER)) $(ARGS)
+	@$(BIN)/playground up $(if $(CLUSTER),--cluster=$(CLUSTER),$(if $(K8S),--kubernetes=$(K8S))) $(ARGS)
 
 .PHONY: down
 down: ## Stop the local Kubernetes.
@@ -130,6 +134,7 @@ SOAK ?= 10m
 FUZZTIME ?= 10m
 DEVIATIONS ?= 1
 MUTANTS ?=
+MATRIX ?=
 
 .PHONY: faults
 faults: control-plane binaries ## Try all faults: small worlds whole, simulator schedules, every crash point, the real binary. Takes an hour or so.
@@ -143,6 +148,21 @@ faults: control-plane binaries ## Try all faults: small worlds whole, simulator 
 	tier ./test/faults/binary -timeout 2h -seed 0 -all; \
 	$(faults-table); \
 	if (($${#failed[@]})); then echo "failed: $${failed[*]}"; exit 1; fi
+
+# What make conformance judges, and how: CONFORMANCE='--profiles core --only quota'.
+KIND ?= podmanager
+CONFORMANCE ?=
+commit = $(shell git rev-parse --short=12 HEAD 2>/dev/null)
+
+.PHONY: conformance
+conformance: build ## Judge a kind that keeps pods: KIND=deployment, statefulset, replicaset, podmanager … or a file with an adapter. CONFORMANCE has more flags, K8S a version.
+	@go build -o $(BIN)/conformance ./conformance/cmd
+	@$(BIN)/conformance --kind $(KIND) $(if $(K8S),--bin $(BIN)/k8s/$(K8S)) --suite '$(commit)' --version '$(commit)' $(CONFORMANCE)
+
+.PHONY: matrix
+matrix: binaries ## Try every version of Kubernetes: integration tests, an upgrade, conformance. Writes reports and docs/versions.md. MATRIX='-versions 1.36'.
+	@go build -o $(BIN)/conformance ./conformance/cmd
+	@go run ./hack/matrix -suite '$(commit)' $(MATRIX)
 
 .PHONY: soak
 soak: control-plane ## Create, scale, edit and delete 200 PodManagers at random under faults. SOAK=1h says for how long.
@@ -187,8 +207,8 @@ bench: build ## Measure PodManager beside other controllers, and update docs/per
 ##@ Build
 
 .PHONY: build
-build: ## Build everything into bin/: the operator, the playground, the plugin, Kubernetes and kwok.
-	@go run ./hack/build -version '$(VERSION)'
+build: ## Build everything into bin/: the operator, the playground, the plugin, Kubernetes and kwok. K8S=1.36 chooses a version.
+	@go run ./hack/build -version '$(VERSION)' $(k8s-flag)
 	@install -m 755 cmd/kubectl-podmanager/path/* $(BIN)/ # kubectl pm, and the completion of both names
 
 .PHONY: binaries
@@ -197,8 +217,8 @@ binaries: ## Build only our own programs, the ones under cmd/.
 	@install -m 755 cmd/kubectl-podmanager/path/* $(BIN)/
 
 .PHONY: control-plane
-control-plane: ## Build only Kubernetes and kwok. KUBE_BIN=DIR takes ready-made ones and compiles kwok alone.
-	@go run ./hack/build -only control-plane
+control-plane: ## Build only Kubernetes and kwok. K8S=1.36 chooses a version; KUBE_BIN=DIR takes ready-made ones and compiles kwok alone.
+	@go run ./hack/build -only control-plane $(k8s-flag)
 
 # tools/image compiles; the Dockerfile has no base image, so there is none to pull.
 # CONTAINER_TOOL builds for the machine's own platform, buildx for PLATFORMS.

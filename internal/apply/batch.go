@@ -165,12 +165,10 @@ func outcome(action plan.Action, err error) plan.Outcome {
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonNameTaken
 	case errors.As(err, &terminates):
 		o.Result = plan.Outdated
-	case errors.As(err, &kept):
+	case errors.As(err, &kept) || action.Verb == plan.ResizePod && refusesResize(err):
 		o.Result, o.Cause = plan.Refused, appsv1.WhyResizeInfeasible
 	case action.Verb == plan.EvictPod && apierrors.IsTooManyRequests(err):
 		o.Result, o.Cause = plan.Refused, appsv1.BlockedByDisruptionBudget
-	case action.Verb == plan.ResizePod && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)):
-		o.Result, o.Cause = plan.Refused, appsv1.WhyResizeInfeasible
 	case apierrors.IsConflict(err) && action.Verb.Facts().AsRead:
 		o.Result = plan.Outdated
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
@@ -186,6 +184,20 @@ func outcome(action plan.Action, err error) plan.Outcome {
 		}
 	}
 	return o
+}
+
+// refusesResize: the API server rules the new size out, or has no such subresource.
+// Where it has no such pod, it names the pod.
+func refusesResize(err error) bool {
+	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+		return true
+	}
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details == nil || details.Name == ""
 }
 
 // forGood: a role, a policy, a webhook or the API server's own rules say no,

@@ -205,6 +205,7 @@ func TestOutcomes(t *testing.T) {
 	uncounted := apierrors.NewForbidden(pods, "web-0", errors.New("status unknown for quota: fresh, resources: pods"))
 	denied := apierrors.NewForbidden(pods, "web-0", errors.New("a webhook says no"))
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "web-0", nil)
+	missing := apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "", 0, true)
 	for name, test := range map[string]struct {
 		verb  plan.Verb
 		err   error
@@ -225,21 +226,23 @@ func TestOutcomes(t *testing.T) {
 			plan.CreatePod, apierrors.NewInternalError(errors.New(`failed calling webhook "guard.example.com": connection refused`)),
 			plan.Refused, appsv1.ReasonPodsRefused,
 		},
-		"the API server is busy":                  {plan.CreatePod, apierrors.NewTooManyRequests("busy", 1), plan.Failed, ""},
-		"the API server did not answer in time":   {plan.CreatePod, apierrors.NewTimeoutError("late", 1), plan.Failed, ""},
-		"the API server is broken":                {plan.CreatePod, apierrors.NewInternalError(errors.New("no")), plan.Failed, ""},
-		"the network is broken":                   {plan.CreatePod, errors.New("connection reset"), plan.Failed, ""},
-		"a delete that is denied":                 {plan.DeletePod, denied, plan.Refused, appsv1.ReasonChangesRefused},
-		"an eviction that is denied":              {plan.EvictPod, denied, plan.Refused, appsv1.ReasonChangesRefused},
-		"a finalizer that is denied":              {plan.AddFinalizer, denied, plan.Refused, appsv1.ReasonChangesRefused},
-		"a name that is not free yet":             {plan.CreatePod, &terminatesError{"web-0"}, plan.Outdated, ""},
-		"a delete of a pod that was changed":      {plan.DeletePod, apierrors.NewConflict(pods, "web-0", errors.New("changed")), plan.Outdated, ""},
-		"a budget holds an eviction back":         {plan.EvictPod, apierrors.NewTooManyRequests("budget", 1), plan.Refused, appsv1.BlockedByDisruptionBudget},
-		"a resize that the API server rules out":  {plan.ResizePod, invalid, plan.Refused, appsv1.WhyResizeInfeasible},
-		"a resize that a webhook takes back":      {plan.ResizePod, &keptSizeError{"web-0"}, plan.Refused, appsv1.WhyResizeInfeasible},
-		"a claim that the quota has no room for":  {plan.CreateClaim, quota, plan.Refused, appsv1.ReasonQuotaExceeded},
-		"a patch that is denied":                  {plan.AdoptPod, denied, plan.Refused, appsv1.ReasonChangesRefused},
-		"an error of another kind than a refusal": {plan.CreatePod, &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusTeapot}}, plan.Failed, ""},
+		"the API server is busy":                     {plan.CreatePod, apierrors.NewTooManyRequests("busy", 1), plan.Failed, ""},
+		"the API server did not answer in time":      {plan.CreatePod, apierrors.NewTimeoutError("late", 1), plan.Failed, ""},
+		"the API server is broken":                   {plan.CreatePod, apierrors.NewInternalError(errors.New("no")), plan.Failed, ""},
+		"the network is broken":                      {plan.CreatePod, errors.New("connection reset"), plan.Failed, ""},
+		"a delete that is denied":                    {plan.DeletePod, denied, plan.Refused, appsv1.ReasonChangesRefused},
+		"an eviction that is denied":                 {plan.EvictPod, denied, plan.Refused, appsv1.ReasonChangesRefused},
+		"a finalizer that is denied":                 {plan.AddFinalizer, denied, plan.Refused, appsv1.ReasonChangesRefused},
+		"a name that is not free yet":                {plan.CreatePod, &terminatesError{"web-0"}, plan.Outdated, ""},
+		"a delete of a pod that was changed":         {plan.DeletePod, apierrors.NewConflict(pods, "web-0", errors.New("changed")), plan.Outdated, ""},
+		"a budget holds an eviction back":            {plan.EvictPod, apierrors.NewTooManyRequests("budget", 1), plan.Refused, appsv1.BlockedByDisruptionBudget},
+		"a resize that the API server rules out":     {plan.ResizePod, invalid, plan.Refused, appsv1.WhyResizeInfeasible},
+		"a resize that the API server does not know": {plan.ResizePod, missing, plan.Refused, appsv1.WhyResizeInfeasible},
+		"a resize of a pod that is gone":             {plan.ResizePod, apierrors.NewNotFound(pods, "web-0"), plan.Failed, ""},
+		"a resize that a webhook takes back":         {plan.ResizePod, &keptSizeError{"web-0"}, plan.Refused, appsv1.WhyResizeInfeasible},
+		"a claim that the quota has no room for":     {plan.CreateClaim, quota, plan.Refused, appsv1.ReasonQuotaExceeded},
+		"a patch that is denied":                     {plan.AdoptPod, denied, plan.Refused, appsv1.ReasonChangesRefused},
+		"an error of another kind than a refusal":    {plan.CreatePod, &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusTeapot}}, plan.Failed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := outcome(plan.Action{Verb: test.verb}, test.err)

@@ -250,7 +250,10 @@ func (r *run) tellHolder(ctx context.Context, action plan.Action) error {
 // evictPod deletes a pod if its PodDisruptionBudgets allow.
 func (r *run) evictPod(ctx context.Context, action plan.Action) error {
 	pod := podOf(r, action)
-	eviction := &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &action.UID}}}
+	eviction := &policyv1.Eviction{
+		ObjectMeta:    metav1.ObjectMeta{Annotations: map[string]string{appsv1.AnnotationEvictedBy: podrender.ManagedBy}},
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &action.UID}},
+	}
 	err := r.writer.SubResource("eviction").Create(ctx, pod, eviction)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("evict pod %s: %w", client.ObjectKeyFromObject(pod), err)

@@ -45,6 +45,9 @@ func (r *run) createPod(ctx context.Context, action plan.Action) (types.UID, err
 	if r.target.Finish != nil {
 		r.target.Finish(pod)
 	}
+	if action.Prefer != nil {
+		podrender.WithPlace(pod, action.Prefer.Key, action.Prefer.Value)
+	}
 	if action.Surge {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, appsv1.AnnotationSurge, "true")
 	}

@@ -47,6 +47,11 @@ func Restart(now time.Time) []byte {
 	return annotate(appsv1.AnnotationRestart, now.UTC().Format(time.RFC3339))
 }
 
+// Rebalance is the merge patch that asks for a better spread of the pods.
+func Rebalance(now time.Time) []byte {
+	return annotate(appsv1.AnnotationRebalance, now.UTC().Format(time.RFC3339))
+}
+
 // Pin is the merge patch that keeps the pods on a revision. An empty pin lets them
 // follow the template. It is an annotation and not an edit of the spec, so a
 // GitOps tool that owns the spec does not fight it.

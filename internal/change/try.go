@@ -27,6 +27,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	corev1 "k8s.io/api/core/v1"
@@ -35,6 +36,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
 // Edits are changes of single fields.
@@ -42,10 +45,20 @@ type Edits struct {
 	// Images are IMAGE or CONTAINER=IMAGE, as in kubectl set image.
 	Images   []string
 	Replicas *int32
+	// Rebalance asks for a better spread of the pods, at a time.
+	Rebalance time.Time
 }
 
 // onto makes the edits in an object.
 func (e Edits) onto(k Kind, object *unstructured.Unstructured) error {
+	if !e.Rebalance.IsZero() {
+		annotations := object.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[appsv1.AnnotationRebalance] = e.Rebalance.UTC().Format(time.RFC3339)
+		object.SetAnnotations(annotations)
+	}
 	if len(e.Images) == 0 && e.Replicas == nil {
 		return nil
 	}

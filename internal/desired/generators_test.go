@@ -50,7 +50,7 @@ func podManagerGenerator() *rapid.Generator[*appsv1.PodManager] {
 			Namespace: "default", Name: oneOf(t, "name", "web", "api"), UID: "owner-1", Generation: 1,
 			Finalizers: oneOf(t, "finalizers", nil, []string{appsv1.Finalizer}, []string{appsv1.Finalizer, metav1.FinalizerOrphanDependents}),
 			Annotations: oneOf(t, "annotations", nil, map[string]string{appsv1.AnnotationPin: "3"}, map[string]string{appsv1.AnnotationPin: "3 while 5"}, map[string]string{appsv1.AnnotationRestart: "2026-03-01T12:00:00Z"},
-				map[string]string{appsv1.AnnotationTakeOver: "deployments.apps/web"}),
+				map[string]string{appsv1.AnnotationTakeOver: "deployments.apps/web"}, map[string]string{appsv1.AnnotationRebalance: "2026-03-01T12:00:00Z"}),
 		}}
 		if rapid.Bool().Draw(t, "is being deleted") {
 			pm.DeletionTimestamp = ptr.To(metav1.NewTime(time.Unix(0, 0)))
@@ -64,6 +64,7 @@ func podManagerGenerator() *rapid.Generator[*appsv1.PodManager] {
 			Update:               drawUpdate(t),
 			ScaleDown:            appsv1.ScaleDown{Prefer: oneOf(t, "prefer", appsv1.ScaleDownNotReadyFirst, "")},
 			FailedPods:           drawFailedPods(t),
+			Disruption:           drawDisruption(t),
 			Deletion:             appsv1.Deletion{Policy: oneOf(t, "deletion", appsv1.DeletionDelete, appsv1.DeletionOrphan, "")},
 			RevisionHistoryLimit: maybe[int32](t, "revisionHistoryLimit", 0, 10),
 			Terminating: appsv1.Terminating{
@@ -120,6 +121,15 @@ func drawUpdate(t *rapid.T) appsv1.Update {
 		UseEviction:             rapid.Bool().Draw(t, "useEviction"),
 		ReadinessGate:           rapid.Bool().Draw(t, "readinessGate"),
 		ResizeDeadlineSeconds:   maybe[int32](t, "resizeDeadlineSeconds", 0, 3600),
+	}
+}
+
+func drawDisruption(t *rapid.T) appsv1.Disruption {
+	return appsv1.Disruption{
+		Policy:          oneOf(t, "disruption", appsv1.DisruptionSurgeFirst, appsv1.DisruptionAllow, ""),
+		DeadlineSeconds: maybe[int32](t, "deadline of evictions", 1, 86400),
+		MaxSurge:        maybe(t, "surge of evictions", intstr.FromInt32(1), intstr.FromString("50%"), intstr.FromString("100%")),
+		Rebalance:       oneOf(t, "rebalance", appsv1.RebalanceManual, appsv1.RebalanceAuto, ""),
 	}
 }
 

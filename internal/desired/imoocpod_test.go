@@ -45,9 +45,9 @@ func make3() *batchv1alpha1.ImoocPod {
 
 // forgotten are the fields of the planner's status that an ImoocPod drops on
 // purpose: counters that it does not show and that every pass reports anew, and
-// the memory of rollouts, of which it has none. A field that is in neither list
+// the memory of rollouts and rebalances, of which it has none. A field that is in neither list
 // fails the test: a new field has to be put in one of them.
-var forgotten = []string{"AvailableReplicas", "UpdatedReplicas", "CurrentFailures", "Rollout", "Rollback"}
+var forgotten = []string{"AvailableReplicas", "UpdatedReplicas", "CurrentFailures", "Rollout", "Rollback", "Rebalance"}
 
 func TestStatusKeepsThePlannersMemory(t *testing.T) {
 	now := metav1.NewTime(time.Unix(1000, 0))

@@ -45,6 +45,7 @@ const (
 	defaultTerminating = 30 * time.Second
 	defaultDeadline    = 600
 	defaultResize      = 60
+	defaultEviction    = 600
 )
 
 // PodManagerGVK is the kind that the pods of a PodManager name as their
@@ -132,7 +133,7 @@ func podManager(pm *appsv1.PodManager, selector string) plan.Desired {
 		},
 		RevisionHistoryLimit: int(ptr.Deref(spec.RevisionHistoryLimit, defaultHistory)),
 		Update:               update(pm),
-		Restart:              restart(pm),
+		Restart:              timeOf(pm, appsv1.AnnotationRestart),
 		Pin:                  pin,
 		PinWhile:             while,
 		TakeOver:             takeOver(pm),
@@ -140,10 +141,11 @@ func podManager(pm *appsv1.PodManager, selector string) plan.Desired {
 			Policy:  spec.Terminating.Policy,
 			Timeout: ptr.Deref(spec.Terminating.Timeout, metav1.Duration{Duration: defaultTerminating}).Duration,
 		},
-		Reserved:  reserved(pm),
-		Claims:    claims(pm),
-		Finalizer: finalizer(pm),
-		Deletion:  deletion(pm),
+		Disruption: disruption(pm),
+		Reserved:   reserved(pm),
+		Claims:     claims(pm),
+		Finalizer:  finalizer(pm),
+		Deletion:   deletion(pm),
 	}
 }
 

@@ -23,6 +23,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -57,6 +59,44 @@ func update(pm *appsv1.PodManager) plan.Update {
 	}
 }
 
+// disruption is how pods leave their nodes. A pod with claims of its own has no
+// stand-in: that would begin with empty volumes.
+func disruption(pm *appsv1.PodManager) plan.Disruption {
+	spec := &pm.Spec.Disruption
+	d := plan.Disruption{
+		SurgeFirst:    spec.Policy == appsv1.DisruptionSurgeFirst,
+		AutoRebalance: spec.Rebalance == appsv1.RebalanceAuto,
+		Rebalance:     timeOf(pm, appsv1.AnnotationRebalance),
+	}
+	if len(pm.Spec.VolumeClaimTemplates) > 0 || !d.SurgeFirst && !d.AutoRebalance && d.Rebalance.IsZero() {
+		return plan.Disruption{}
+	}
+	d.Deadline = time.Duration(ptr.Deref(spec.DeadlineSeconds, defaultEviction)) * time.Second
+	d.MaxSurge = scaled(spec.MaxSurge, intstr.FromString("25%"), replicas(pm), true)
+	if d.AutoRebalance || !d.Rebalance.IsZero() {
+		d.Spread = spread(pm)
+	}
+	return d
+}
+
+// spread are the template's topology spread constraints that count the fleet's own
+// pods.
+func spread(pm *appsv1.PodManager) []plan.Spread {
+	if pm.Spec.Template == nil {
+		return nil
+	}
+	template := podrender.Template(pm.Name, pm.Spec.Image, pm.Spec.Template)
+	own := labels.Set{appsv1.LabelName: pm.Name, appsv1.LabelUID: string(pm.UID)}
+	var list []plan.Spread
+	for _, c := range template.Spec.TopologySpreadConstraints {
+		selector, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
+		if err == nil && selector.Matches(labels.Merge(template.Labels, own)) {
+			list = append(list, plan.Spread{Key: c.TopologyKey, MaxSkew: int(c.MaxSkew)})
+		}
+	}
+	return list
+}
+
 // scaled resolves a number or a percentage, to at most replicas: more means the
 // same, and a loop that counts up to it must end soon. The schema admits
 // nothing that cannot be resolved; should it come all the same, it counts as 0.
@@ -77,10 +117,10 @@ func none(value *intstr.IntOrString) bool {
 	return err == nil && n <= 0
 }
 
-// restart is when the user last asked for a restart; a time that cannot be
-// read asks for none.
-func restart(pm *appsv1.PodManager) time.Time {
-	at, err := time.Parse(time.RFC3339, pm.Annotations[appsv1.AnnotationRestart])
+// timeOf is the time in an annotation with which a user asks for something; one
+// that cannot be read asks for nothing.
+func timeOf(pm *appsv1.PodManager, annotation string) time.Time {
+	at, err := time.Parse(time.RFC3339, pm.Annotations[annotation])
 	if err != nil {
 		return time.Time{}
 	}

@@ -213,8 +213,24 @@ func (m *rehearsal) do(action plan.Action) {
 			Name: action.Pod, UID: types.UID("forecast-" + strconv.Itoa(m.births)), Membership: plan.Member, Slot: action.Slot,
 			Revision: action.Revision, Created: m.now, Phase: corev1.PodRunning, Node: "forecast", Surge: action.Surge,
 		}
+		m.settle(&p, action.Prefer)
 		m.serve(&p)
 		m.observed.Pods = append(m.observed.Pods, p)
+	}
+}
+
+// settle puts a new pod where the planner would have it. Without a wish the
+// scheduler decides, which is not foreseen.
+func (m *rehearsal) settle(p *plan.Pod, wish *plan.Place) {
+	if wish == nil {
+		return
+	}
+	p.RebalancedTo = wish.String()
+	p.Domains = make([]string, len(m.desired.Disruption.Spread))
+	for i, s := range m.desired.Disruption.Spread {
+		if s.Key == wish.Key {
+			p.Domains[i] = wish.Value
+		}
 	}
 }
 

@@ -23,9 +23,11 @@ import (
 	"slices"
 	"strings"
 
+	lifecyclev1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -35,10 +37,13 @@ import (
 	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
 	"github.com/mycompany/pod-operator/internal/controller/collector"
 	"github.com/mycompany/pod-operator/internal/controller/crdgate"
+	"github.com/mycompany/pod-operator/internal/controller/evictionresponder"
+	"github.com/mycompany/pod-operator/internal/controller/evictionscope"
 	"github.com/mycompany/pod-operator/internal/controller/fleet"
 	"github.com/mycompany/pod-operator/internal/controller/helloworld"
 	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/observe"
+	"github.com/mycompany/pod-operator/internal/webhook/paths"
 )
 
 // kind is one of the operator's controllers.
@@ -119,6 +124,10 @@ type wiring struct {
 	counts  *fleet.Metrics
 	// records is nil where nothing is recorded.
 	records *records
+	// evictions: the API server serves lifecycle.k8s.io.
+	evictions bool
+	// first: of several shards this is the one that does what is done once.
+	first bool
 	// mine says which owners to work on; nil means all.
 	mine func(owner client.Object) bool
 }
@@ -128,7 +137,10 @@ func newWiring(mgr ctrl.Manager, o Options, records *records) (*wiring, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	return &wiring{mgr: mgr, options: o, ledger: observe.NewLedger(clock.RealClock{}), counts: counts, records: records}, nil
+	return &wiring{
+		mgr: mgr, options: o, ledger: observe.NewLedger(clock.RealClock{}), counts: counts, records: records,
+		first: true,
+	}, nil
 }
 
 // addControllers adds the controllers that were chosen. Those whose CRD is not
@@ -146,11 +158,19 @@ func addControllers(ctx context.Context, w *wiring) error {
 	if err != nil {
 		return err
 	}
+	if w.evictions, err = gatekeeper.served(ctx, lifecyclev1alpha1.SchemeGroupVersion.WithKind("EvictionRequest")); err != nil {
+		return err
+	}
 	for _, k := range chosenKinds(w.options) {
 		gate := crdgate.New(mgr.GetCache(), k.new(), k.gvk)
 		w.records.shows(gate)
 		if err := k.add(ctx, w, gate); err != nil {
 			return fmt.Errorf("set up the controller %s: %w", k.name, err)
+		}
+		if k.gvk == desired.PodManagerGVK && w.first {
+			if err := addEvictions(w, gate); err != nil {
+				return err
+			}
 		}
 		if err := gatekeeper.admit(ctx, k.crd, gate); err != nil {
 			return err
@@ -163,14 +183,15 @@ func addControllers(ctx context.Context, w *wiring) error {
 func addFleet(k desired.Kind, gvk schema.GroupVersionKind, nameLabel string) func(context.Context, *wiring, *crdgate.Gate) error {
 	return func(ctx context.Context, w *wiring, gate *crdgate.Gate) error {
 		reconciler := fleet.New(k, fleet.Parts{
-			Client:   gate.Client(w.mgr.GetClient()),
-			Live:     w.mgr.GetAPIReader(),
-			Pods:     w.pods,
-			Ledger:   w.ledger,
-			Recorder: w.mgr.GetEventRecorder(k.Name()),
-			Metrics:  w.counts,
-			Clock:    clock.RealClock{},
-			Mine:     w.mine,
+			Client:    gate.Client(w.mgr.GetClient()),
+			Live:      w.mgr.GetAPIReader(),
+			Pods:      w.pods,
+			Ledger:    w.ledger,
+			Recorder:  w.mgr.GetEventRecorder(k.Name()),
+			Metrics:   w.counts,
+			Clock:     clock.RealClock{},
+			Mine:      w.mine,
+			Evictions: w.evictions && gvk == desired.PodManagerGVK,
 		})
 		tap, err := w.records.tap(w.mgr, k.Name(), gate, k.New())
 		if err != nil {
@@ -180,6 +201,39 @@ func addFleet(k desired.Kind, gvk schema.GroupVersionKind, nameLabel string) fun
 			GVK: gvk, NameLabel: nameLabel, Workers: w.options.ConcurrentReconciles, Gate: gate, Tap: tap,
 		})
 	}
+}
+
+// addEvictions adds what is there for evictions besides the fleets.
+func addEvictions(w *wiring, gate *crdgate.Gate) error {
+	if w.evictions {
+		err := evictionresponder.New(w.mgr.GetClient(), w.mgr.GetAPIReader(), clock.RealClock{}).SetupWithManager(w.mgr)
+		if err != nil {
+			return fmt.Errorf("set up the controller %s: %w", evictionresponder.Name, err)
+		}
+	}
+	if w.options.scopesEvictions() {
+		return addEvictionScope(w, gate)
+	}
+	return nil
+}
+
+// addEvictionScope keeps the webhook for evictions to the namespaces that need it.
+func addEvictionScope(w *wiring, gate *crdgate.Gate) error {
+	options := cacheOptions(w.options, nil)
+	options.ByObject = evictionscope.Cached(w.options.Webhooks.Configuration)
+	options.Scheme, options.Mapper, options.HTTPClient = w.mgr.GetScheme(), w.mgr.GetRESTMapper(), w.mgr.GetHTTPClient()
+	c, err := cache.New(w.mgr.GetConfig(), options)
+	if err != nil {
+		return fmt.Errorf("watch the PodManagers that surge first: %w", err)
+	}
+	if err := w.mgr.Add(c); err != nil {
+		return fmt.Errorf("watch the PodManagers that surge first: %w", err)
+	}
+	keeper := evictionscope.New(c, w.mgr.GetAPIReader(), w.mgr.GetClient(), w.options.Webhooks.Configuration, paths.Evictions, gate)
+	if err := keeper.SetupWithManager(w.mgr); err != nil {
+		return fmt.Errorf("set up the controller %s: %w", evictionscope.Name, err)
+	}
+	return nil
 }
 
 func addHelloWorld(ctx context.Context, w *wiring, gate *crdgate.Gate) error {

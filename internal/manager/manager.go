@@ -163,7 +163,7 @@ func cacheOptions(o Options, records *records) cache.Options {
 		DefaultTransform: records.strip(nil),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}:                   {Transform: records.strip(observe.NewSlim())},
-			&corev1.Node{}:                  {Transform: records.strip(observe.SlimNode)},
+			&corev1.Node{}:                  {Transform: records.strip(observe.NewSlimNode(o.NodeNotices))},
 			crdMetadata():                   {Transform: slimCRD},
 			&kappsv1.Deployment{}:           {Transform: helloworld.Slim},
 			&kappsv1.ControllerRevision{}:   {Label: ours},

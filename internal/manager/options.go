@@ -32,7 +32,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/controller/collector"
+	"github.com/mycompany/pod-operator/internal/observe"
 )
 
 // Options are the operator's flags.
@@ -56,6 +58,8 @@ type Options struct {
 	CollectorWatches int
 	QPS              float64
 	Burst            int
+	// NodeNotices are the taints and annotations that announce that a node goes.
+	NodeNotices []string
 
 	Shards      Shards
 	Webhooks    Webhooks
@@ -115,7 +119,10 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	fs.Float64Var(&o.QPS, "kube-api-qps", -1,
 		"Requests a second to the API server. Negative leaves it to the server's priority and fairness.")
 	fs.IntVar(&o.Burst, "kube-api-burst", 100, "How many requests may exceed kube-api-qps for a moment.")
-	var namespaces, controllers string
+	var namespaces, controllers, notices string
+	fs.StringVar(&notices, "node-notices", strings.Join(observe.DefaultNotices, ","),
+		"Keys of taints and annotations that announce that a node goes, separated by commas, beside the annotation "+
+			appsv1.AnnotationNodeLeaving+". Pods of PodManagers with disruption.policy SurgeFirst are replaced elsewhere then.")
 	fs.StringVar(&controllers, "controllers", "", "The controllers to run, separated by commas: "+
 		strings.Join(kindNames(), ", ")+". Empty means all. One whose CRD is not installed waits until it is.")
 	fs.StringVar(&namespaces, "namespaces", "", "The namespaces to watch, separated by commas. Empty means all.")
@@ -146,7 +153,7 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	if fs.NArg() > 0 {
 		return o, fmt.Errorf("%q is not a flag: the manager takes flags only, see --help", fs.Arg(0))
 	}
-	o.Controllers, o.Namespaces = splitList(controllers), splitList(namespaces)
+	o.Controllers, o.Namespaces, o.NodeNotices = splitList(controllers), splitList(namespaces), splitList(notices)
 	return o, o.validate()
 }
 
@@ -167,6 +174,11 @@ func (o *Options) validate() error {
 	}
 	if least := collector.MinWatches(); o.CollectorWatches < least {
 		errs = append(errs, fmt.Errorf("--collector-watches is %d: reading one namespace takes %d", o.CollectorWatches, least))
+	}
+	for _, key := range o.NodeNotices {
+		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
+			errs = append(errs, fmt.Errorf("--node-notices has %q: %s", key, problems[0]))
+		}
 	}
 	if o.QPS == 0 {
 		errs = append(errs, errors.New("--kube-api-qps is 0: give a positive number, or a negative one for no limit"))

@@ -207,6 +207,7 @@ func workOnShard(ctx context.Context, root ctrl.Manager, o Options, records *rec
 		return err
 	}
 	w.mine = keeper.Mine
+	w.first = n == 0
 	if err := addControllers(ctx, w); err != nil {
 		return err
 	}

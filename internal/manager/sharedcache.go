@@ -22,6 +22,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	lifecyclev1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -30,9 +31,9 @@ import (
 )
 
 // sharedCache is a shard's own cache, except for what is the same for all
-// shards: nodes and CRDs are read from the cache of the whole process. Handlers
-// that the shard added to those are removed when it leaves, or they would keep
-// it in memory for ever.
+// shards: nodes, CRDs and what asks for evictions are read from the cache of the whole
+// process. Handlers that the shard added to those are removed when it leaves, or they
+// would keep it in memory for ever.
 type sharedCache struct {
 	cache.Cache
 	root cache.Cache
@@ -61,7 +62,8 @@ func (c *sharedCache) leave() {
 
 func isShared(obj any) bool {
 	switch obj.(type) {
-	case *corev1.Node, *corev1.NodeList, *metav1.PartialObjectMetadata, *metav1.PartialObjectMetadataList:
+	case *corev1.Node, *corev1.NodeList, *metav1.PartialObjectMetadata, *metav1.PartialObjectMetadataList,
+		*lifecyclev1alpha1.EvictionRequest, *lifecyclev1alpha1.EvictionRequestList, *lifecyclev1alpha1.Eviction, *lifecyclev1alpha1.EvictionList:
 		return true
 	}
 	return false

@@ -25,6 +25,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -49,6 +50,8 @@ import (
 	webhookappsv1alpha1 "github.com/mycompany/pod-operator/internal/webhook/apps/v1alpha1"
 	webhookbatchv1alpha1 "github.com/mycompany/pod-operator/internal/webhook/batch/v1alpha1"
 	webhookcollectorv1 "github.com/mycompany/pod-operator/internal/webhook/collector/v1"
+	"github.com/mycompany/pod-operator/internal/webhook/eviction"
+	"github.com/mycompany/pod-operator/internal/webhook/paths"
 	"github.com/mycompany/pod-operator/internal/webhook/preflight"
 	webhooktestv1alpha1 "github.com/mycompany/pod-operator/internal/webhook/test/v1alpha1"
 )
@@ -99,6 +102,13 @@ func (w *Webhooks) enabled() bool { return w.Address != "" && w.Address != "0" }
 
 // keepsCertificate reports whether the certificate is the operator's own.
 func (w *Webhooks) keepsCertificate() bool { return w.enabled() && w.CertDir == "" }
+
+// scopesEvictions reports whether the operator tells the API server where to ask
+// about evictions. It has the right to where it keeps the certificate: where another
+// program does, it is asked everywhere.
+func (o *Options) scopesEvictions() bool {
+	return o.Webhooks.keepsCertificate() && slices.ContainsFunc(chosenKinds(*o), func(k kind) bool { return k.gvk == desired.PodManagerGVK })
+}
 
 func (w *Webhooks) validate() error {
 	if !w.enabled() {
@@ -238,6 +248,9 @@ func addAdmission(mgr ctrl.Manager, o Options) error {
 		case desired.PodManagerGVK:
 			scale.Kinds[appsv1.Resource("podmanagers")] = webhookappsv1.Scale(inspector)
 			errs = append(errs, webhookappsv1.SetupWithManager(mgr, inspector, scope, o.Shards.Count))
+			mgr.GetWebhookServer().Register(paths.EvictionsPath, &admission.Webhook{Handler: &eviction.Handler{
+				Live: mgr.GetAPIReader(), Pods: reader, Writer: mgr.GetClient(), Clock: clock.RealClock{}, Scope: scope,
+			}})
 		case desired.ImoocPodGVK:
 			scale.Kinds[batchv1alpha1.Resource("imoocpods")] = webhookbatchv1alpha1.Scale(inspector)
 			errs = append(errs, webhookbatchv1alpha1.SetupWithManager(mgr, inspector, scope))

@@ -35,6 +35,9 @@ func bareTemplate(pod *corev1.Pod, selector labels.Selector) *corev1.PodTemplate
 	t := &corev1.PodTemplateSpec{Spec: *pod.Spec.DeepCopy()}
 	t.ObjectMeta = metav1.ObjectMeta{Labels: maps.Clone(pod.Labels), Annotations: maps.Clone(pod.Annotations)}
 	delete(t.Annotations, corev1.LastAppliedConfigAnnotation)
+	for _, key := range appsv1.PodAnnotations() {
+		delete(t.Annotations, key)
+	}
 	for _, key := range appsv1.ReservedLabels() {
 		delete(t.Labels, key)
 	}

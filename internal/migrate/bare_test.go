@@ -23,6 +23,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
 // What the scheduler and admission gave one pod is not asked for by the others.
@@ -31,7 +33,7 @@ func TestTheTemplateOfABarePod(t *testing.T) {
 		p.Labels = map[string]string{
 			"app": "web", "topology.kubernetes.io/zone": "a", "pod-template-hash": "x", "podmanager": "other", "stage": "prod",
 		}
-		p.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "team": "shop"}
+		p.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "team": "shop", appsv1.AnnotationInPlace: "[]"}
 		p.Spec.NodeName, p.Spec.Priority = "node-1", ptr.To[int32](0)
 		p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{Key: corev1.TaintNodeNotReady})
 		p.Spec.Volumes = []corev1.Volume{{Name: "kube-api-access-x"}, {Name: "data"}}

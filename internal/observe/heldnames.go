@@ -40,8 +40,8 @@ func (o *Observer) heldNames(ctx context.Context, f desired.Fleet, pods []plan.P
 		return nil, nil
 	}
 	size := f.Desired.Replicas
-	if f.Status.CurrentRevision != f.Status.UpdateRevision {
-		size += f.Desired.Update.MaxSurge
+	if f.Status.CurrentRevision != f.Status.UpdateRevision || slices.ContainsFunc(pods, leaves) {
+		size += f.Desired.MostSurge()
 	}
 	var names iter.Seq[string]
 	missing := size

@@ -35,7 +35,7 @@ import (
 // reader. The label is the one by which the fleet finds its orphans.
 func Live(ctx context.Context, reader client.Reader, fleet desired.Fleet, orphans string) (Seen, error) {
 	reader = nodesAside{reader}
-	return New(Indexed(reader, orphans), reader, NewLedger(clock.RealClock{})).Observe(ctx, fleet)
+	return New(Indexed(reader, orphans), reader, NewLedger(clock.RealClock{})).WithEvictions(true).Observe(ctx, fleet)
 }
 
 // nodesAside reads for people who may not read nodes, as most who work in one
@@ -45,9 +45,15 @@ type nodesAside struct{ client.Reader }
 // Get implements client.Reader.
 func (r nodesAside) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	err := r.Reader.Get(ctx, key, obj, opts...)
-	if _, isNode := obj.(*corev1.Node); isNode && apierrors.IsForbidden(err) {
+	if _, isNode := obj.(*corev1.Node); !isNode {
+		return err
+	}
+	if apierrors.IsForbidden(err) {
 		obj.SetName(key.Name)
 		return nil
+	}
+	if err == nil {
+		_, err = SlimNode(obj) // as in a cache, so that notices are found
 	}
 	return err
 }

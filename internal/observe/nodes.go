@@ -17,13 +17,20 @@ limitations under the License.
 package observe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	scheduling "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
@@ -32,17 +39,28 @@ import (
 type nodes struct {
 	cache, live client.Reader
 	known       map[string]nodeFacts
+	tolerations []corev1.Toleration // of the fleet's template
+	spread      []plan.Spread
 }
 
-func newNodes(cache, live client.Reader) *nodes {
-	return &nodes{cache: cache, live: live, known: map[string]nodeFacts{}}
+func newNodes(cache, live client.Reader, f desired.Fleet) *nodes {
+	n := &nodes{cache: cache, live: live, known: map[string]nodeFacts{}, spread: f.Desired.Disruption.Spread}
+	if f.Template != nil {
+		n.tolerations = f.Template.Spec.Tolerations
+	}
+	return n
 }
 
 // nodeFacts is what a pod's node adds to its description.
 type nodeFacts struct {
 	zone  string
 	state plan.NodeState
-	down  bool
+	// leaving is how the node announces that it goes. A pod that could come back to
+	// the node is not moved away from it: it would be moved again and again.
+	leaving string
+	// domains are the values of the labels that the pods are spread by.
+	domains []string
+	down    bool
 }
 
 // describe fills in the zone and whether the node can be trusted.
@@ -58,7 +76,7 @@ func (n *nodes) describe(ctx context.Context, p *plan.Pod) error {
 		}
 		n.known[p.Node] = w
 	}
-	p.Zone, p.NodeState, p.NodeDown = w.zone, w.state, w.down
+	p.Zone, p.NodeState, p.NodeDown, p.NodeLeaving, p.Domains = w.zone, w.state, w.down, w.leaving, w.domains
 	return nil
 }
 
@@ -77,7 +95,13 @@ func (n *nodes) find(ctx context.Context, name string) (nodeFacts, error) {
 	if err != nil {
 		return nodeFacts{}, err
 	}
-	w := nodeFacts{zone: node.Labels[corev1.LabelTopologyZone], down: down(&node)}
+	w := nodeFacts{zone: node.Labels[corev1.LabelTopologyZone], down: down(&node), leaving: Leaving(&node)}
+	for _, s := range n.spread {
+		w.domains = append(w.domains, node.Labels[s.Key])
+	}
+	if open(&node, n.tolerations) {
+		w.leaving = ""
+	}
 	if OutOfService(&node) {
 		w.state = plan.NodeOutOfService
 	}
@@ -105,16 +129,107 @@ func down(node *corev1.Node) bool {
 	return false
 }
 
-// SlimNode drops from a node what no planner reads: its heartbeats would
-// otherwise fill the cache with images and addresses.
-func SlimNode(obj any) (any, error) {
-	node, ok := obj.(*corev1.Node)
-	if !ok {
-		return obj, nil
+// DefaultNotices are the taints and annotations with which known programs announce
+// that a node goes.
+var DefaultNotices = []string{
+	"aws-node-termination-handler/spot-itn",
+	"aws-node-termination-handler/scheduled-maintenance",
+	"aws-node-termination-handler/asg-lifecycle-termination",
+	"cloud.google.com/impending-node-termination",
+	"karpenter.sh/disrupted",
+	"ToBeDeletedByClusterAutoscaler",
+}
+
+// Leaving is how a node announces that it goes, or empty. Other programs' notices
+// are in the same annotation once the node went through SlimNode.
+func Leaving(node *corev1.Node) string { return node.Annotations[appsv1.AnnotationNodeLeaving] }
+
+// notice is the first of the notices that a node carries.
+func notice(node *corev1.Node, keys []string) string {
+	if own, ok := node.Annotations[appsv1.AnnotationNodeLeaving]; ok {
+		return cmp.Or(own, "annotation "+appsv1.AnnotationNodeLeaving)
 	}
-	node.ManagedFields = nil
-	node.Annotations = nil
-	node.Spec = corev1.NodeSpec{Taints: node.Spec.Taints}
-	node.Status = corev1.NodeStatus{}
-	return node, nil
+	for _, key := range keys {
+		if slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key }) {
+			return "taint " + key
+		}
+		if _, ok := node.Annotations[key]; ok {
+			return "annotation " + key
+		}
+	}
+	return ""
+}
+
+// countNodes counts the nodes that could take a pod of the template, where one has
+// to leave its node or the spread is to be kept. What a node has room for is the scheduler's business.
+func (o *Observer) countNodes(ctx context.Context, f desired.Fleet, pods []plan.Pod) (*plan.Nodes, error) {
+	if f.Desired.Disruption.MaxSurge == 0 || !slices.ContainsFunc(pods, leaves) && len(f.Desired.Disruption.Spread) == 0 {
+		return nil, nil //nolint:nilnil // nothing is known, and nothing is asked
+	}
+	var list corev1.NodeList
+	if err := o.cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		if apierrors.IsForbidden(err) {
+			return nil, nil //nolint:nilnil // a person who may not read nodes
+		}
+		return nil, fmt.Errorf("list nodes: %w", err)
+	}
+	affinity := nodeaffinity.NewRequiredNodeAffinity(f.Template.Spec.NodeSelector, f.Template.Spec.Affinity)
+	nodes := &plan.Nodes{Domains: make([][]string, len(f.Desired.Disruption.Spread))}
+	for n := range list.Items {
+		node := &list.Items[n]
+		if matches, err := affinity.Match(node); err != nil || !matches {
+			continue
+		}
+		nodes.All++
+		if open(node, f.Template.Spec.Tolerations) && notice(node, nil) == "" {
+			nodes.Open++
+			for i, spread := range f.Desired.Disruption.Spread {
+				if value, ok := node.Labels[spread.Key]; ok && !slices.Contains(nodes.Domains[i], value) {
+					nodes.Domains[i] = append(nodes.Domains[i], value)
+				}
+			}
+		}
+	}
+	for i := range nodes.Domains {
+		slices.Sort(nodes.Domains[i])
+	}
+	return nodes, nil
+}
+
+// leaves: the pod has to leave its node, as far as it can be told without the clock.
+func leaves(p plan.Pod) bool { return !p.EvictionRequested.IsZero() || p.NodeLeaving != "" }
+
+// open: the node takes new pods with these tolerations.
+func open(node *corev1.Node, tolerations []corev1.Toleration) bool {
+	taints := node.Spec.Taints
+	if node.Spec.Unschedulable {
+		taints = append(slices.Clone(taints), corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
+	}
+	_, untolerated := scheduling.FindMatchingUntoleratedTaint(logr.Discard(), taints, tolerations, func(t *corev1.Taint) bool {
+		return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
+	}, true)
+	return !untolerated
+}
+
+// SlimNode is NewSlimNode with the notices that are known by default.
+func SlimNode(obj any) (any, error) { return NewSlimNode(DefaultNotices)(obj) }
+
+// NewSlimNode drops from a node what no planner reads: its heartbeats would
+// otherwise fill the cache with images and addresses. What announces that the node
+// goes becomes one annotation.
+func NewSlimNode(notices []string) func(obj any) (any, error) {
+	return func(obj any) (any, error) {
+		node, ok := obj.(*corev1.Node)
+		if !ok {
+			return obj, nil
+		}
+		leaving := notice(node, notices)
+		node.ManagedFields, node.Annotations = nil, nil
+		if leaving != "" {
+			node.Annotations = map[string]string{appsv1.AnnotationNodeLeaving: leaving}
+		}
+		node.Spec = corev1.NodeSpec{Taints: node.Spec.Taints, Unschedulable: node.Spec.Unschedulable}
+		node.Status = corev1.NodeStatus{}
+		return node, nil
+	}
 }

@@ -67,6 +67,8 @@ type Observer struct {
 	proofs      proofs
 	// index is nil where pods are listed through the cache.
 	index *PodIndex
+	// evictions: the API of lifecycle.k8s.io is read.
+	evictions bool
 }
 
 // New makes an Observer. live reads past the cache; it is asked only when the
@@ -109,6 +111,9 @@ func (o *Observer) Observe(ctx context.Context, f desired.Fleet) (Seen, error) {
 	o.clocks.correct(f.Ref.UID, pods, f.Now)
 	seen := Seen{Revisions: revisions}
 	seen.Observed.Pods = pods
+	if seen.Observed.Nodes, err = o.countNodes(ctx, f, pods); err != nil {
+		return Seen{}, err
+	}
 	if seen.Observed.HeldNames, err = o.heldNames(ctx, f, pods); err != nil {
 		return Seen{}, err
 	}
@@ -189,12 +194,17 @@ func (o *Observer) listRevisions(ctx context.Context, owner podrender.Owner) ([]
 
 func (o *Observer) describe(ctx context.Context, f desired.Fleet, owned, orphans []*corev1.Pod) ([]plan.Pod, error) {
 	pods := make([]plan.Pod, 0, len(owned)+len(orphans))
-	nodes := newNodes(o.cache, o.live)
+	nodes := newNodes(o.cache, o.live, f)
+	evictions, err := o.listEvictions(ctx, f)
+	if err != nil {
+		return nil, err
+	}
 	add := func(pod *corev1.Pod, membership plan.Membership) error {
 		p := describePod(&f.Desired, pod, membership)
 		if err := nodes.describe(ctx, &p); err != nil {
 			return err
 		}
+		evictions.describe(&p)
 		pods = append(pods, p)
 		return nil
 	}

@@ -256,7 +256,7 @@ func TestNodes(t *testing.T) {
 		"a node that the cache has still by it": {bound: "n", cached: []client.Object{node("n", nil)}, zone: "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := newNodes(cache(t, test.cached...), cache(t, test.live...))
+			n := newNodes(cache(t, test.cached...), cache(t, test.live...), desired.Fleet{})
 			p := plan.Pod{Node: test.bound}
 			if err := n.describe(t.Context(), &p); err != nil {
 				t.Fatal(err)
@@ -270,7 +270,7 @@ func TestNodes(t *testing.T) {
 
 // TestANodeThatCannotBeReadIsNoProof: an error is not "not found".
 func TestANodeThatCannotBeReadIsNoProof(t *testing.T) {
-	n := newNodes(cache(t), refusing{})
+	n := newNodes(cache(t), refusing{}, desired.Fleet{})
 	p := plan.Pod{Node: "n"}
 	if err := n.describe(t.Context(), &p); err == nil || p.NodeState != plan.NodePresent {
 		t.Errorf("state %q, error %v", p.NodeState, err)

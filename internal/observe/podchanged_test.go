@@ -150,7 +150,7 @@ func drawPod(t *rapid.T, label string) *corev1.Pod {
 			}),
 			Annotations: d.some("annotations", map[string][]string{
 				corev1.PodDeletionCost: {"1", "-7", "much"}, appsv1.AnnotationSurge: {"true", "no"}, "example.com/blob": {"x"},
-				appsv1.AnnotationInPlace: {"edited by hand", d.marks()},
+				appsv1.AnnotationInPlace: {"edited by hand", d.marks()}, appsv1.AnnotationEvictionRequested: {"2026-03-01T12:00:00Z", "soon"},
 			}),
 			Finalizers: d.list("finalizers", appsv1.LabelHoldDelete, appsv1.LabelHoldUpdate, "example.com/backup"),
 		},

@@ -127,6 +127,7 @@ func describePod(desired *plan.Desired, pod *corev1.Pod, membership plan.Members
 	p.HoldDelete = holder(pod, appsv1.LabelHoldDelete)
 	p.HoldUpdate = holder(pod, appsv1.LabelHoldUpdate)
 	p.Wanted = pod.Labels[appsv1.LabelWanted]
+	p.RebalancedTo = pod.Annotations[appsv1.AnnotationRebalancedTo]
 	p.Surge = pod.Annotations[appsv1.AnnotationSurge] == "true"
 	if pod.DeletionTimestamp != nil {
 		grace := time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
@@ -134,6 +135,10 @@ func describePod(desired *plan.Desired, pod *corev1.Pod, membership plan.Members
 		if len(pod.Finalizers) > 0 {
 			p.KeptBy = pod.Finalizers[0]
 		}
+	}
+	// A time that cannot be read asks for nothing.
+	if at, err := time.Parse(time.RFC3339, pod.Annotations[appsv1.AnnotationEvictionRequested]); err == nil {
+		p.EvictionRequested = at
 	}
 	describeConditions(&p, pod)
 	describeContainers(&p, pod)
@@ -147,6 +152,13 @@ func describePod(desired *plan.Desired, pod *corev1.Pod, membership plan.Members
 		p.FailedAt = endedAt(pod)
 	}
 	return p
+}
+
+// Ready reports whether a pod is ready, as its kubelet says.
+func Ready(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 func ended(phase corev1.PodPhase) bool {

@@ -62,16 +62,26 @@ func (s *scene) uninterrupted() bool {
 	return s.desired.Update.NoneUnavailable && s.desired.Update.MaxUnavailable == 0
 }
 
-// newBudget counts what serves and will go on to: an ordinal that only its
-// holder keeps from the scale-down is no reason to take another. A budget of
-// nothing at all means one pod, or no rollout would ever move. That is so, too,
-// where a percentage rounds down to none and no pod is surged over: a small fleet
-// that says nothing of its budget is changed in place one pod at a time.
+// newBudget is the rollout's. A budget of nothing at all means one pod, or no
+// rollout would ever move. That is so, too, where a percentage rounds down to none
+// and no pod is surged over: a small fleet that says nothing of its budget is
+// changed in place one pod at a time. What stands in for pods that leave their
+// nodes is not spent: a rollout would keep them waiting to its end.
 func (s *scene) newBudget(surged int) budget {
 	unavailable := s.desired.Update.MaxUnavailable
 	if unavailable == 0 && (s.desired.Update.MaxSurge == 0 || surged == 0 && !s.uninterrupted()) {
 		unavailable = 1
 	}
+	b := s.budgetFor(s.desired.Replicas - unavailable)
+	reserved := s.reservedSurge()
+	b.available -= max(0, min(reserved, b.available))
+	b.ready -= max(0, min(reserved, b.ready))
+	return b
+}
+
+// budgetFor counts what serves and will go on to: an ordinal that only its
+// holder keeps from the scale-down is no reason to take another.
+func (s *scene) budgetFor(needed int) budget {
 	available, ready := 0, 0
 	for _, b := range s.staying() {
 		if !b.inFleet && !s.extras[b.pod] && !s.movers[b.pod] || b.orphan {
@@ -84,7 +94,6 @@ func (s *scene) newBudget(surged int) budget {
 			available++
 		}
 	}
-	needed := s.desired.Replicas - unavailable
 	return budget{available: available - needed, ready: ready - needed, have: available, needed: needed}
 }
 
@@ -102,13 +111,15 @@ func (s *scene) limits(b budget) string {
 // ordinal is made to be deleted in the end: none is, as long as pods may be
 // unavailable and the rollout moves without it.
 func (s *scene) setSurge(surged int) {
+	s.surged = surged
 	s.surge = min(s.desired.Update.MaxSurge, surged)
+	if s.ordinal() && s.desired.Update.MaxUnavailable > 0 {
+		s.surge = 0
+	}
+	s.surge = min(s.desired.MostSurge(), s.surge+s.leavingSurge())
 	if !s.ordinal() {
 		s.standIns = s.countStandIns()
 		return
-	}
-	if s.desired.Update.MaxUnavailable > 0 {
-		s.surge = 0
 	}
 	var extras []brief
 	needed := surged + s.desired.Replicas
@@ -116,11 +127,11 @@ func (s *scene) setSurge(surged int) {
 		switch {
 		case b.inFleet && b.available:
 			needed--
-		case b.standsIn && (s.moved(b) || b.serving):
+		case b.standsIn && (s.moved(b) || b.serving || b.pod.Revision == s.standInRevision()):
 			extras = append(extras, b)
 		}
 	}
-	if s.decision.Rollout == nil {
+	if !s.maySurge() {
 		needed = 0
 	}
 	slices.SortFunc(extras, func(a, b brief) int {

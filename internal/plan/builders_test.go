@@ -123,6 +123,14 @@ func (b podBuilder) orphan() podBuilder { b.p.Membership = Orphan; return b }
 
 func (b podBuilder) drifted() podBuilder { b.p.Membership = Drifted; return b }
 
+// evicted: an eviction of the pod has waited for its replacement for so long.
+func (b podBuilder) evicted(d time.Duration) podBuilder { b.p.EvictionRequested = ago(d); return b }
+
+// nodeLeaving: the node announces that it goes.
+func (b podBuilder) nodeLeaving() podBuilder { b.p.NodeLeaving = "taint example.com/spot"; return b }
+
+func (b podBuilder) waiting(why string) podBuilder { b = b.unready(); b.p.Waiting = why; return b }
+
 func (b podBuilder) requested() podBuilder { b.p.DeleteRequested = true; return b }
 
 func (b podBuilder) cost(n int) podBuilder { b.p.DeletionCost = n; return b }
@@ -184,6 +192,16 @@ func (f fleet) budget(unavailable, surge int) fleet {
 }
 
 func (f fleet) paused() fleet { f.desired.Paused = true; return f }
+
+// surgeFirst: evictions wait for at most five minutes, and so many replacements
+// may be there at once.
+func (f fleet) surgeFirst(surge int) fleet {
+	f.desired.Disruption = Disruption{SurgeFirst: true, Deadline: 5 * time.Minute, MaxSurge: surge}
+	return f
+}
+
+// nodes: so many of all nodes take new pods.
+func (f fleet) nodes(open, all int) fleet { f.observed.Nodes = &Nodes{Open: open, All: all}; return f }
 
 func (f fleet) ordered() fleet { f.desired.Ordered = true; return f }
 

@@ -84,7 +84,7 @@ func (s *scene) stuckUntil() time.Time {
 			return now
 		}
 	}
-	most := s.desired.Replicas + s.desired.Update.MaxSurge
+	most := s.desired.Replicas + s.desired.MostSurge()
 	if len(s.staying()) >= most || !slices.ContainsFunc(s.failed, s.failedItself) {
 		return time.Time{}
 	}

@@ -38,7 +38,7 @@ func findStale(s *scene) bool {
 	var rank map[*Pod]int
 	if !s.ordinal() && len(s.stale) > 0 {
 		rank = make(map[*Pod]int, len(s.live))
-		for i, v := range rankVictims(podsIn(s.staying()), s.decision.UpdateRevision) {
+		for i, v := range rankVictims(podsIn(s.staying()), s.decision.UpdateRevision, s.leaves) {
 			rank[v.pod] = i
 		}
 	}

@@ -43,6 +43,7 @@ func drawMemory(t *rapid.T, f *fleet) {
 		CurrentFailures:     drawFailures(t),
 		Rollout:             drawRollout(t),
 		Rollback:            drawRollback(t),
+		Rebalance:           drawRebalance(t),
 		Held:                drawHeld(t),
 		Conditions:          drawConditions(t),
 		History:             drawHistory(t),
@@ -80,6 +81,13 @@ func drawRollout(t *rapid.T) *appsv1.RolloutRecord {
 		ProgressTime: drawMoment(t, 900, "last progress"), Waits: oneIn(t, 4, "waited"),
 		ResizeRefused: oneOf(t, "resize refused", "", "", "the QoS class would change"),
 	}
+}
+
+func drawRebalance(t *rapid.T) *appsv1.RebalanceRecord {
+	if !oneIn(t, 6, "a rebalance was given up") {
+		return nil
+	}
+	return &appsv1.RebalanceRecord{Time: drawMoment(t, 7200, "given up at"), Message: oneOf(t, "why it was given up", "no room", "no node")}
 }
 
 func drawRollback(t *rapid.T) *appsv1.RollbackRecord {

@@ -39,6 +39,12 @@ func podGenerator() *rapid.Generator[Pod] {
 		p.Node = oneOf(t, "node", "", "node-a", "node-b", "node-c")
 		p.Zone = oneOf(t, "zone", "", "zone-a", "zone-b")
 		p.NodeDown = oneIn(t, 9, "node down")
+		p.NodeLeaving = oneOf(t, "node leaving", "", "", "", "", "", "taint example.com/spot")
+		if oneIn(t, 5, "eviction requested") {
+			p.EvictionRequested = ago(drawSeconds(t, 900, "eviction requested since") - time.Minute)
+			p.RebalancedTo = oneOf(t, "rebalanced to", "", "zone=b")
+			p.EvictionBy = oneOf(t, "evicted by", "", "example.com/drain")
+		}
 		p.Restarts = rapid.IntRange(0, 2).Draw(t, "restarts")
 		p.DeletionCost = rapid.IntRange(-1, 1).Draw(t, "cost")
 		p.Created = ago(drawSeconds(t, 900, "created"))

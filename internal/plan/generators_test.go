@@ -74,6 +74,7 @@ func fleetGenerator() *rapid.Generator[fleet] {
 		f.observed.Revisions = drawRevisions(t)
 		f.observed.Changes = drawChanges(t, f.observed.NewRevision)
 		f.observed.Pods, f.observed.HeldNames = drawPods(t, d)
+		drawDisruption(t, &f)
 		f.observed.Claims = drawClaims(t, d)
 		drawPin(t, &f)
 		drawMemory(t, &f)
@@ -122,6 +123,33 @@ func drawUpdate(t *rapid.T, d *Desired) {
 		Timeout: oneOf(t, "terminating timeout", 30*time.Second, 0, 5*time.Minute),
 		Policy: oneOf(t, "terminating policy", appsv1.TerminatingReplaceAtOnce, appsv1.TerminatingReplaceAtOnce,
 			appsv1.TerminatingWait, appsv1.TerminatingAfterTimeout),
+	}
+}
+
+// drawDisruption draws how pods leave their nodes, and where they could go.
+func drawDisruption(t *rapid.T, f *fleet) {
+	if oneIn(t, 3, "surge first") {
+		f.desired.Disruption = Disruption{
+			SurgeFirst: true, Deadline: oneOf(t, "deadline of evictions", 10*time.Minute, time.Minute),
+			MaxSurge: rapid.IntRange(0, 3).Draw(t, "surge of evictions"),
+		}
+		if oneIn(t, 2, "spread") {
+			f.desired.Disruption.Spread = oneOf(t, "constraints", []Spread{{Key: "zone", MaxSkew: 1}}, []Spread{{Key: "rack", MaxSkew: 2}, {Key: "zone", MaxSkew: 1}})
+			f.desired.Disruption.AutoRebalance = rapid.Bool().Draw(t, "rebalance by itself")
+			f.desired.Disruption.Rebalance = ago(oneOf(t, "rebalance asked", time.Minute, 2*time.Hour, -time.Minute))
+		}
+	}
+	if oneIn(t, 3, "nodes are known") {
+		f.observed.Nodes = &Nodes{Open: rapid.IntRange(0, 2).Draw(t, "open nodes")}
+		f.observed.Nodes.All = f.observed.Nodes.Open + rapid.IntRange(0, 2).Draw(t, "closed nodes")
+		for range f.desired.Disruption.Spread {
+			f.observed.Nodes.Domains = append(f.observed.Nodes.Domains, oneOf(t, "domains", nil, []string{"a"}, []string{"a", "b", "c"}))
+		}
+	}
+	for i := range f.observed.Pods {
+		for range f.desired.Disruption.Spread {
+			f.observed.Pods[i].Domains = append(f.observed.Pods[i].Domains, oneOf(t, "domain", "a", "a", "b", ""))
+		}
 	}
 }
 

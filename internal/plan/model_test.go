@@ -56,9 +56,12 @@ type model struct {
 	keeping bool
 	// nowhere: new pods name a node that does not exist.
 	nowhere bool
+	// nodes is what is known of the nodes, and place where a new pod runs.
+	nodes *Nodes
+	place func(Action) string
 	// gated: pods are created with our readiness gate.
 	gated bool
-	// rolled: the rollout has touched a pod.
+	// rolled: the rollout or a drain has touched a pod.
 	rolled bool
 	// finalized: our finalizer was taken off.
 	finalized bool
@@ -96,7 +99,7 @@ func newModel(f fleet) *model {
 func (m *model) observed() Observed {
 	o := Observed{
 		Revisions: slices.Clone(m.revisions), NewRevision: m.next, Status: *m.status.DeepCopy(),
-		HeldNames: slices.Sorted(maps.Keys(m.foreign)), Changes: m.changes,
+		HeldNames: slices.Sorted(maps.Keys(m.foreign)), Changes: m.changes, Nodes: m.nodes,
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.claims)) {
 		o.Claims = append(o.Claims, m.claims[name])
@@ -119,7 +122,8 @@ func (m *model) pass() Decision {
 	decision := Plan(m.desired, seen, m.now)
 	outcomes := make([]Outcome, 0, len(decision.Actions))
 	for _, a := range decision.Actions {
-		m.rolled = m.rolled || a.Why.Rule == "rollout" || a.Why.Reason == appsv1.WhyRolloutSurge || a.Why.Reason == appsv1.WhySurgeOver
+		m.rolled = m.rolled || a.Why.Rule == "rollout" || a.Why.Rule == "move" || a.Why.Reason == appsv1.WhyDisruptionSurge ||
+			a.Why.Reason == appsv1.WhyRolloutSurge || a.Why.Reason == appsv1.WhySurgeOver
 		outcomes = append(outcomes, m.attempt(a, outcomes))
 	}
 	m.status = stored(Report(m.desired, seen, decision, outcomes, m.now).Status)
@@ -316,12 +320,19 @@ func (m *model) apply(a Action) Outcome {
 		if m.nowhere {
 			node, state = "node-nowhere", NodeGone
 		}
-		m.pods[a.Pod] = Pod{
+		made := Pod{
 			Gate: gate, Containers: []ContainerMark{{Name: "app", ContainerID: "c-" + strconv.Itoa(m.uids)}},
 			Name: a.Pod, UID: types.UID("made-" + strconv.Itoa(m.uids)), ResourceVersion: "1", Membership: Member,
 			Slot: a.Slot, Surge: a.Surge, Revision: a.Revision, Created: m.now, Phase: corev1.PodPending,
 			Node: node, NodeState: state,
 		}
+		if m.place != nil {
+			made.Node, made.Domains = "node-"+m.place(a), []string{m.place(a)}
+		}
+		if a.Prefer != nil {
+			made.RebalancedTo = a.Prefer.String()
+		}
+		m.pods[a.Pod] = made
 	default:
 		panic("the model does not know the verb " + string(a.Verb))
 	}

@@ -40,7 +40,7 @@ type rule struct {
 
 // rules is the planner: the order is the algorithm. It is an array, because a
 // slice would be allocated for every pass.
-func rules() [19]rule {
+func rules() [21]rule {
 	return [...]rule{
 		{"finalize", finalize},                // an owner that is being deleted settles its pods, and that is all
 		{"add-finalizer", addFinalizer},       // nothing is made before the finalizer is there
@@ -51,9 +51,11 @@ func rules() [19]rule {
 		{"replace-lost", replaceLost},         // pods on nodes that are gone make room
 		{"delete-requested", deleteRequested}, // so do pods that a user asked to delete
 		{"progress", progress},                // a rollout without progress is stopped or rolled back
+		{"find-leaving", findLeaving},         // pods that have to leave their nodes are found
 		{"find-stale", findStale},             // old pods are found, and how many more their rollout needs
 		{"scale-down", scaleDown},             // surplus pods go, the least useful first
 		{"replace-failed", replaceFailed},     // failed ones that a successor waits for make room, with backoff
+		{"move", move},                        // pods that leave their nodes go when their replacements are available
 		{"rollout", rollout},                  // old pods that stay follow the goal, within the budget
 		{"restore-claims", restoreClaims},     // claims that pending pods wait for are made again
 		{"scale-up", scaleUp},                 // missing pods are created in free slots

@@ -215,8 +215,8 @@ func checkCreate(t *rapid.T, f fleet, a Action, exists bool) {
 	case f.desired.Deletion != DeletionNone:
 		t.Errorf("pod %s is created for an owner that goes", a.Pod)
 	case f.desired.Identity == appsv1.IdentityOrdinal &&
-		!slices.Contains(ordinalsOf(f.desired, f.desired.Replicas+f.desired.Update.MaxSurge), a.Slot):
-		t.Errorf("pod %s is created above replicas %d and maxSurge %d, or is reserved", a.Pod, f.desired.Replicas, f.desired.Update.MaxSurge)
+		!slices.Contains(ordinalsOf(f.desired, f.desired.Replicas+f.desired.MostSurge()), a.Slot):
+		t.Errorf("pod %s is created above replicas %d and maxSurge %d, or is reserved", a.Pod, f.desired.Replicas, f.desired.MostSurge())
 	}
 }
 
@@ -249,7 +249,7 @@ func TestWhatIsMissingIsCreatedOrExplained(t *testing.T) {
 				members -= b.Count
 			}
 		}
-		if most := f.desired.Replicas + f.desired.Update.MaxSurge; members > most {
+		if most := f.desired.Replicas + f.desired.MostSurge(); members > most {
 			t.Errorf("%d members stay, %d may", members, most)
 		}
 		blocked, waiting := map[int]bool{}, 0
@@ -329,7 +329,7 @@ func settle(t *rapid.T, m *model) {
 		if len(d.Actions) > 0 {
 			t.Errorf("at rest, and yet %v", saidOf(d))
 		}
-		if len(d.Blocked) == 0 && d.NextLook != 0 {
+		if len(d.Blocked) == 0 && d.NextLook != 0 && (d.NextLook != spreadLook || !m.desired.Disruption.AutoRebalance) {
 			t.Errorf("at its goal, and yet a look in %s", d.NextLook)
 		}
 		if diff := cmp.Diff(status, m.status); diff != "" {
@@ -378,7 +378,7 @@ func (m *model) live() int {
 // go, keeps no other pod out.
 func (m *model) checkLive(t *rapid.T, seen Observed, before int, d Decision) {
 	t.Helper()
-	most := max(before, m.desired.Replicas+m.desired.Update.MaxSurge)
+	most := max(before, m.desired.Replicas+m.desired.MostSurge())
 	if m.desired.Identity == appsv1.IdentityOrdinal {
 		base := ordinalsOf(m.desired, m.desired.Replicas)
 		for _, p := range seen.Pods {
@@ -389,7 +389,7 @@ func (m *model) checkLive(t *rapid.T, seen Observed, before int, d Decision) {
 	}
 	if after := m.live(); after > most {
 		t.Fatalf("%d pods live, after %d; %d are asked for, and a surge of %d: %v",
-			after, before, m.desired.Replicas, m.desired.Update.MaxSurge, saidOf(d))
+			after, before, m.desired.Replicas, m.desired.MostSurge(), saidOf(d))
 	}
 }
 
@@ -438,7 +438,7 @@ func (m *model) mostAtRest() int {
 	if len(m.desired.Reserved) > 0 {
 		return m.desired.Replicas // a pod on a reserved ordinal waits for its successor
 	}
-	return min(m.desired.Replicas, m.goal()+m.desired.Update.MaxSurge)
+	return min(m.desired.Replicas, m.goal()+m.desired.MostSurge())
 }
 
 // checkRevisions: unless the rollout is stopped, or a name that is taken uses
@@ -447,7 +447,7 @@ func (m *model) mostAtRest() int {
 func (m *model) checkRevisions(t *rapid.T) {
 	t.Helper()
 	d := Plan(m.desired, m.observed(), m.now)
-	if m.desired.Paused || m.taken(m.desired.Replicas+m.desired.Update.MaxSurge) > 0 || m.desired.Update.Strategy == appsv1.UpdateOnDelete ||
+	if m.desired.Paused || m.taken(m.desired.Replicas+m.desired.MostSurge()) > 0 || m.desired.Update.Strategy == appsv1.UpdateOnDelete ||
 		slices.ContainsFunc(d.Blocked, func(b Blocked) bool { return b.By == appsv1.BlockedByDeadline || b.By == appsv1.BlockedByMissingPin }) {
 		return
 	}

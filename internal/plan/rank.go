@@ -32,6 +32,7 @@ type victim struct {
 	// first empties the most crowded places first, and evenly.
 	zoneRank, nodeRank int
 	stale              bool // on another revision than the newest
+	leaving            bool // it has to leave its node
 	because            string
 }
 
@@ -51,6 +52,7 @@ const (
 // victimOrder is the design's list, top to bottom.
 var victimOrder = []criterion{
 	{"its deletion was asked for by label", func(a, b *victim) int { return first(a.pod.DeleteRequested, b.pod.DeleteRequested) }},
+	{"it has to leave its node", func(a, b *victim) int { return first(a.leaving, b.leaving) }},
 	{"it is not scheduled", func(a, b *victim) int { return first(a.pod.Node == "", b.pod.Node == "") }},
 	{"its phase is the earlier one", func(a, b *victim) int { return phaseOrder(a.pod) - phaseOrder(b.pod) }},
 	{"it is not ready", func(a, b *victim) int { return first(!a.pod.Ready, !b.pod.Ready) }},
@@ -67,11 +69,11 @@ var victimOrder = []criterion{
 
 // rankVictims sorts pods so that the first are given up first, in time
 // n log n: three sorts, the first two to number the places.
-func rankVictims(pods []*Pod, update string) []*victim {
+func rankVictims(pods []*Pod, update string, leaving map[*Pod]bool) []*victim {
 	all := make([]victim, len(pods))
 	victims := make([]*victim, len(pods))
 	for i, p := range pods {
-		all[i] = victim{pod: p, stale: p.Revision != update}
+		all[i] = victim{pod: p, stale: p.Revision != update, leaving: leaving[p]}
 		victims[i] = &all[i]
 	}
 	order := func(a, b *victim) int {

@@ -194,7 +194,7 @@ func TestRankingIsTheSameInAnyOrder(t *testing.T) {
 				pointers[i] = &pods[i]
 			}
 			var names []string
-			victims := rankVictims(pointers, newRev)
+			victims := rankVictims(pointers, newRev, nil)
 			for n := range victims {
 				explain(victims[:n], victims[n:])
 			}

@@ -222,8 +222,8 @@ func (s *scene) buryOrdinals() {
 		switch {
 		case record != nil && s.inBase(p.Slot):
 			s.blockOnBackoff(p, record)
-		case record != nil && s.mayStandIn(p.Slot) && s.decision.Rollout != nil:
-			// Kept even where the rollout needs no more pods now: it may soon.
+		case record != nil && s.mayStandIn(p.Slot) && s.maySurge():
+			// Kept even where no more pods are needed now: they may be soon.
 			s.surgeOnBackoff++
 			s.blockOnBackoff(p, record)
 		default:
@@ -256,8 +256,8 @@ func (s *scene) buryBeyondLimit(partitioned bool) {
 	})
 	missing := s.desired.Replicas + s.surge - len(s.live)
 	room, kept := missing, 0
-	if s.decision.Rollout != nil {
-		room = s.desired.Replicas + s.desired.Update.MaxSurge - len(s.live) // it may soon need more pods
+	if s.maySurge() {
+		room = s.desired.Replicas + s.desired.MostSurge() - len(s.live) // more pods may be needed soon
 	}
 	for i, p := range corpses {
 		record := s.backoffOf(p, partitioned)
@@ -281,6 +281,7 @@ func (s *scene) buryBeyondLimit(partitioned bool) {
 
 func (s *scene) blockOnBackoff(p *Pod, record *appsv1.FailureRecord) {
 	s.onBackoff++
+	s.backedOff = append(s.backedOff, p)
 	s.block(Blocked{
 		Verb: CreatePod, Pod: p.Name, Slot: p.Slot, By: appsv1.BlockedByBackoff, Until: record.RetryTime.Time, Failures: int(record.Count),
 		Message: fmt.Sprintf("pods of revision %s failed %s in a row, the last: %s",

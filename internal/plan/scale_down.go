@@ -60,7 +60,7 @@ func (s *scene) stayingMembers() []brief {
 // pods are not available yet, an available old one is kept that the order would
 // give up, as long as the budget needs it.
 func (s *scene) victims(members []*Pod, surplus int) []*victim {
-	ranked := rankVictims(members, s.decision.UpdateRevision)
+	ranked := rankVictims(members, s.decision.UpdateRevision, s.leaves)
 	chosen := ranked[:surplus]
 	if s.decision.Rollout != nil {
 		chosen = s.sparing(ranked, surplus)
@@ -97,6 +97,8 @@ func (s *scene) condemnWhy(p *Pod) (reason, message string) {
 		return appsv1.WhyReserved, fmt.Sprintf("ordinal %d is reserved", p.Slot)
 	case s.surge > 0 && s.mayStandIn(p.Slot) && !s.updated(p) && !s.serves(p):
 		return appsv1.WhyRolloutRecreate, "recreated: the extra pod is on an old revision and does not serve"
+	case p.Surge && s.mayStandIn(p.Slot) && s.desired.Disruption.MaxSurge > 0:
+		return appsv1.WhySurgeOver, "it no longer stands in for another pod"
 	case p.Surge && s.mayStandIn(p.Slot):
 		return appsv1.WhySurgeOver, fmt.Sprintf("the rollout no longer needs more than %s", NumberOf(s.desired.Replicas, "pod"))
 	}
@@ -169,7 +171,7 @@ func (s *scene) onReserved(b brief) bool {
 }
 
 // findMovers chooses the pods on reserved ordinals that are still needed, the
-// lowest: as many as pods of the base are missing or not available, and no more
+// available ones and of these the lowest: as many as pods of the base are missing or not available, and no more
 // than there may be pods in all. A pod that does not serve waits for none,
 // and one that is held may go at any time. A pod beyond replicas waits for none
 // either: after a scale-down the pods that stay may need its room.
@@ -193,7 +195,8 @@ func (s *scene) findMovers(condemned []brief) []brief {
 			missing--
 		}
 	}
-	room := s.desired.Replicas + s.desired.Update.MaxSurge - there
+	slices.SortStableFunc(serving, func(a, b brief) int { return first(!a.available, !b.available) })
+	room := s.desired.Replicas + s.desired.MostSurge() - there
 	movers := serving[len(serving)-max(0, min(len(serving), missing, room)):]
 	for _, b := range movers {
 		mark(&s.movers, b.pod)

@@ -107,6 +107,8 @@ type filling struct {
 	going           []*Pod
 	why             Why
 	claims, creates []Action
+	// tally counts pods where the spread is being restored.
+	tally []tally
 	// first is the first pod of the base that is not available, with OrderedReady,
 	// and queued the pods that wait for it.
 	first  string
@@ -141,7 +143,7 @@ func (f *filling) countPlaces() {
 	if len(f.movers) == 0 && len(f.movedAway) == 0 {
 		return
 	}
-	f.places = f.desired.Replicas + f.desired.Update.MaxSurge
+	f.places = f.desired.Replicas + f.desired.MostSurge()
 	for _, b := range f.briefs {
 		if b.inFleet || !f.gone[b.pod] && (f.scene.extras[b.pod] || f.movers[b.pod]) {
 			f.places--
@@ -165,6 +167,16 @@ func (f *filling) findGoing() {
 				f.going = append(f.going, p)
 			}
 		}
+	}
+	// While there are too many, the new ones wait for a pass that sees all of those
+	// gone: a deletion that fails would leave one too many.
+	if f.live+len(f.going) > f.desired.Replicas+f.surge {
+		f.block(Blocked{
+			Verb: CreatePod, Slot: NoSlot, By: appsv1.BlockedByTermination, Count: f.missing,
+			Message: "successors wait until the pods that are too many are gone",
+		})
+		f.missing = 0
+		f.lookAfter(soon)
 	}
 }
 
@@ -206,6 +218,12 @@ func (f *filling) explain() {
 }
 
 func (f *filling) surgeWhy() Why {
+	if n := f.stillLeaving(); n > 0 {
+		return Why{
+			Rule: f.rule, Reason: appsv1.WhyDisruptionSurge, Numbers: f.why.Numbers,
+			Message: "carries the load while " + f.leaversText() + "; disruption.maxSurge is " + strconv.Itoa(f.desired.Disruption.MaxSurge),
+		}
+	}
 	return Why{
 		Rule: f.rule, Reason: appsv1.WhyRolloutSurge, Numbers: f.why.Numbers,
 		Message: "carries the load while others are recreated; maxSurge is " + strconv.Itoa(f.desired.Update.MaxSurge),
@@ -265,7 +283,7 @@ func (s *scene) waitedForTerminating() int {
 // wants says how far to walk.
 func (f *filling) wants(slot int) bool {
 	if f.ordinal() {
-		return slot < f.desired.Replicas+len(f.desired.Reserved)+f.desired.Update.MaxSurge
+		return slot < f.desired.Replicas+len(f.desired.Reserved)+f.desired.MostSurge()
 	}
 	return f.missing > 0
 }
@@ -287,7 +305,7 @@ func (f *filling) fill(pod *Pod, claims []Action) {
 	switch {
 	case f.ordinal() && !f.inBase(pod.Slot):
 		f.extras++
-		revision, why = f.decision.UpdateRevision, f.surgeWhy()
+		revision, why = f.standInRevision(), f.surgeWhy()
 	case !f.ordinal() && f.live >= f.desired.Replicas:
 		why = f.surgeWhy()
 	}
@@ -306,7 +324,7 @@ func (f *filling) fill(pod *Pod, claims []Action) {
 	}
 	f.creates = append(f.creates, Action{
 		Verb: CreatePod, Pod: pod.Name, Slot: pod.Slot, Revision: revision, Why: why,
-		Surge: f.ordinal() && !f.inBase(pod.Slot), After: f.after(),
+		Surge: f.ordinal() && !f.inBase(pod.Slot), After: f.after(), Prefer: f.prefers(),
 	})
 }
 

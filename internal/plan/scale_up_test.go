@@ -27,6 +27,17 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
+func TestNoPodComesWhileOthersAreTooMany(t *testing.T) {
+	old := func(slot int) podBuilder { return random(slot).revision(oldRev).unready() }
+	expectPlans(t, saidOf, map[string]planned{
+		"two go, and one of them is replaced": {
+			aFleet(1, old(0), old(1)).random().rollingOut(),
+			[]string{"DeletePod " + randomName(1) + " ScaleDown", "DeletePod " + randomName(0) + " RolloutRecreate"},
+			[]string{"CreatePod Terminating"},
+		},
+	})
+}
+
 func TestScaleUpAnOrdinalFleet(t *testing.T) {
 	expectPlans(t, saidOf, map[string]planned{
 		"a new fleet is filled from 0 upward": {

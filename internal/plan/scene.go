@@ -62,6 +62,8 @@ type scene struct {
 	// onBackoff counts replacements that wait for the backoff, and with
 	// ordinals surgeOnBackoff those of them that are of the rollout's surge.
 	onBackoff, surgeOnBackoff int
+	// backedOff are the failed pods whose replacements wait.
+	backedOff []*Pod
 	// surge is how many pods beyond replicas the rollout needs; with
 	// ordinals, extras are those of them that are there and stay.
 	surge  int
@@ -73,6 +75,12 @@ type scene struct {
 	// are available, and movedAway those that this pass deletes.
 	movers    map[*Pod]bool
 	movedAway []*Pod
+	// leavers are the pods that have to leave their nodes, the most urgent first,
+	// and leaves the set of them.
+	leavers []leaver
+	leaves  map[*Pod]bool
+	// surged is how many pods the rollout has to surge over.
+	surged int
 	// halted says what stops the rollout, or nothing.
 	halted string
 	// stale are the live pods that have to move, in the order to move them.
@@ -302,11 +310,16 @@ func (s *scene) conclude() Decision {
 	d.Counts.Lost = len(s.lost)
 	d.Counts.Stale = len(s.stale) + s.kept
 	d.Counts.Following = following
+	d.Counts.Leaving = s.stillLeaving()
+	d.Counts.StandIns = s.standInsForLeaving()
 
 	if s.atRest() {
 		d.NextLook = 0
 	} else {
 		s.lookAfter(safetyLook)
+	}
+	if s.desired.Disruption.AutoRebalance && s.desired.Disruption.Rebalances(s.now) {
+		s.lookAfter(spreadLook)
 	}
 	if s.desired.Restart.After(s.now) {
 		s.lookAfter(s.desired.Restart.Sub(s.now))

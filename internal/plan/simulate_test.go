@@ -45,7 +45,8 @@ const seedsEach = 1000
 //   - a failed revision is taken back once;
 //   - F: a rollout is halted or taken back only for its own fault;
 //   - T: what the status tells agrees with what the pods are;
-//   - B: no successor of a failed pod comes before its backoff.
+//   - B: no successor of a failed pod comes before its backoff;
+//   - V: a pod that leaves its node goes only when enough others are available.
 //
 // And when the edits stop, the fleet comes to rest where the spec wants it.
 func TestRolloutsKeepTheirPromises(t *testing.T) {
@@ -95,6 +96,7 @@ func simulate(t *testing.T, seed uint64, strategy appsv1.UpdateStrategy, identit
 	w.desired.Terminating = Terminating{Timeout: 20 * time.Second, Policy: []appsv1.TerminatingPolicy{
 		appsv1.TerminatingReplaceAtOnce, appsv1.TerminatingWait, appsv1.TerminatingAfterTimeout,
 	}[w.rng.IntN(3)]}
+	w.beginDrains(seed)
 	for edits := 2 + w.rng.IntN(4); edits > 0; edits-- {
 		for range 1 + w.rng.IntN(12) {
 			j.step(w)
@@ -104,6 +106,7 @@ func simulate(t *testing.T, seed uint64, strategy appsv1.UpdateStrategy, identit
 			if identity == appsv1.IdentityOrdinal && order.IntN(8) == 0 {
 				w.desired.Ordered = !w.desired.Ordered
 			}
+			w.editDrains()
 		})
 	}
 	for range w.rng.IntN(8) {
@@ -182,6 +185,7 @@ func (w *world) settleDown(strategy appsv1.UpdateStrategy) {
 		w.recipe.size %= 9
 		w.recipe.nowhere, w.curse = false, curse{}
 	})
+	w.endDrains()
 	for _, b := range w.pods {
 		b.sick, b.HoldDelete, b.HoldUpdate = 0, nil, nil
 		b.down, b.unscheduled, b.lingers = 0, 0, 0
@@ -208,6 +212,7 @@ func (j *judge) step(w *world) {
 	if w.chance(20) {
 		w.mishap()
 	}
+	w.drain()
 	if !w.calm {
 		w.guarded = w.rng.IntN(w.desired.Replicas + 1)
 	}
@@ -243,7 +248,6 @@ func (j *judge) watch(w *world, d *Decision, a Action) {
 }
 
 func (j *judge) checkCreate(w *world, s *scene, a Action) {
-	u := &w.desired.Update
 	j.checkBackoff(w, a)
 	if b := w.pods[a.Pod]; b != nil {
 		j.errorf("%s: created while %s is there, terminating: %t", a.Pod, b.UID, b.Terminating)
@@ -260,8 +264,8 @@ func (j *judge) checkCreate(w *world, s *scene, a Action) {
 			return d.Verb == DeletePod && d.Pod == p.Name && d.Why.Reason == appsv1.WhyScaleDown
 		}) || w.desired.Ordered && s.position(p.Slot) >= w.desired.Replicas // it goes when its turn comes
 	}
-	if live := len(slices.DeleteFunc(slices.Clone(s.live), held)); live >= w.desired.Replicas+u.MaxSurge {
-		j.errorf("%s is created beside %d live ones, with %d replicas and a surge of %d", a.Pod, live, w.desired.Replicas, u.MaxSurge)
+	if live := len(slices.DeleteFunc(slices.Clone(s.live), held)); live >= w.desired.Replicas+w.desired.MostSurge() {
+		j.errorf("%s is created beside %d live ones, with %d replicas and a surge of %d", a.Pod, live, w.desired.Replicas, w.desired.MostSurge())
 	}
 	if w.desired.Terminating.Policy == appsv1.TerminatingWait && w.desired.Identity == appsv1.IdentityRandom {
 		running := len(s.live)
@@ -270,7 +274,7 @@ func (j *judge) checkCreate(w *world, s *scene, a Action) {
 				running++
 			}
 		}
-		if running >= w.desired.Replicas+u.MaxSurge {
+		if running >= w.desired.Replicas+w.desired.MostSurge() {
 			j.errorf("%s does not wait: %d pods are still there", a.Pod, running)
 		}
 	}
@@ -322,10 +326,13 @@ func (j *judge) checkMove(w *world, s *scene, d *Decision, a Action) {
 	if a.Verb == UpdatePod && !restarts || a.Verb == ResizePod || !w.serves(p.Name) {
 		return
 	}
+	if a.Why.Rule == "move" {
+		j.checkLeaving(w, s, a)
+	}
 	// With ordinals an edit that takes one leaves no choice, nor does a label.
 	scaled := a.Why.Reason == appsv1.WhyScaleDown && !s.ordinal() && !p.DeleteRequested && d.Rollout != nil
 	over := a.Why.Reason == appsv1.WhySurgeOver && w.status.ObservedGeneration == w.desired.Generation
-	moves := a.Why.Reason == appsv1.WhyReserved && len(s.live) <= w.desired.Replicas+u.MaxSurge
+	moves := a.Why.Reason == appsv1.WhyReserved && len(s.live) <= w.desired.Replicas+w.desired.MostSurge()
 	if slices.Contains(rolling, a.Why.Reason) || over || scaled || moves {
 		j.checkAvailable(w, s, a)
 	}
@@ -336,7 +343,7 @@ func (j *judge) checkMove(w *world, s *scene, d *Decision, a Action) {
 func (j *judge) checkAvailable(w *world, s *scene, a Action) {
 	u, available, ready := &w.desired.Update, 0, 0
 	for _, p := range s.live {
-		if p.Name == a.Pod || s.ordinal() && s.position(p.Slot) >= w.desired.Replicas+u.MaxSurge {
+		if p.Name == a.Pod || s.ordinal() && s.position(p.Slot) >= w.desired.Replicas+w.desired.MostSurge() {
 			continue
 		}
 		if w.serves(p.Name) {

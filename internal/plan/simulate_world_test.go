@@ -101,6 +101,7 @@ type world struct {
 	guarded  int  // evictions must leave so many available
 	calm     bool // nothing goes wrong any more
 	torn     bool // the second write of a resize often fails
+	drains   drains
 	births   int
 	rollback map[string]int // how often a revision was taken back since the last edit
 
@@ -203,7 +204,7 @@ func (at *worldPlace) runs() bool {
 	w, b := at.w, at.b
 	switch {
 	case b.Node == "":
-		b.Node, b.Zone = "node-"+strconv.Itoa(b.Slot%4), "zone-"+strconv.Itoa(b.Slot%2)
+		w.schedule(b)
 	case b.sick > 0:
 		b.sick--
 		b.well = false
@@ -297,10 +298,11 @@ func (w *world) terminate(b *body) { b.Terminating, b.DeletedAt = true, w.now }
 
 // observed is what the planner sees, in any order.
 func (w *world) observed() Observed {
-	o := Observed{NewRevision: w.recipe.revision(), Status: *w.status.DeepCopy(), Revisions: slices.Clone(w.revisions)}
+	o := Observed{NewRevision: w.recipe.revision(), Status: *w.status.DeepCopy(), Revisions: slices.Clone(w.revisions), Nodes: w.openNodes()}
 	inUse := map[string]recipe{}
 	for _, b := range w.shuffled() {
 		b.SizeOf = w.sizeOf(b)
+		b.NodeLeaving = w.drains.notices[b.Node]
 		o.Pods = append(o.Pods, b.Pod)
 		inUse[b.Revision] = w.stored[b.Revision]
 	}

@@ -19,7 +19,7 @@ package plan
 import "slices"
 
 // Ordinals in use are the first replicas of 0, 1, 2 … that are not reserved,
-// the base, followed by those that a rollout may use for its surge.
+// the base, followed by those of pods that stand in for others.
 
 // position is the place of a slot among the ordinals that are not reserved, or
 // -1 for a reserved one and for no slot.
@@ -40,8 +40,8 @@ func (s *scene) inBase(slot int) bool {
 	return place >= 0 && place < s.desired.Replicas
 }
 
-// mayStandIn: the slot may have a pod while the rollout needs it.
+// mayStandIn: the slot may have a pod while a rollout or a drain needs it.
 func (s *scene) mayStandIn(slot int) bool {
 	place := s.position(slot)
-	return place >= s.desired.Replicas && place < s.desired.Replicas+s.desired.Update.MaxSurge
+	return place >= s.desired.Replicas && place < s.desired.Replicas+s.desired.MostSurge()
 }

@@ -60,6 +60,8 @@ type Desired struct {
 	PinWhile int64  `json:"pinWhile,omitempty"`
 	// TakeOver is the workload that the pods are being taken over from, or empty.
 	TakeOver string `json:"takeOver,omitempty"`
+	// Disruption is how pods leave their nodes.
+	Disruption Disruption `json:"disruption,omitzero"`
 	// Reserved are ordinals that get no pod.
 	Reserved []int `json:"reserved,omitempty"`
 	// Claims are the volume claims that every pod has of its own.
@@ -97,6 +99,40 @@ type Update struct {
 	UseEviction      bool                 `json:"useEviction,omitempty"`
 	ResizeDeadline   time.Duration        `json:"resizeDeadline,omitempty"`
 }
+
+// Disruption is how pods leave their nodes.
+type Disruption struct {
+	// SurgeFirst: an eviction waits until a replacement is available, for as long
+	// as Deadline.
+	SurgeFirst bool          `json:"surgeFirst,omitempty"`
+	Deadline   time.Duration `json:"deadline,omitempty"`
+	// MaxSurge is how many replacements there may be at once, and 0 where no pod
+	// is replaced before it goes.
+	MaxSurge int `json:"maxSurge,omitempty"`
+	// Spread is how the pods are to be spread over the nodes. Pods move to restore
+	// it always with AutoRebalance, or when a user asked for it at Rebalance.
+	Spread        []Spread  `json:"spread,omitempty"`
+	AutoRebalance bool      `json:"autoRebalance,omitempty"`
+	Rebalance     time.Time `json:"rebalance,omitzero"`
+}
+
+// Spread is a topology spread constraint: the numbers of pods on nodes with
+// different values of a label differ by no more than MaxSkew.
+type Spread struct {
+	Key     string `json:"key"`
+	MaxSkew int    `json:"maxSkew"`
+}
+
+// Place is a node label with its value.
+type Place struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+func (p Place) String() string { return p.Key + "=" + p.Value }
+
+// MostSurge is how many pods there may be beyond replicas, for whatever reason.
+func (d *Desired) MostSurge() int { return max(d.Update.MaxSurge, d.Disruption.MaxSurge) }
 
 // Terminating is when a terminating pod gets its successor.
 type Terminating struct {
@@ -150,10 +186,23 @@ type Observed struct {
 	Changes []Change `json:"changes,omitempty"`
 	// Claims are the fleet's volume claims that exist.
 	Claims []Claim `json:"claims,omitempty"`
+	// Nodes is what is known of the nodes that could take a replacement. It is
+	// read only where a pod has to leave its node.
+	Nodes *Nodes `json:"nodes,omitempty"`
 	// NewRevision is the name a revision of the template would get.
 	NewRevision string `json:"newRevision,omitempty"`
 	// Status is the last one reported: the memory of the planner.
 	Status appsv1.PodManagerStatus `json:"status"`
+}
+
+// Nodes counts the nodes that the template's selector and affinity allow.
+type Nodes struct {
+	// Open counts those of them that take new pods.
+	Open int `json:"open"`
+	All  int `json:"all"`
+	// Domains are the values of the labels of Disruption.Spread, in its order, that
+	// open nodes have.
+	Domains [][]string `json:"domains,omitempty"`
 }
 
 // Membership says whose a pod is.
@@ -240,8 +289,20 @@ type Pod struct {
 	NodeState NodeState `json:"nodeState,omitempty"`
 	// NodeDown: the node is there and does not answer, so its pods cannot become
 	// available.
-	NodeDown     bool `json:"nodeDown,omitempty"`
-	DeletionCost int  `json:"deletionCost,omitempty"`
+	NodeDown bool `json:"nodeDown,omitempty"`
+	// NodeLeaving is the taint or annotation with which the node announces that it
+	// goes, or empty.
+	NodeLeaving  string `json:"nodeLeaving,omitempty"`
+	DeletionCost int    `json:"deletionCost,omitempty"`
+	// EvictionRequested is since when an eviction of the pod waits for its
+	// replacement, and EvictionBy who asked for it, where that is known.
+	EvictionRequested time.Time `json:"evictionRequested,omitzero"`
+	EvictionBy        string    `json:"evictionBy,omitempty"`
+	// Domains are the values of the labels of Disruption.Spread, in its order, of
+	// the pod's node.
+	Domains []string `json:"domains,omitempty"`
+	// RebalancedTo is the place for which the pod was made.
+	RebalancedTo string `json:"rebalancedTo,omitempty"`
 	// DeleteRequested: the user put the delete label on the pod.
 	DeleteRequested bool `json:"deleteRequested,omitempty"`
 }
@@ -388,6 +449,8 @@ type Action struct {
 	// After is the pod, deleted in the same pass, whose place a new pod of
 	// another name takes.
 	After string `json:"after,omitempty"`
+	// Prefer is where a new pod should run, to restore the spread.
+	Prefer *Place `json:"prefer,omitempty"`
 	// Number is the revision's number.
 	Number int64 `json:"number,omitempty"`
 	// ResourceVersion, where set, is a precondition: the action is right
@@ -435,6 +498,10 @@ type Counts struct {
 	Lost   int `json:"lost"`
 	// Stale counts the pods that still have to move to the update revision.
 	Stale int `json:"stale"`
+	// Leaving counts the pods that leave their nodes, and StandIns those beyond
+	// replicas that are there, or will be, for their sake.
+	Leaving  int `json:"leaving,omitempty"`
+	StandIns int `json:"standIns,omitempty"`
 	// Following counts the pods whose node still carries out a change in
 	// place.
 	Following int `json:"following,omitempty"`
@@ -470,6 +537,8 @@ type Decision struct {
 	Rollout  *appsv1.RolloutRecord  `json:"rollout,omitempty"`
 	Rollback *appsv1.RollbackRecord `json:"rollback,omitempty"`
 	Held     []appsv1.HeldPod       `json:"held,omitempty"`
+	// Rebalance is why the last rebalance was given up, or nil.
+	Rebalance *appsv1.RebalanceRecord `json:"rebalance,omitempty"`
 	// Pinned is the pin in force, or nil.
 	Pinned *Pinned `json:"pinned,omitempty"`
 	// NextLook is how long the planner can wait without an event; 0 means

@@ -28,6 +28,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
@@ -93,6 +94,47 @@ func WithGate(pod *corev1.Pod) {
 		}
 	}
 	pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: appsv1.GateInService})
+}
+
+// EvictionResponder is the operator's name among the responders of a pod.
+const EvictionResponder = "apps.mycompany.com/pod-operator"
+
+// responderPriority is what Kubernetes recommends for the controller of a pod.
+const responderPriority = 10000
+
+// maxResponders is how many the API allows.
+const maxResponders = 10
+
+// WithResponder adds us to a rendered pod as one that responds to its evictions. The
+// API allows none in a pod that is scheduled as one of a group.
+func WithResponder(pod *corev1.Pod) {
+	named := slices.ContainsFunc(pod.Spec.EvictionResponders, func(r corev1.EvictionResponder) bool { return r.Name == EvictionResponder })
+	if named || pod.Spec.SchedulingGroup != nil || len(pod.Spec.EvictionResponders) >= maxResponders {
+		return
+	}
+	pod.Spec.EvictionResponders = append(pod.Spec.EvictionResponders, corev1.EvictionResponder{
+		Name: EvictionResponder, Priority: ptr.To[int32](responderPriority),
+	})
+}
+
+// WithPlace asks the scheduler to prefer nodes with a label, and notes that on the
+// pod.
+func WithPlace(pod *corev1.Pod, key, value string) {
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, appsv1.AnnotationRebalancedTo, key+"="+value)
+	affinity := pod.Spec.Affinity
+	if affinity == nil {
+		affinity = &corev1.Affinity{}
+	}
+	if affinity.NodeAffinity == nil {
+		affinity.NodeAffinity = &corev1.NodeAffinity{}
+	}
+	const strongest = 100
+	affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution = append(
+		affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution,
+		corev1.PreferredSchedulingTerm{Weight: strongest, Preference: corev1.NodeSelectorTerm{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}},
+		}})
+	pod.Spec.Affinity = affinity
 }
 
 // WithService puts the subdomain of a Service into a template. Together with the

@@ -121,6 +121,23 @@ func TestPod(t *testing.T) {
 
 // TestAPodOfABareTemplate has labels of ours, and no map is nil where it is
 // written to.
+func TestWithPlace(t *testing.T) {
+	template := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}}}}
+	for name, template := range map[string]*corev1.PodTemplateSpec{"a bare template": {}, "a template with affinity": template} {
+		t.Run(name, func(t *testing.T) {
+			pod := Pod(anOwner(), template, "web-0", "web-1", 0)
+			WithPlace(pod, "zone", "b")
+			terms := pod.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+			if len(terms) != 1 || terms[0].Preference.MatchExpressions[0].Values[0] != "b" || pod.Annotations[appsv1.AnnotationRebalancedTo] != "zone=b" {
+				t.Errorf("terms %+v, annotations %v", terms, pod.Annotations)
+			}
+			if a := template.Spec.Affinity; a != nil && len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
+				t.Error("the template was changed")
+			}
+		})
+	}
+}
+
 func TestAPodOfABareTemplate(t *testing.T) {
 	got := Pod(Owner{Namespace: "ns", Name: "web", UID: "uid"}, &corev1.PodTemplateSpec{}, "web-0", "r", 0)
 	want := map[string]string{appsv1.LabelRevision: "r", appsv1.LabelSlot: "0"}

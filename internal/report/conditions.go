@@ -300,15 +300,45 @@ func (r *reporter) reconciling() *state {
 	return nil
 }
 
+// leaving says how far the pods are that leave their nodes, if any do.
+func (r *reporter) leaving() *state {
+	n := r.decision.Counts.Leaving
+	if n == 0 && r.decision.Counts.StandIns == 0 || r.moving() {
+		return nil
+	}
+	message := "a pod stands in for another that left its node"
+	if n > 0 {
+		message = podsHave(n) + " to leave the node"
+	}
+	for _, b := range r.decision.Blocked {
+		if b.By == appsv1.BlockedByReplacement || b.By == appsv1.BlockedByNodes {
+			message += "; " + b.Pod + ": " + b.Message
+			break
+		}
+	}
+	return &state{appsv1.ReasonMovingPods, message + r.heldBack() + r.waiting()}
+}
+
 // underWay says what is missing of what was asked for and will come.
 func (r *reporter) underWay() *state {
 	c, want := r.counts, r.desired.Replicas
-	base := c.Live - c.Extra
 	switch {
 	case r.desired.Deletion != plan.DeletionNone:
 		return &state{appsv1.ReasonTerminating, r.terminatingMessage()}
 	case r.takingOver():
 		return &state{appsv1.ReasonTakingOver, fmt.Sprintf("taking over from %s: %d of %d pods adopted", r.desired.TakeOver, c.Live+r.excess, want)}
+	}
+	if s := r.leaving(); s != nil {
+		return s
+	}
+	return r.missing()
+}
+
+// missing says which pods are missing, too many or not as they should be.
+func (r *reporter) missing() *state {
+	c, want := r.counts, r.desired.Replicas
+	base := c.Live - c.Extra
+	switch {
 	case c.Live > want && r.noRollout():
 		return &state{appsv1.ReasonScalingDown, fmt.Sprintf("%s, %d asked for", plan.NumberOf(c.Live, "live pod"), want)}
 	case r.moving():

@@ -70,6 +70,7 @@ func Report(desired plan.Desired, observed plan.Observed, decision plan.Decision
 	r.status.CurrentFailures = decision.CurrentFailures
 	r.status.Rollout = plan.AfterOutcomes(desired, decision, outcomes, r.counts.Available)
 	r.status.Rollback = decision.Rollback
+	r.status.Rebalance = decision.Rebalance
 	r.status.Held = decision.Held
 
 	r.tellDone()

@@ -86,8 +86,8 @@ func waveOf(steps []Step, number int) wave {
 		if step.Wave != number {
 			continue
 		}
-		w.starts = w.starts || step.What == Create || step.What == Recreate
-		w.stops = w.stops || step.What == Recreate
+		w.starts = w.starts || step.What == Create || step.What == Recreate || step.What == Move
+		w.stops = w.stops || step.What == Recreate || step.What == Move
 		w.restarts = w.restarts || step.What == InPlace && step.restarts
 	}
 	return w

@@ -152,6 +152,11 @@ func Advice(by string, about Subject) string {
 		return rollout("undo") + " --to-revision=N, or --clear"
 	case appsv1.BlockedByOrder:
 		return "wait for that pod, or set spec.podManagementPolicy to Parallel"
+	case appsv1.BlockedByReplacement:
+		return "wait for the replacement, or see what it waits for: kubectl podmanager status " + about.Name + about.Flags +
+			"; after spec.disruption.deadlineSeconds the eviction is let through"
+	case appsv1.BlockedByNodes:
+		return "uncordon a node or add one; after spec.disruption.deadlineSeconds the eviction is let through"
 	case appsv1.BlockedByTakeOver:
 		return "let kubectl podmanager migrate end, or take the annotation " + appsv1.AnnotationTakeOver + " off when all pods are adopted"
 	case appsv1.ReasonQuotaExceeded:

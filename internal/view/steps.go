@@ -40,6 +40,13 @@ func HeldBack(pods int, by, why string) Preview {
 	return summed([]Step{{What: Held, Reason: by, Why: why, Count: pods}})
 }
 
+// Before is the preview with steps that come first.
+func (p Preview) Before(steps []Step) Preview {
+	p.Steps, p.Counts = append(steps, p.Steps...), map[string]int{}
+	p.sum()
+	return p
+}
+
 // summed is the preview of steps that are all there is.
 func summed(steps []Step) Preview {
 	p := Preview{Steps: append([]Step{}, steps...), Counts: map[string]int{}, Complete: true}

@@ -36,6 +36,8 @@ import (
 const (
 	InPlace  = "in place"
 	Recreate = "recreate"
+	Move     = "move"
+	Evict    = "evict"
 	Create   = "create"
 	Delete   = "delete"
 	Adopt    = "adopt"
@@ -117,6 +119,9 @@ func stepOf(a plan.Action, recreated map[string]bool) (Step, bool) {
 			step.What = Recreate
 			recreated[a.Pod] = true
 		}
+		if moves(a.Why.Reason) {
+			step.What = Move
+		}
 	case plan.CreatePod:
 		if recreated[a.Pod] {
 			delete(recreated, a.Pod)
@@ -142,11 +147,22 @@ func comesBack(reason string) bool {
 	return true
 }
 
+// moves: a pod that goes for this reason was replaced before.
+func moves(reason string) bool {
+	switch reason {
+	case appsv1.WhyEvictionRequested, appsv1.WhyNodeLeaving, appsv1.WhyRebalance:
+		return true
+	}
+	return false
+}
+
 // Summary is a sentence about how many pods each thing would happen to.
 func Summary(counts map[string]int) string {
 	words := []struct{ what, form string }{
 		{InPlace, "%s changed in place"},
 		{Recreate, "%s recreated"},
+		{Move, "%s moved"},
+		{Evict, "%s evicted at once"},
 		{Create, "%s created"},
 		{Delete, "%s deleted"},
 		{Adopt, "%s adopted"},

@@ -40,6 +40,7 @@ import (
 
 	"github.com/mycompany/pod-operator/internal/localkube"
 	"github.com/mycompany/pod-operator/internal/localkube/kubetest"
+	"github.com/mycompany/pod-operator/internal/webhook/paths"
 )
 
 // matrix is what people set, alone and together.
@@ -203,10 +204,20 @@ func TestANamespacedInstallMayDoNothingElsewhere(t *testing.T) {
 	if diff := cmp.Diff([]string{"team", "other"}, in); diff != "" {
 		t.Errorf("Roles in (-want +got):\n%s", diff)
 	}
+	expectSelectors(t, objects, true)
+	expectSelectors(t, h.template("{watchNamespaces: [team, other], webhooks: {certificates: cert-manager}}"), false)
+}
+
+// expectSelectors: all webhooks that fail open are called for the namespaces that are
+// watched. Where the operator keeps the configuration, it selects those for
+// evictions itself.
+func expectSelectors(t *testing.T, objects []*unstructured.Unstructured, kept bool) {
+	t.Helper()
 	webhooks := into[admissionregistrationv1.ValidatingWebhookConfiguration](t, find(t, objects, "ValidatingWebhookConfiguration", ""))
 	for i := range webhooks.Webhooks {
 		w := &webhooks.Webhooks[i]
-		if guard := *w.FailurePolicy == admissionregistrationv1.Fail; guard == (w.NamespaceSelector != nil) {
+		everywhere := *w.FailurePolicy == admissionregistrationv1.Fail || kept && w.Name == paths.Evictions
+		if everywhere == (w.NamespaceSelector != nil) {
 			t.Errorf("%s fails with %s and is called for namespaces %v", w.Name, *w.FailurePolicy, w.NamespaceSelector)
 		}
 	}

@@ -149,6 +149,9 @@ func start(ctx context.Context, bin, work string) error {
 			// called at their pods' addresses.
 			"--enable-aggregator-routing=true",
 		},
+		// EvictionRequests are one of the two ways in which a pod is asked to leave.
+		FeatureGates:          map[string]bool{"EvictionRequestAPI": true},
+		RuntimeConfig:         map[string]string{"lifecycle.k8s.io/v1alpha1": "true"},
 		Audit:                 localkube.AuditOptions{Level: localkube.AuditMetadata},
 		ControllerManagerArgs: []string{"--node-monitor-grace-period=20s", "--node-monitor-period=1s"},
 	})

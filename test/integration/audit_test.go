@@ -132,14 +132,14 @@ func onlyWatched(group, resource string) bool {
 	return group == "apps" && resource != "controllerrevisions"
 }
 
-// ofOthers are the rights that the operator has for its webhooks; test/webhooks
-// looks after those.
+// ofOthers are the rights that the operator has for its webhooks, which test/webhooks
+// looks after, and for the API of lifecycle.k8s.io, which test/lifecycle does.
 func ofOthers(group, resource, verb string) bool {
 	switch group {
-	case "admissionregistration.k8s.io":
+	case "admissionregistration.k8s.io", "lifecycle.k8s.io":
 		return true
 	case "":
-		return resource == "namespaces" || resource == "configmaps"
+		return resource == "namespaces" || resource == "configmaps" || resource == "resourcequotas"
 	case "apiextensions.k8s.io":
 		return verb == "get" || verb == "patch"
 	}

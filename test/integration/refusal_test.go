@@ -263,6 +263,10 @@ func TestANamespaceThatIsDeletedTakesItsFleetAlong(t *testing.T) {
 // claim again, so the API server is asked, and the fleet goes on.
 func TestAPolicyTakesOurLabelOffClaims(t *testing.T) {
 	t.Parallel()
+	kind := admissionv1.SchemeGroupVersion.WithKind("MutatingAdmissionPolicy")
+	if _, err := suite.Client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version); err != nil {
+		t.Skipf("Kubernetes before 1.36 has no such policies: %v", err)
+	}
 	f := suite.NewFleet(t, "db")
 	policy := &admissionv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "strip-" + f.Namespace}}
 	policy.Spec = admissionv1.MutatingAdmissionPolicySpec{

@@ -190,6 +190,10 @@ func badInputs() map[string]badInput {
 		},
 
 		// Reserved labels, and fields that contradict each other.
+		"an annotation that is about one pod": {
+			gvk: podManager, spec: `{image: nginx, template: {metadata: {annotations: {apps.mycompany.com/eviction-requested: "2099-01-01T00:00:00Z"}}}}`,
+			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.template: Invalid value: the annotations apps.mycompany.com/surge, apps.mycompany.com/in-place, apps.mycompany.com/eviction-requested and apps.mycompany.com/rebalanced-to are about one pod: leave them out of template.metadata.annotations`,
+		},
 		"a reserved label": {
 			gvk: podManager, spec: `{image: nginx, template: {metadata: {labels: {podmanager: mine}}}}`,
 			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.template: Invalid value: the labels podmanager, podmanager-uid, apps.mycompany.com/revision, apps.mycompany.com/slot, apps.mycompany.com/delete, apps.mycompany.com/wanted and apps.mycompany.com/shard are set by the operator: leave them out of template.metadata.labels`,

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -45,6 +46,10 @@ func checkRights(_ context.Context, s *testkit.Suite) error {
 		if e.Annotations["authorization.k8s.io/decision"] == "forbid" {
 			errs = append(errs, fmt.Errorf("the operator may not %s %s", e.Verb, e.RequestURI))
 		}
+		// This API server does not serve it: see test/lifecycle.
+		if strings.HasPrefix(e.RequestURI, "/apis/lifecycle.k8s.io") {
+			errs = append(errs, fmt.Errorf("the operator asks for an API that is not served: %s %s", e.Verb, e.RequestURI))
+		}
 		used.Insert(e.Verb + " " + e.ObjectRef.Resource)
 	}
 	if len(events) == 0 {
@@ -61,7 +66,7 @@ func checkRights(_ context.Context, s *testkit.Suite) error {
 			}
 		}
 	}
-	for _, right := range []string{"get namespaces", "create pods", "create persistentvolumeclaims"} {
+	for _, right := range []string{"get namespaces", "list resourcequotas", "create pods", "create persistentvolumeclaims"} {
 		if !used.Has(right) {
 			errs = append(errs, fmt.Errorf("the operator may %s and never did", right))
 		}

@@ -47,6 +47,14 @@ func TestShardsAreLabelledAtAdmission(t *testing.T) {
 	options.Shards, options.LeaderElectionNamespace = timing.Shards, testkit.OperatorNamespace
 	serve(t, s, options)
 
+	// One of the shards sees to it that the API server asks about evictions.
+	surging := testkit.MakePodManager("default", "surging").Replicas(0).Obj()
+	surging.Spec.Disruption.Policy = appsv1.DisruptionSurgeFirst
+	if err := s.Client.Create(t.Context(), surging); err != nil {
+		t.Fatal(err)
+	}
+	expectAskedOn(t, s, "default", true)
+
 	old := &v1alpha1.PodManager{}
 	old.Namespace, old.Name, old.Spec.Size = "default", "old", ptr.To[int32](1)
 	old.Spec.Image = "nginx:1.27"

@@ -87,6 +87,7 @@ type PodManagerSpec struct {
 
 	// Template is the pod to make: metadata and spec as in a Deployment. The labels podmanager, podmanager-uid and those under apps.mycompany.com are reserved for the operator.
 	// +kubebuilder:validation:XValidation:rule="!has(self.metadata) || !has(self.metadata.labels) || !['podmanager', 'podmanager-uid', 'apps.mycompany.com/revision', 'apps.mycompany.com/slot', 'apps.mycompany.com/delete', 'apps.mycompany.com/wanted', 'apps.mycompany.com/shard'].exists(l, l in self.metadata.labels)",message="the labels podmanager, podmanager-uid, apps.mycompany.com/revision, apps.mycompany.com/slot, apps.mycompany.com/delete, apps.mycompany.com/wanted and apps.mycompany.com/shard are set by the operator: leave them out of template.metadata.labels"
+	// +kubebuilder:validation:XValidation:rule="!has(self.metadata) || !has(self.metadata.annotations) || !['apps.mycompany.com/surge', 'apps.mycompany.com/in-place', 'apps.mycompany.com/eviction-requested', 'apps.mycompany.com/rebalanced-to'].exists(a, a in self.metadata.annotations)",message="the annotations apps.mycompany.com/surge, apps.mycompany.com/in-place, apps.mycompany.com/eviction-requested and apps.mycompany.com/rebalanced-to are about one pod: leave them out of template.metadata.annotations"
 	// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.restartPolicy) || self.spec.restartPolicy == 'Always'",message="restartPolicy must be Always: a PodManager keeps its pods running"
 	// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.activeDeadlineSeconds)",message="activeDeadlineSeconds ends pods that a PodManager has to keep running: leave it out"
 	// +optional
@@ -158,6 +159,11 @@ type PodManagerSpec struct {
 	// +optional
 	FailedPods FailedPods `json:"failedPods,omitzero"`
 
+	// Disruption says what happens when a pod has to leave its node: a drain, an eviction, a notice that the node goes.
+	// +kubebuilder:default={}
+	// +optional
+	Disruption Disruption `json:"disruption,omitzero"`
+
 	// Deletion says what becomes of the pods when this object is deleted.
 	// +kubebuilder:default={}
 	// +optional
@@ -169,6 +175,57 @@ type PodManagerSpec struct {
 	// +kubebuilder:validation:Maximum=1000
 	// +optional
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
+}
+
+// DisruptionPolicy says what an eviction of a pod has to wait for.
+// +kubebuilder:validation:Enum=Allow;SurgeFirst
+type DisruptionPolicy string
+
+const (
+	// DisruptionAllow lets evictions through; the pod is replaced afterwards.
+	DisruptionAllow DisruptionPolicy = "Allow"
+	// DisruptionSurgeFirst makes the replacement first: an eviction waits until
+	// it is available.
+	DisruptionSurgeFirst DisruptionPolicy = "SurgeFirst"
+)
+
+// RebalancePolicy says when pods are moved to restore their spread.
+// +kubebuilder:validation:Enum=Manual;Auto
+type RebalancePolicy string
+
+const (
+	// RebalanceManual moves pods when a person asks for it.
+	RebalanceManual RebalancePolicy = "Manual"
+	// RebalanceAuto moves pods whenever their spread is worse than the
+	// template's topologySpreadConstraints allow.
+	RebalanceAuto RebalancePolicy = "Auto"
+)
+
+// Disruption says what happens when a pod has to leave its node.
+type Disruption struct {
+	// Policy is Allow (an eviction deletes the pod at once, and it is replaced afterwards) or SurgeFirst (an eviction is answered with 429, Too Many Requests, until a replacement on another node is available; kubectl drain, the cluster autoscaler and Karpenter try again until then). Pods with volumeClaimTemplates cannot be replaced before they are gone: they are evicted at once.
+	// +kubebuilder:default=Allow
+	// +optional
+	Policy DisruptionPolicy `json:"policy,omitempty"`
+
+	// DeadlineSeconds is for how long an eviction waits for the replacement, with policy SurgeFirst. After that it is let through.
+	// +kubebuilder:default=600
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	// +optional
+	DeadlineSeconds *int32 `json:"deadlineSeconds,omitempty"`
+
+	// MaxSurge is how many replacements, as a number or a percentage of replicas rounded up, are made at the same time for pods that have to leave. Together with those of a rollout there are at most as many as the greater of this and update.maxSurge.
+	// +kubebuilder:default="25%"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 100000 : self.matches('^(100|[1-9][0-9]?)%$')",message="disruption.maxSurge must be a number from 1 to 100000 or a percentage from 1% to 100%: without a replacement no pod can be moved"
+	// +optional
+	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
+
+	// Rebalance is Manual (kubectl podmanager rebalance) or Auto: pods move, each replaced before it goes, whenever their spread is worse than the template's topologySpreadConstraints allow.
+	// +kubebuilder:default=Manual
+	// +optional
+	Rebalance RebalancePolicy `json:"rebalance,omitempty"`
 }
 
 // UpdateStrategy says how pods follow a changed template.
@@ -437,6 +494,10 @@ type PodManagerStatus struct {
 	// +optional
 	Rollback *RollbackRecord `json:"rollback,omitempty"`
 
+	// Rebalance tells why the last attempt to restore the spread of the pods was given up.
+	// +optional
+	Rebalance *RebalanceRecord `json:"rebalance,omitempty"`
+
 	// Held lists pods that an outside controller holds back from deletion or from a change in place, 100 at most.
 	// +listType=atomic
 	// +optional
@@ -486,6 +547,16 @@ type RolloutRecord struct {
 	// ResizeRefused is what the API server said when it refused to resize pods in place for this revision, which then recreates them.
 	// +optional
 	ResizeRefused string `json:"resizeRefused,omitempty"`
+}
+
+// RebalanceRecord tells that an attempt to restore the spread of the pods was
+// given up.
+type RebalanceRecord struct {
+	// Time is when it was given up.
+	Time metav1.Time `json:"time"`
+	// Message says why.
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message"`
 }
 
 // RollbackRecord tells that a failed revision was taken back.
@@ -548,6 +619,7 @@ type Decision struct {
 // +kubebuilder:storageversion
 // +kubebuilder:resource:path=podmanagers,singular=podmanager,shortName=pm,categories=all
 // +kubebuilder:subresource:status
+// +kubebuilder:selectablefield:JSONPath=`.spec.disruption.policy`
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.spec.replicas`,description="How many pods are asked for"
 // +kubebuilder:printcolumn:name="Current",type=integer,JSONPath=`.status.currentReplicas`,description="How many pods live"

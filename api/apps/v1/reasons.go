@@ -79,6 +79,28 @@ const (
 	// that scaled the claim's pod away while whenScaled was Delete. Only such a
 	// claim is deleted when its pod is gone.
 	AnnotationCondemnedBy = "apps.mycompany.com/condemned-by"
+	// AnnotationEvictionRequested on a pod, with a time in RFC 3339, is since when
+	// an eviction of the pod waits for its replacement. The webhook for evictions
+	// writes it, and anyone who wants a pod to be moved may: with
+	// disruption.policy SurgeFirst the operator makes a replacement and evicts the
+	// pod when that is available. A request that is older than
+	// disruption.deadlineSeconds is over.
+	AnnotationEvictionRequested = "apps.mycompany.com/eviction-requested"
+	// AnnotationEvictedBy is on the Evictions that the operator itself posts, so
+	// that its webhook for evictions lets them through.
+	AnnotationEvictedBy = "apps.mycompany.com/evicted-by"
+	// AnnotationNodeLeaving on a node, with any value that says why, announces that
+	// the node goes: with disruption.policy SurgeFirst its pods are replaced
+	// elsewhere. The operator's flag --node-notices names taints and annotations of
+	// others that mean the same.
+	AnnotationNodeLeaving = "apps.mycompany.com/leaving"
+	// AnnotationRebalance on a PodManager, with a time in RFC 3339, asks for a
+	// better spread of the pods that are older: pods on nodes or zones with too
+	// many of them are moved, each replaced before it goes.
+	AnnotationRebalance = "apps.mycompany.com/rebalance"
+	// AnnotationRebalancedTo on a pod is the place, KEY=VALUE of a node label, for
+	// which the pod was made to restore the spread.
+	AnnotationRebalancedTo = "apps.mycompany.com/rebalanced-to"
 	// AnnotationInPlace on a pod remembers what a change in place replaces.
 	AnnotationInPlace = "apps.mycompany.com/in-place"
 
@@ -104,6 +126,11 @@ const (
 // ReservedLabels are the labels that a template must not set.
 func ReservedLabels() []string {
 	return []string{LabelName, LabelUID, LabelRevision, LabelSlot, LabelDelete, LabelWanted, LabelShard}
+}
+
+// PodAnnotations are the annotations about one pod, which a template must not set.
+func PodAnnotations() []string {
+	return []string{AnnotationSurge, AnnotationInPlace, AnnotationEvictionRequested, AnnotationRebalancedTo}
 }
 
 // Condition types of a PodManager.
@@ -176,6 +203,9 @@ const (
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
 	// ReasonRolledBack: the last revision failed and was taken back.
 	ReasonRolledBack = "RolledBack"
+	// ReasonMovingPods: pods leave their nodes, each when its replacement is
+	// available.
+	ReasonMovingPods = "MovingPods"
 	// ReasonPinned: a pin decides which revision the pods are on.
 	ReasonPinned = "Pinned"
 	// ReasonPinnedRevisionMissing: the pin names no stored revision.
@@ -249,6 +279,16 @@ const (
 	WhyRolloutSurge = "RolloutSurge"
 	// WhySurgeOver: the rollout no longer needs the extra pod.
 	WhySurgeOver = "SurgeOver"
+	// WhyDisruptionSurge: an extra pod carries the load while another leaves
+	// its node.
+	WhyDisruptionSurge = "DisruptionSurge"
+	// WhyEvictionRequested: the pod is evicted, and its replacement is
+	// available.
+	WhyEvictionRequested = "EvictionRequested"
+	// WhyNodeLeaving: the pod's node announces that it goes.
+	WhyNodeLeaving = "NodeLeaving"
+	// WhyRebalance: the pod moves to restore the spread.
+	WhyRebalance = "Rebalance"
 	// WhyRestart: the user asked for a restart.
 	WhyRestart = "Restart"
 	// WhyResizeInfeasible: the node says that it can never hold the resize.
@@ -315,6 +355,10 @@ const (
 	BlockedByOrder = "OrderedReady"
 	// BlockedByTakeOver: the pods are being taken over from another workload.
 	BlockedByTakeOver = "TakeOver"
+	// BlockedByReplacement: the pod stays until its replacement is available.
+	BlockedByReplacement = "Replacement"
+	// BlockedByNodes: every node that could take the pod is cordoned.
+	BlockedByNodes = "NodesCordoned"
 	// BlockedByContainer: a change in place waits for its containers.
 	BlockedByContainer = "ContainerUpdate"
 	// BlockedByBatch: the rest of a large change follows in the next pass.

@@ -44,6 +44,7 @@ var (
 	PodManagers = Type{appsv1.GroupVersion.WithKind("PodManager").GroupKind(), []string{"pm", "podmanager", "podmanagers"}}
 	ImoocPods   = Type{batchv1alpha1.GroupVersion.WithKind("ImoocPod").GroupKind(), []string{"imoocpod", "imoocpods"}}
 	HelloWorlds = Type{testv1alpha1.GroupVersion.WithKind("HelloWorld").GroupKind(), []string{"helloworld", "helloworlds"}}
+	Nodes       = Type{corev1.SchemeGroupVersion.WithKind("Node").GroupKind(), []string{"node", "nodes", "no"}}
 	Pods        = Type{corev1.SchemeGroupVersion.WithKind("Pod").GroupKind(), []string{"pod", "pods", "po"}}
 )
 

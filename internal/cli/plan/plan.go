@@ -29,6 +29,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
@@ -74,7 +76,9 @@ type options struct {
 	files    resource.FilenameOptions
 	images   []string
 	replicas int32
-	output   kube.Output
+	// rebalance asks for a better spread.
+	rebalance bool
+	output    kube.Output
 }
 
 const long = `Show, pod by pod, what a change would do: change it in place, recreate, create or delete it, or hold it
@@ -89,6 +93,8 @@ const example = `  kubectl podmanager plan -f web.yaml
   kubectl podmanager plan -k overlays/production
   kustomize build . | kubectl podmanager plan -f -
   kubectl podmanager plan web --set-image nginx:1.29
+  kubectl podmanager plan web --rebalance
+  kubectl podmanager plan drain node-1
   kubectl podmanager plan pm/web --set-image app=nginx:1.29 --set-image proxy=envoy:1.36`
 
 // New makes the verb.
@@ -111,7 +117,9 @@ func New(s *kube.Session) *cobra.Command {
 	cmd.Flags().StringArrayVar(&o.images, "set-image", nil,
 		"The image that would be set, of the container app or of CONTAINER, or with * of all. Can be given several times.")
 	cmd.Flags().Int32Var(&o.replicas, "replicas", 0, "The number of replicas that would be set.")
+	cmd.Flags().BoolVar(&o.rebalance, "rebalance", false, "Pods would be rebalanced by their topologySpreadConstraints: see kubectl podmanager rebalance.")
 	o.output.Bind(cmd)
+	cmd.AddCommand(newDrain(s))
 	return cmd
 }
 
@@ -129,6 +137,9 @@ func (o *options) run(cmd *cobra.Command, s *kube.Session, args []string) error 
 	}
 	c, err := s.Client()
 	if err != nil {
+		return err
+	}
+	if err := o.checkNodes(cmd.Context(), c); err != nil {
 		return err
 	}
 	// kubectl apply lets the API server refuse unknown fields, too.
@@ -151,11 +162,26 @@ func (o *options) run(cmd *cobra.Command, s *kube.Session, args []string) error 
 	return nil
 }
 
+// checkNodes: without the nodes a rebalance would look as if it moved no pod.
+func (o *options) checkNodes(ctx context.Context, c client.Client) error {
+	if !o.rebalance {
+		return nil
+	}
+	err := c.List(ctx, &corev1.NodeList{}, client.Limit(1))
+	if apierrors.IsForbidden(err) {
+		return errors.New("you may not list nodes, so that a rebalance cannot be planned: the operator may; kubectl podmanager rebalance asks it")
+	}
+	return err
+}
+
 // edits are the changes that the flags ask for.
 func (o *options) edits(cmd *cobra.Command) (change.Edits, error) {
 	e := change.Edits{Images: o.images}
 	if cmd.Flags().Changed("replicas") {
 		e.Replicas = &o.replicas
+	}
+	if o.rebalance {
+		e.Rebalance = time.Now()
 	}
 	for _, word := range o.images {
 		if err := change.CheckImage(word); err != nil {

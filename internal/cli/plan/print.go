@@ -127,7 +127,7 @@ func podsOf(step view.Step) string {
 
 func actionColour(paint kube.Paint, what string) string {
 	switch what {
-	case view.Recreate, view.Delete:
+	case view.Recreate, view.Delete, view.Evict:
 		return paint.Bad(what)
 	case view.Held:
 		return paint.Warn(what)

@@ -28,6 +28,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/cli/kube"
 	"github.com/mycompany/pod-operator/internal/cli/migrate"
 	"github.com/mycompany/pod-operator/internal/cli/plan"
+	"github.com/mycompany/pod-operator/internal/cli/rebalance"
 	"github.com/mycompany/pod-operator/internal/cli/reconcile"
 	"github.com/mycompany/pod-operator/internal/cli/replay"
 	"github.com/mycompany/pod-operator/internal/cli/rollout"
@@ -64,7 +65,7 @@ func New(s *kube.Session) *cobra.Command {
 	s.CompleteFlags(cmd)
 	cmd.AddCommand(
 		status.New(s), plan.New(s), why.New(s, operator), whynot.New(s), events.New(s, operator), rollout.New(s),
-		deletepod.New(s), reconcile.New(s, operator), top.New(s, operator), doctor.New(s, operator), replay.New(s, operator),
+		deletepod.New(s), rebalance.New(s), reconcile.New(s, operator), top.New(s, operator), doctor.New(s, operator), replay.New(s, operator),
 		dashboard.New(s, operator), migrate.New(s), migrate.NewExport(s), versionverb.New(s, operator), newOptions(),
 	)
 	cmd.SetHelpCommand(newHelp())

@@ -20,23 +20,29 @@ limitations under the License.
 package whynot
 
 import (
+	"context"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
 	"github.com/mycompany/pod-operator/internal/view"
 )
 
+const long = `Tell what should happen and does not, what holds it back, and what to do about it: for a PodManager, for the
+PodManager of a pod, or for all PodManagers with pods on a node, because a drain of the node waits for one of them.`
+
 // New makes the verb.
 func New(s *kube.Session) *cobra.Command {
 	output := kube.Output{}
 	cmd := &cobra.Command{
-		Use:               "why-not (NAME | pod/POD)",
+		Use:               "why-not (NAME | pod/POD | node/NODE)",
 		Short:             "Tell what is held back, by what, and what to do about it",
+		Long:              long,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: s.CompleteName,
 		RunE:              func(cmd *cobra.Command, args []string) error { return run(cmd, s, &output, args[0]) },
@@ -53,20 +59,74 @@ func run(cmd *cobra.Command, s *kube.Session, output *kube.Output, name string) 
 	if err != nil {
 		return err
 	}
+	if ref, err := kube.ParseRef(name, kube.PodManagers, kube.Nodes, kube.Pods); err == nil && ref.Kind == kube.Nodes.Kind {
+		return runNode(cmd.Context(), s, c, output, ref.Name)
+	}
 	pm, err := s.Get(cmd.Context(), c, name)
 	if err != nil {
 		return err
 	}
-	sight, err := kube.Look(cmd.Context(), c, pm)
+	status, holds, err := look(cmd.Context(), c, pm, s.Hint())
 	if err != nil {
 		return err
 	}
-	about := view.Subject{Name: pm.Name, Flags: s.Hint()}
-	holds := view.Holds(&sight.Status, sight.Causes, sight.Decision.Blocked, about, sight.Now)
 	if output.Structured() {
 		return output.Print(s.Out, map[string]any{"items": holds})
 	}
-	return Print(s.Out, s.Paint(), &sight.Status, holds)
+	return Print(s.Out, s.Paint(), status, holds)
+}
+
+func look(ctx context.Context, c client.Client, pm *appsv1.PodManager, flags string) (*appsv1.PodManagerStatus, []view.Hold, error) {
+	sight, err := kube.Look(ctx, c, pm)
+	if err != nil {
+		return nil, nil, err
+	}
+	about := view.Subject{Name: pm.Name, Flags: flags}
+	return &sight.Status, view.Holds(&sight.Status, sight.Causes, sight.Decision.Blocked, about, sight.Now), nil
+}
+
+// manager is what holds one PodManager with pods on a node back.
+type manager struct {
+	Namespace string      `json:"namespace"`
+	Name      string      `json:"name"`
+	Items     []view.Hold `json:"items"`
+	status    *appsv1.PodManagerStatus
+}
+
+// runNode is about all PodManagers with pods on a node.
+func runNode(ctx context.Context, s *kube.Session, c client.Client, output *kube.Output, node string) error {
+	keys, others, err := s.ManagersOn(ctx, c, node)
+	if err != nil {
+		return err
+	}
+	managers := []manager{}
+	for _, key := range keys {
+		pm := &appsv1.PodManager{}
+		if err := c.Get(ctx, key, pm); err != nil {
+			return fmt.Errorf("read PodManager %s: %w", key, err)
+		}
+		m := manager{Namespace: key.Namespace, Name: key.Name}
+		if m.status, m.Items, err = look(ctx, c, pm, " -n "+key.Namespace); err != nil {
+			return err
+		}
+		managers = append(managers, m)
+	}
+	if output.Structured() {
+		return output.Print(s.Out, map[string]any{"managers": managers, "others": others})
+	}
+	for i := range managers {
+		fmt.Fprintf(s.Out, "PodManager %s/%s\n", managers[i].Namespace, managers[i].Name)
+		if err := Print(s.Out, s.Paint(), managers[i].status, managers[i].Items); err != nil {
+			return err
+		}
+	}
+	if len(managers) == 0 {
+		fmt.Fprintf(s.Out, "Node %s has no pods of PodManagers.\n", node)
+	}
+	if others > 0 {
+		fmt.Fprintf(s.Out, "%s on the node that no PodManager controls.\n", view.Count(others, "pod"))
+	}
+	return nil
 }
 
 // Print prints what is held back.

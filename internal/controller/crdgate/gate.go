@@ -59,10 +59,18 @@ type Gate struct {
 	mu      sync.RWMutex
 	open    bool
 	sources []*gatedSource
-	closed  []func()
+	// forms are how the kind is watched besides kind itself.
+	forms  []form
+	closed []func()
 	// epoch ends when the gate closes: a reader that waits for an informer
 	// which will never sync has to release mu first.
 	epoch atomic.Pointer[epoch]
+}
+
+// form is what an informer of the kind is found by.
+type form struct {
+	cache cache.Cache
+	obj   client.Object
 }
 
 type epoch struct {
@@ -128,8 +136,10 @@ func (g *Gate) Close(ctx context.Context) error {
 	for _, s := range g.sources {
 		s.stop()
 	}
-	if err := g.cache.RemoveInformer(ctx, g.kind); err != nil {
-		return fmt.Errorf("stop watching %s: %w", g.gvk.Kind, err)
+	for _, f := range append([]form{{g.cache, g.kind}}, g.forms...) {
+		if err := f.cache.RemoveInformer(ctx, f.obj); err != nil {
+			return fmt.Errorf("stop watching %s: %w", g.gvk.Kind, err)
+		}
 	}
 	for _, f := range g.closed {
 		f()
@@ -164,18 +174,28 @@ func (c *gatedClient) Get(ctx context.Context, key client.ObjectKey, obj client.
 
 // Kind is the source of the kind's own events.
 func (g *Gate) Kind(h handler.EventHandler, predicates ...predicate.Predicate) source.SyncingSource {
-	return g.source(true, g.kind, h, predicates)
+	return g.source(true, g.cache, g.kind, h, predicates)
+}
+
+// Form is a source of the kind's own events from another cache, which holds them as
+// metadata, say, or only some of them.
+func (g *Gate) Form(informers cache.Cache, obj client.Object, h handler.EventHandler, predicates ...predicate.Predicate) source.SyncingSource {
+	s := g.source(true, informers, obj, h, predicates)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.forms = append(g.forms, form{informers, obj})
+	return s
 }
 
 // Also is a source of another kind's events, watched from the first time the
 // gate opens.
 func (g *Gate) Also(obj client.Object, h handler.EventHandler, predicates ...predicate.Predicate) source.SyncingSource {
-	return g.source(false, obj, h, predicates)
+	return g.source(false, g.cache, obj, h, predicates)
 }
 
-func (g *Gate) source(own bool, obj client.Object, h handler.EventHandler, predicates []predicate.Predicate) source.SyncingSource {
+func (g *Gate) source(own bool, informers cache.Cache, obj client.Object, h handler.EventHandler, predicates []predicate.Predicate) source.SyncingSource {
 	s := &gatedSource{gate: g, own: own, make: func() source.SyncingSource {
-		return source.Kind(g.cache, obj, h, predicates...)
+		return source.Kind(informers, obj, h, predicates...)
 	}}
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -58,17 +58,18 @@ const staleRetry = 20 * time.Millisecond
 
 // Reconciler keeps the fleets of one kind.
 type Reconciler struct {
-	kind     desired.Kind
-	cache    client.Reader
-	observer *observe.Observer
-	applier  *apply.Applier
-	status   *statusWriter
-	recorder recorder.EventRecorder
-	metrics  *Metrics
-	clock    clock.PassiveClock
-	mine     func(client.Object) bool
-	memories *memories
-	limits   limits
+	kind      desired.Kind
+	cache     client.Reader
+	observer  *observe.Observer
+	applier   *apply.Applier
+	status    *statusWriter
+	recorder  recorder.EventRecorder
+	metrics   *Metrics
+	clock     clock.PassiveClock
+	mine      func(client.Object) bool
+	evictions bool
+	memories  *memories
+	limits    limits
 }
 
 // Parts is what a Reconciler is made of.
@@ -86,6 +87,8 @@ type Parts struct {
 	// Mine reports whether an owner is this reconciler's to work on; nil means
 	// that all are.
 	Mine func(owner client.Object) bool
+	// Evictions: the API server serves lifecycle.k8s.io.
+	Evictions bool
 	// FirstBatch is how many pods are created before the first answer; 0
 	// means one.
 	FirstBatch int
@@ -94,16 +97,17 @@ type Parts struct {
 // New makes the Reconciler of a kind.
 func New(kind desired.Kind, p Parts) *Reconciler {
 	r := &Reconciler{
-		kind:     kind,
-		cache:    p.Client,
-		observer: observe.New(p.Client, p.Live, p.Ledger).WithIndex(p.Pods),
-		applier:  apply.New(p.Client, p.Live, p.Ledger, p.Clock).StartWith(p.FirstBatch),
-		recorder: p.Recorder,
-		metrics:  p.Metrics,
-		clock:    p.Clock,
-		mine:     p.Mine,
-		memories: newMemories(),
-		limits:   limits{look: lookLimit, write: writeLimit},
+		kind:      kind,
+		cache:     p.Client,
+		observer:  observe.New(p.Client, p.Live, p.Ledger).WithIndex(p.Pods).WithEvictions(p.Evictions),
+		applier:   apply.New(p.Client, p.Live, p.Ledger, p.Clock).StartWith(p.FirstBatch),
+		recorder:  p.Recorder,
+		metrics:   p.Metrics,
+		clock:     p.Clock,
+		mine:      p.Mine,
+		evictions: p.Evictions,
+		memories:  newMemories(),
+		limits:    limits{look: lookLimit, write: writeLimit},
 	}
 	r.status = &statusWriter{client: p.Client, ledger: p.Ledger, kind: kind, memories: r.memories, send: r.send}
 	r.metrics.begin(kind.Name(), r.memories)
@@ -153,7 +157,21 @@ func (r *Reconciler) begin(owner client.Object) *pass {
 		now: r.clock.Now(), began: time.Now(), writes: r.limits.write,
 	}
 	p.fleet.Status, p.fleet.Now = r.status.reported(owner), p.now
+	if r.evictions && p.fleet.Desired.Disruption.SurgeFirst {
+		p.fleet.Finish = responding(p.fleet.Finish)
+	}
 	return p
+}
+
+// responding makes new pods name us as a responder to their evictions. What another
+// API server would not know is not part of their revision.
+func responding(finish func(*corev1.Pod)) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		if finish != nil {
+			finish(pod)
+		}
+		podrender.WithResponder(pod)
+	}
 }
 
 // notObserved ends a pass that could not look at its fleet.

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	lifecyclev1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -57,6 +58,8 @@ import (
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=lifecycle.k8s.io,resources=evictions;evictionrequests,verbs=list;watch
+// +kubebuilder:rbac:groups=lifecycle.k8s.io,resources=evictions/status,verbs=patch
 // +kubebuilder:rbac:groups=batch.tutorial.kubebuilder.io,resources=imoocpods,verbs=get;list;watch
 // +kubebuilder:rbac:groups=batch.tutorial.kubebuilder.io,resources=imoocpods/status,verbs=patch
 // +kubebuilder:rbac:groups=batch.tutorial.kubebuilder.io,resources=imoocpods/finalizers,verbs=update
@@ -120,7 +123,12 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, led
 	if err := watchEnds(ctx, mgr, handlers); err != nil {
 		return err
 	}
-	return builder.ControllerManagedBy(mgr).
+	b := builder.ControllerManagedBy(mgr)
+	if r.evictions {
+		b = b.Watches(&lifecyclev1alpha1.EvictionRequest{}, w.record(handlers.Evictions), builder.WithPredicates(handlers.EvictionChanged)).
+			Watches(&lifecyclev1alpha1.Eviction{}, w.record(handlers.Evictions), builder.WithPredicates(handlers.EvictionChanged))
+	}
+	return b.
 		Named(r.kind.Name()).
 		WatchesRawSource(w.Gate.Kind(w.record(handlers.Owners), handlers.OwnerChanged)).
 		Watches(&corev1.Pod{}, w.record(handlers.Pods), builder.WithPredicates(handlers.PodChanged)).
@@ -146,6 +154,9 @@ type Handlers struct {
 	ClaimChanged predicate.Predicate
 	Nodes        handler.EventHandler
 	NodeLost     predicate.Predicate
+	// Evictions are EvictionRequests and Evictions of lifecycle.k8s.io.
+	Evictions       handler.EventHandler
+	EvictionChanged predicate.Predicate
 	// PodGone is called for every pod that the cache saw go.
 	PodGone func(pod client.Object)
 }
@@ -154,14 +165,16 @@ type Handlers struct {
 func (r *Reconciler) Handlers(reader client.Reader, ledger *observe.Ledger, w Watched) Handlers {
 	owners := ownerFinder{reader: reader, kind: r.kind, watched: w, memories: r.memories}
 	return Handlers{
-		Owners:       &handler.EnqueueRequestForObject{},
-		OwnerChanged: r.ownerChanged(ledger),
-		Pods:         owners.wake(owners.ofPod),
-		PodChanged:   podChanged(),
-		Claims:       owners.wake(owners.ofClaim),
-		ClaimChanged: claimChanged(),
-		Nodes:        handler.EnqueueRequestsFromMapFunc(owners.ofNode),
-		NodeLost:     nodeLost(),
+		Owners:          &handler.EnqueueRequestForObject{},
+		OwnerChanged:    r.ownerChanged(ledger),
+		Pods:            owners.wake(owners.ofPod),
+		PodChanged:      podChanged(),
+		Claims:          owners.wake(owners.ofClaim),
+		ClaimChanged:    claimChanged(),
+		Nodes:           handler.EnqueueRequestsFromMapFunc(owners.ofNode),
+		NodeLost:        nodeLost(),
+		Evictions:       handler.EnqueueRequestsFromMapFunc(owners.ofEviction),
+		EvictionChanged: evictionChanged(),
 		// The owner need not wait for the creation of a pod whose deletion the
 		// cache saw.
 		PodGone: func(pod client.Object) {
@@ -215,10 +228,10 @@ func (r *Reconciler) ownerChanged(ledger *observe.Ledger) predicate.Predicate {
 }
 
 // asks are the annotations of an owner that the planner reads.
-func asks(owner client.Object) [4]string {
+func asks(owner client.Object) [5]string {
 	a := owner.GetAnnotations()
 	from, taken := a[appsv1.AnnotationTakeOver]
-	return [...]string{a[appsv1.AnnotationPin], a[appsv1.AnnotationRestart], from, strconv.FormatBool(taken)}
+	return [...]string{a[appsv1.AnnotationPin], a[appsv1.AnnotationRestart], a[appsv1.AnnotationRebalance], from, strconv.FormatBool(taken)}
 }
 
 // podChanged passes what can change a plan.
@@ -239,7 +252,8 @@ func claimChanged() predicate.Predicate {
 	}}
 }
 
-// nodeLost passes the end of a node and a change of the out-of-service taint.
+// nodeLost passes the end of a node, a change of the out-of-service taint, and a
+// notice that the node goes.
 func nodeLost() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
@@ -248,9 +262,24 @@ func nodeLost() predicate.Predicate {
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, ok := e.ObjectOld.(*corev1.Node)
 			after, ok2 := e.ObjectNew.(*corev1.Node)
-			return !ok || !ok2 || observe.OutOfService(before) != observe.OutOfService(after)
+			return !ok || !ok2 || observe.OutOfService(before) != observe.OutOfService(after) ||
+				observe.Leaving(before) != observe.Leaving(after)
 		},
 	}
+}
+
+// evictionChanged passes what changes who asks for a pod to leave.
+func evictionChanged() predicate.Predicate {
+	asked := func(obj client.Object) observe.EvictionAsked {
+		switch e := obj.(type) {
+		case *lifecyclev1alpha1.EvictionRequest:
+			return observe.Requested(e)
+		case *lifecyclev1alpha1.Eviction:
+			return observe.OurTurn(e)
+		}
+		return observe.EvictionAsked{}
+	}
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return asked(e.ObjectOld) != asked(e.ObjectNew) }}
 }
 
 // ownerFinder leads from pods and nodes back to the owners to wake.
@@ -367,6 +396,26 @@ func (f ownerFinder) ofNode(ctx context.Context, node client.Object) []reconcile
 		}
 	}
 	return requests
+}
+
+// ofEviction finds the owner of the pod that is asked to leave.
+func (f ownerFinder) ofEviction(ctx context.Context, obj client.Object) []reconcile.Request {
+	name := ""
+	switch e := obj.(type) {
+	case *lifecyclev1alpha1.EvictionRequest:
+		if target := e.Spec.Target.Pod; target != nil {
+			name = target.Name
+		}
+	case *lifecyclev1alpha1.Eviction:
+		if target := e.Spec.Target.Pod; target != nil {
+			name = target.Name
+		}
+	}
+	var pod corev1.Pod
+	if err := f.reader.Get(ctx, client.ObjectKey{Namespace: obj.GetNamespace(), Name: name}, &pod, client.UnsafeDisableDeepCopy); err != nil {
+		return nil // what is gone has left, and of a new pod there is an event
+	}
+	return f.ofPod(ctx, &pod)
 }
 
 func request(namespace, name string) reconcile.Request {

@@ -22,6 +22,12 @@ package paths
 // Conversion is the key of the CRD's conversion webhook, which has no name.
 const Conversion = ""
 
+// Evictions is the name of the webhook for evictions.
+const Evictions = "evictions.apps.mycompany.com"
+
+// EvictionsPath is where it is.
+const EvictionsPath = "/evictions"
+
 // All are the paths by the names of the webhooks in the configurations.
 func All() map[string]string {
 	return map[string]string{
@@ -34,5 +40,6 @@ func All() map[string]string {
 		"validate.v1alpha1.helloworld.test.jiaozi.com":             "/validate-test-jiaozi-com-v1alpha1-helloworld",
 		"validate.v1.collector.collector.ip.mycompany.com":         "/validate-collector-ip-mycompany-com-v1-collector",
 		"validate.scale.mycompany.com":                             "/validate-scale",
+		Evictions:                                                  EvictionsPath,
 	}
 }

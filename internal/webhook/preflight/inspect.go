@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package preflight predicts, while an object is being admitted, what it will
-// cause. It asks four questions, side by side and within Budget:
+// cause. It asks five questions, side by side and within Budget:
 //
 //   - Would the API server take the pod? A dry run creates it, with everything
 //     that a real one has. A problem of the pod itself refuses the object;
@@ -27,6 +27,7 @@ limitations under the License.
 //   - Does the pod break the Pod Security level of its namespace? The API server
 //     warns about Deployments, but not about kinds that it does not know.
 //   - Do pods of other owners carry the same app label?
+//   - Can a pod be replaced before it leaves its node, where that is asked for?
 //
 // Nothing here changes anything, and no answer is worth holding a request up
 // for: a question that cannot be answered in time becomes a warning.
@@ -123,7 +124,7 @@ func (i *Inspector) Inspect(ctx context.Context, c Change) Findings {
 	if after.Desired.Deletion != plan.DeletionNone {
 		return Findings{} // it goes, whatever it says
 	}
-	var read, tried, secured, foreseen, overlapping Findings
+	var read, tried, secured, foreseen, overlapping, surging Findings
 	var questions sync.WaitGroup
 	if c.makesOtherPods(after) {
 		pod := trialPod(after)
@@ -132,11 +133,12 @@ func (i *Inspector) Inspect(ctx context.Context, c Change) Findings {
 		questions.Go(func() { overlapping = i.findOverlap(ctx, after) })
 	}
 	questions.Go(func() { foreseen = i.foresee(ctx, c, after) })
+	questions.Go(func() { surging = i.checkSurge(ctx, c, after) })
 	questions.Wait()
 	if len(secured.Warnings) > 0 {
 		tried.dropSecurity()
 	}
-	return join(foreseen, read, tried, secured, overlapping)
+	return join(foreseen, read, tried, secured, overlapping, surging)
 }
 
 // checkPod asks what the cluster would say of the pod, unless it accepted one

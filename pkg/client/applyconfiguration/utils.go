@@ -48,6 +48,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1.DecisionApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("Deletion"):
 		return &appsv1.DeletionApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("Disruption"):
+		return &appsv1.DisruptionApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("FailedPods"):
 		return &appsv1.FailedPodsApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("FailureRecord"):
@@ -60,6 +62,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1.PodManagerSpecApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("PodManagerStatus"):
 		return &appsv1.PodManagerStatusApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("RebalanceRecord"):
+		return &appsv1.RebalanceRecordApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("RollbackRecord"):
 		return &appsv1.RollbackRecordApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("RolloutRecord"):

@@ -47,6 +47,8 @@ limitations under the License.
 //   - Q: with podManagementPolicy OrderedReady a pod is created when all lower
 //     ordinals are ready, and one beyond replicas goes when all higher ones are
 //     gone.
+//   - V: with disruption.policy SurgeFirst a pod that leaves its node goes when as
+//     many others as replicas are ready.
 //   - O: while an owner takes pods over from another workload, the operator
 //     writes no pod but to adopt it, and no claim.
 package oracle
@@ -150,6 +152,8 @@ type ownerVersion struct {
 	failed  plan.FailedPods
 	// takesOver: pods are adopted, and nothing else is done to any.
 	takesOver bool
+	// surgeFirst: pods are replaced before they leave their nodes.
+	surgeFirst bool
 	// ordered: pods come and go one by one.
 	ordered  bool
 	replicas int
@@ -210,9 +214,10 @@ func (c *checker) seeOwner(r *Revision, pm *appsv1.PodManager) {
 	c.checkBlame(r, pm)
 	want := desired.PodManager(pm).Desired
 	c.owners[pm.UID] = append(c.owners[pm.UID], ownerVersion{
-		version: r.Version, bound: want.Replicas + want.Update.MaxSurge, random: want.Identity == appsv1.IdentityRandom,
+		version: r.Version, bound: want.Replicas + want.MostSurge(), random: want.Identity == appsv1.IdentityRandom,
 		failed: want.FailedPods, takesOver: want.TakeOver != "" && want.Deletion == plan.DeletionNone,
-		ordered: want.Ordered && want.Deletion == plan.DeletionNone, replicas: want.Replicas, reserved: want.Reserved,
+		surgeFirst: want.Disruption.SurgeFirst && want.Deletion == plan.DeletionNone,
+		ordered:    want.Ordered && want.Deletion == plan.DeletionNone, replicas: want.Replicas, reserved: want.Reserved,
 	})
 }
 
@@ -238,6 +243,7 @@ func (c *checker) seePod(r *Revision, pod *corev1.Pod) {
 	c.checkOwnership(r, before, pod)
 	c.checkTakeOver(r, before, pod)
 	c.checkRemoval(r, before, pod)
+	c.checkLeaving(r, before, pod)
 	c.trace(r, pod)
 	if t := c.traces[pod.UID]; t != nil {
 		c.progress(t.owner)

@@ -62,6 +62,8 @@ type Faults struct {
 	TooMany float64
 	// Broken are answered 500.
 	Broken float64
+	// Conflict are answered 409, where a request changes or deletes something.
+	Conflict float64
 	// ResetWatches ends every watch this often; 0 never does.
 	ResetWatches time.Duration
 }
@@ -72,6 +74,7 @@ const (
 	Unanswered = "unanswered"
 	TooMany    = "429"
 	Broken     = "500"
+	Conflict   = "409"
 	Reset      = "watches reset"
 	Expired    = "410"
 	Dated      = "old lists"
@@ -282,7 +285,7 @@ func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodGet && req.URL.Query().Get("watch") != "" {
 		return p.watch(req, resource)
 	}
-	fault := p.draw()
+	fault := p.draw(req.Method)
 	switch fault {
 	case Lost:
 		return p.timeout(req)
@@ -290,6 +293,8 @@ func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 		return refuse(req, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, 1), nil
 	case Broken:
 		return refuse(req, http.StatusInternalServerError, metav1.StatusReasonInternalError, 0), nil
+	case Conflict:
+		return refuse(req, http.StatusConflict, metav1.StatusReasonConflict, 0), nil
 	}
 	resp, err := p.pass(req, resource)
 	if err == nil && fault == Unanswered {
@@ -332,14 +337,18 @@ func (p *Proxy) count(what string) {
 }
 
 // draw decides what happens to a request.
-func (p *Proxy) draw() string {
+func (p *Proxy) draw(method string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := p.rng.Float64()
+	conflict := p.faults.Conflict
+	if method == http.MethodGet || method == http.MethodPost {
+		conflict = 0
+	}
 	for _, f := range []struct {
 		what   string
 		chance float64
-	}{{Lost, p.faults.Lost}, {Unanswered, p.faults.Unanswered}, {TooMany, p.faults.TooMany}, {Broken, p.faults.Broken}} {
+	}{{Lost, p.faults.Lost}, {Unanswered, p.faults.Unanswered}, {TooMany, p.faults.TooMany}, {Broken, p.faults.Broken}, {Conflict, conflict}} {
 		if at -= f.chance; at < 0 {
 			p.seen[f.what]++
 			return f.what

@@ -86,7 +86,7 @@ type Scenario struct {
 
 // All are the scenarios.
 func All() []Scenario {
-	return slices.Concat(scaling(), rollouts(), endings(), repairs())
+	return slices.Concat(scaling(), rollouts(), endings(), repairs(), drains())
 }
 
 // Simulated are the scenarios of the simulator: besides All those that need what

@@ -142,7 +142,7 @@ func (s *state) attempt(a plan.Action, before []plan.Outcome, gated bool) plan.O
 	for i := range before {
 		o := &before[i]
 		undeleted := o.Result != plan.Done && (o.Action.Verb == plan.DeletePod || o.Action.Verb == plan.EvictPod)
-		if a.Verb == plan.CreatePod && undeleted && s.count(live) >= s.Desired.Replicas+s.Desired.Update.MaxSurge {
+		if a.Verb == plan.CreatePod && undeleted && s.count(live) >= s.Desired.Replicas+s.Desired.MostSurge() {
 			return skipped
 		}
 		if o.Result != plan.Done && a.Slot != plan.NoSlot && o.Action.Slot == a.Slot {

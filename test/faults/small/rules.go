@@ -21,6 +21,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -31,7 +32,8 @@ import (
 // of objects. They come from docs/reliability.md and from the comments of the API,
 // not from the planner.
 
-// judgeWrite looks at a write before it is carried out: S1, S2, the budget, B, D and O.
+// judgeWrite looks at a write before it is carried out: S1, S2, the budget, B, D, V
+// and O.
 func (w *world) judgeWrite(s *state, a plan.Action) []string {
 	if object := a.Verb.Facts().Object; s.Desired.TakeOver != "" && a.Verb != plan.AdoptPod && (object == plan.ObjectPod || object == plan.ObjectClaim) {
 		return []string{fmt.Sprintf("O: %s of %s%s in the middle of a take-over", a.Verb, a.Pod, a.Claim)}
@@ -40,7 +42,7 @@ func (w *world) judgeWrite(s *state, a plan.Action) []string {
 	case plan.CreatePod:
 		return append(s.judgeCreate(a), s.judgeOrder(a)...)
 	case plan.DeletePod, plan.EvictPod, plan.ShutGate, plan.UpdatePod:
-		return append(s.judgeBudget(a), s.judgeOrder(a)...)
+		return slices.Concat(s.judgeBudget(a), s.judgeLeaving(a), s.judgeOrder(a))
 	case plan.DeleteClaim:
 		if !slices.Contains(s.Condemned, a.Slot) {
 			return []string{"D: " + a.Claim + " is deleted, and the operator never scaled its pod away"}
@@ -118,9 +120,26 @@ func (s *state) judgeBudget(a plan.Action) []string {
 	return nil
 }
 
+// judgeLeaving is V: a pod leaves its node when replicas others are available, save
+// those that failed.
+func (s *state) judgeLeaving(a plan.Action) []string {
+	p := s.pod(a.Pod)
+	if a.Why.Rule != "move" || p == nil || !s.available(p) {
+		return nil
+	}
+	broken := func(other *plan.Pod) bool {
+		return (other.Phase == corev1.PodFailed || other.Waiting != "") && other.Created.Before(p.EvictionRequested)
+	}
+	left := s.count(func(other *plan.Pod) bool { return other.Name != a.Pod && (s.available(other) || broken(other)) })
+	if left < s.Desired.Replicas {
+		return []string{fmt.Sprintf("V: %s leaves with %d others available, and %d have to be", a.Pod, left, s.Desired.Replicas)}
+	}
+	return nil
+}
+
 // judgePass looks at what a pass decided and wrote into the status: S1, F and T.
 func (w *world) judgePass(before, after *state, d *plan.Decision) (broken []string) {
-	most := max(before.count(live), after.Desired.Replicas+after.Desired.Update.MaxSurge)
+	most := max(before.count(live), after.Desired.Replicas+after.Desired.MostSurge())
 	if after.Desired.Ordered { // pods that wait for their turn to go keep no other from coming
 		most += after.count(func(p *plan.Pod) bool { return live(p) && !slices.Contains(after.base(), p.Slot) })
 	}
@@ -169,7 +188,7 @@ func (w *world) judgeRest(s *state) string {
 		}
 		return s.judgeRevisions(wanted, trouble)
 	}
-	room := s.Desired.Replicas + s.Desired.Update.MaxSurge - s.count(live)
+	room := s.Desired.Replicas + s.Desired.MostSurge() - s.count(live)
 	for _, slot := range s.base() {
 		if p := s.pod(plan.SlotName(&s.Desired, slot)); excused(slot) && (p == nil || !live(p)) {
 			room-- // it is kept for the pod that is refused

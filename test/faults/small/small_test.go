@@ -76,6 +76,9 @@ func tears(template string) func(*state) {
 	}
 }
 
+// drains: the eviction of the first pod waits.
+func drains(s *state) { s.Pods[0].EvictionRequested = now }
+
 func scales(n int) func(*state) { return func(s *state) { s.Desired.Replicas = n } }
 
 func scenarios() []scenario {
@@ -83,6 +86,9 @@ func scenarios() []scenario {
 	random := func(d *plan.Desired) { d.Identity = appsv1.IdentityRandom }
 	rollback := func(d *plan.Desired) { d.Update.OnFailure = appsv1.FailureRollback }
 	inOrder := func(d *plan.Desired) { d.Ordered = true }
+	surgeFirst := func(d *plan.Desired) {
+		d.Disruption = plan.Disruption{SurgeFirst: true, MaxSurge: 1, Deadline: 30 * time.Second}
+	}
 	patient := func(d *plan.Desired) { d.MinReady = 10 * time.Second }
 	claims := func(d *plan.Desired) {
 		d.Claims = plan.Claims{Templates: []string{"data"}, WhenScaled: appsv1.ClaimDelete, WhenDeleted: appsv1.ClaimRetain}
@@ -110,6 +116,9 @@ func scenarios() []scenario {
 		{name: "claims of an earlier owner", desired: claims, claims: []int{0, 2, 3}},
 		{name: "in order, scaled down", desired: inOrder, edit: scales(0)},
 		{name: "in order, recreate", desired: all(inOrder, rollback), edit: rolls, how: recreate()},
+		{name: "drained", desired: surgeFirst, edit: drains},
+		{name: "drained, random", desired: all(surgeFirst, random), edit: drains},
+		{name: "drained and rolled out", desired: surgeFirst, edit: func(s *state) { rolls(s); drains(s) }, how: recreate()},
 		{name: "taken over", edit: takenOver},
 		{name: "taken over, random", desired: random, edit: takenOver},
 		{name: "claims, recreate, surge", desired: all(claims, surge), edit: rolls, how: recreate()},

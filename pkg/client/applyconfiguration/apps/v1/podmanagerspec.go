@@ -58,6 +58,8 @@ type PodManagerSpecApplyConfiguration struct {
 	PersistentVolumeClaimRetentionPolicy *ClaimRetentionApplyConfiguration `json:"persistentVolumeClaimRetentionPolicy,omitempty"`
 	// FailedPods says how pods that failed are replaced and how many are kept for inspection.
 	FailedPods *FailedPodsApplyConfiguration `json:"failedPods,omitempty"`
+	// Disruption says what happens when a pod has to leave its node: a drain, an eviction, a notice that the node goes.
+	Disruption *DisruptionApplyConfiguration `json:"disruption,omitempty"`
 	// Deletion says what becomes of the pods when this object is deleted.
 	Deletion *DeletionApplyConfiguration `json:"deletion,omitempty"`
 	// RevisionHistoryLimit is how many old revisions are kept besides those in use.
@@ -194,6 +196,14 @@ func (b *PodManagerSpecApplyConfiguration) WithPersistentVolumeClaimRetentionPol
 // If called multiple times, the FailedPods field is set to the value of the last call.
 func (b *PodManagerSpecApplyConfiguration) WithFailedPods(value *FailedPodsApplyConfiguration) *PodManagerSpecApplyConfiguration {
 	b.FailedPods = value
+	return b
+}
+
+// WithDisruption sets the Disruption field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Disruption field is set to the value of the last call.
+func (b *PodManagerSpecApplyConfiguration) WithDisruption(value *DisruptionApplyConfiguration) *PodManagerSpecApplyConfiguration {
+	b.Disruption = value
 	return b
 }
 

@@ -57,6 +57,8 @@ type PodManagerStatusApplyConfiguration struct {
 	Rollout *RolloutRecordApplyConfiguration `json:"rollout,omitempty"`
 	// Rollback tells that a failed revision was taken back. It stays until the template changes.
 	Rollback *RollbackRecordApplyConfiguration `json:"rollback,omitempty"`
+	// Rebalance tells why the last attempt to restore the spread of the pods was given up.
+	Rebalance *RebalanceRecordApplyConfiguration `json:"rebalance,omitempty"`
 	// Held lists pods that an outside controller holds back from deletion or from a change in place, 100 at most.
 	Held []HeldPodApplyConfiguration `json:"held,omitempty"`
 	// Conditions are Ready (always: what this generation asks for is rolled out and available), Available (always: enough pods serve), Reconciling, Stalled, Paused and Pinned (only while they are true).
@@ -190,6 +192,14 @@ func (b *PodManagerStatusApplyConfiguration) WithRollout(value *RolloutRecordApp
 // If called multiple times, the Rollback field is set to the value of the last call.
 func (b *PodManagerStatusApplyConfiguration) WithRollback(value *RollbackRecordApplyConfiguration) *PodManagerStatusApplyConfiguration {
 	b.Rollback = value
+	return b
+}
+
+// WithRebalance sets the Rebalance field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Rebalance field is set to the value of the last call.
+func (b *PodManagerStatusApplyConfiguration) WithRebalance(value *RebalanceRecordApplyConfiguration) *PodManagerStatusApplyConfiguration {
+	b.Rebalance = value
 	return b
 }
 

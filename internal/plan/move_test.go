@@ -1,0 +1,94 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"testing"
+	"time"
+)
+
+func TestMove(t *testing.T) {
+	standIn := ordinal(2).surge()
+	goes := []string{"EvictPod web-0 EvictionRequested"}
+	back := []string{"CreatePod web-0 Terminating"}
+	leaving := func(pods ...podBuilder) fleet {
+		return aFleet(2, append(pods, ordinal(0).evicted(0), ordinal(1))...).surgeFirst(1)
+	}
+	expectPlans(t, saidOf, map[string]planned{
+		"a pod goes when its stand-in is available": {leaving(standIn), goes, back},
+		"not while the stand-in starts":             {leaving(standIn.pending()), nil, []string{"EvictPod web-0 Replacement"}},
+		"nor before minReadySeconds": {
+			leaving(standIn.readyFor(time.Second)).minReady(time.Minute), nil, []string{"EvictPod web-0 Replacement"},
+		},
+		"the stand-in stays until the pod is back": {
+			aFleet(2, ordinal(0).terminating(), ordinal(1), standIn).surgeFirst(1), nil, back,
+		},
+		"and while the pod starts": {aFleet(2, ordinal(0).pending(), ordinal(1), standIn).surgeFirst(1), nil, nil},
+		"then it goes":             {aFleet(2, ordinal(0), ordinal(1), standIn).surgeFirst(1), []string{"DeletePod web-2 SurgeOver"}, nil},
+		"a stand-in that never served goes with the request": {
+			aFleet(2, ordinal(0), ordinal(1), standIn.pending()).surgeFirst(1), []string{"DeletePod web-2 SurgeOver"}, nil,
+		},
+		"another pod that is out of service is waited for": {
+			aFleet(2, ordinal(0).evicted(0), ordinal(1).unready(), standIn).surgeFirst(1), nil, []string{"EvictPod web-0 Replacement"},
+		},
+		"but not one that is broken": {
+			aFleet(2, ordinal(0).evicted(0), ordinal(1).waiting("CrashLoopBackOff"), standIn).surgeFirst(1), goes, back,
+		},
+		"unless it broke after the eviction was requested": {
+			aFleet(2, ordinal(0).evicted(time.Minute), ordinal(1).waiting("CrashLoopBackOff").created(time.Second), standIn).surgeFirst(1),
+			nil,
+			[]string{"EvictPod web-0 Replacement"},
+		},
+		"nor for one that failed before and waits for its backoff": {
+			aFleet(2, ordinal(0).evicted(time.Minute), ordinal(1).failed(2*time.Minute), standIn).surgeFirst(1).failures(2, 2*time.Minute, time.Hour),
+			goes,
+			[]string{"CreatePod web-1 Backoff", "CreatePod web-0 Terminating"},
+		},
+		"a replacement that failed is none": {
+			aFleet(1, random(0).evicted(time.Minute), random(1).failed(time.Second).created(2*time.Second)).random().surgeFirst(1).
+				failures(2, time.Second, time.Hour),
+			nil,
+			[]string{"CreatePod " + randomName(1) + " Backoff", "EvictPod " + randomName(0) + " Replacement"},
+		},
+		"a hold holds": {
+			func() fleet {
+				f, who := leaving(standIn), "backup"
+				f.observed.Pods[1].HoldDelete = &who
+				return f
+			}(),
+			[]string{"TellHolder web-0 Held"},
+			[]string{"DeletePod web-0 Hold"},
+		},
+		"what waits longest goes first": {
+			aFleet(3, ordinal(0).evicted(time.Second), ordinal(1).evicted(time.Minute), ordinal(2).nodeLeaving(), ordinal(3).surge()).surgeFirst(1),
+			[]string{"EvictPod web-1 EvictionRequested"},
+			[]string{"EvictPod web-0 Replacement", "EvictPod web-2 Replacement", "CreatePod web-1 Terminating"},
+		},
+		"with random names the new pod takes the place": {
+			aFleet(1, random(0).evicted(0), random(1)).random().surgeFirst(1),
+			[]string{"EvictPod " + randomName(0) + " EvictionRequested"},
+			nil,
+		},
+		"an available pod beyond replicas is used though all nodes are cordoned": {leaving(standIn).nodes(0, 2), goes, back},
+		"a rollout leaves the stand-in alone": {
+			aFleet(3, ordinal(0).evicted(0).revision(oldRev), ordinal(1).unready(), ordinal(2).revision(oldRev), ordinal(3).surge()).
+				rollingOut().surgeFirst(1),
+			nil,
+			[]string{"EvictPod web-0 Replacement", "UpdatePod web-2 Budget"},
+		},
+	})
+}

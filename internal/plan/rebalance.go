@@ -1,0 +1,234 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// Pods whose spread is worse than the template's topology spread constraints
+// allow, after a zone came back or a scale-down, are moved like pods that have to
+// leave their nodes. The scheduler decides where a new pod runs; it is asked to
+// prefer the place with the fewest. A pod that runs elsewhere all the same shows
+// that there is no room: then the rebalance is given up.
+
+// A request to rebalance is over after rebalanceTime. An automatic rebalance that
+// was given up is tried again after rebalancePause.
+const (
+	rebalanceTime  = time.Hour
+	rebalancePause = time.Hour
+	// spreadLook is how often the spread is looked at: nodes that come wake no
+	// fleet.
+	spreadLook = 5 * time.Minute
+)
+
+// Rebalances reports whether pods may be moved now to restore the spread.
+func (d *Disruption) Rebalances(now time.Time) bool {
+	return len(d.Spread) > 0 && d.MaxSurge > 0 && (d.AutoRebalance || d.rebalanceAsked(now))
+}
+
+func (d *Disruption) rebalanceAsked(now time.Time) bool {
+	return !d.Rebalance.IsZero() && !now.Before(d.Rebalance) && now.Before(d.Rebalance.Add(rebalanceTime))
+}
+
+// rebalances: no attempt was given up since it was asked for, and no rollout is
+// under way, which moves pods anyway.
+func (s *scene) rebalances() bool {
+	d, failed := &s.desired.Disruption, s.decision.Rebalance
+	if !d.Rebalances(s.now) || s.observed.Nodes == nil || s.decision.Rollout != nil {
+		return false
+	}
+	return failed == nil || d.rebalanceAsked(s.now) && failed.Time.Time.Before(d.Rebalance) ||
+		d.AutoRebalance && !s.now.Before(failed.Time.Add(rebalancePause))
+}
+
+// giveUp notes that a pod was made for a place and runs in another.
+func (s *scene) giveUp() {
+	failed := s.observed.Status.Rebalance
+	if !s.desired.Disruption.Rebalances(s.now) {
+		return
+	}
+	s.decision.Rebalance = failed
+	for _, b := range s.staying() {
+		p := b.pod
+		if p.Node == "" || p.RebalancedTo == "" || failed != nil && !p.Created.After(failed.Time.Time) {
+			continue
+		}
+		for i, at := range p.Domains {
+			key := s.desired.Disruption.Spread[i].Key
+			if wanted, ok := strings.CutPrefix(p.RebalancedTo, key+"="); ok && wanted != at {
+				s.decision.Rebalance = &appsv1.RebalanceRecord{
+					Time:    s.moment(),
+					Message: fmt.Sprintf("%s was made for %s and runs on node %s: there seems to be no room", p.Name, p.RebalancedTo, p.Node),
+				}
+				return
+			}
+		}
+	}
+}
+
+// tally counts pods by the value of a node label.
+type tally struct {
+	Spread
+	pods map[string][]brief
+	open []string // the values that nodes have which take new pods
+}
+
+// tallyOf counts the pods that the fleet keeps. With random names those that were
+// made to stand in are not among them while there are too many.
+func (s *scene) tallyOf(i int) tally {
+	t := tally{Spread: s.desired.Disruption.Spread[i], pods: map[string][]brief{}}
+	if i < len(s.observed.Nodes.Domains) {
+		t.open = s.observed.Nodes.Domains[i]
+	}
+	counted := slices.DeleteFunc(slices.Clone(s.staying()), func(b brief) bool { return !b.inFleet || b.orphan })
+	if beyond := len(counted) - s.desired.Replicas; !s.ordinal() && beyond > 0 {
+		slices.SortFunc(counted, func(a, b brief) int {
+			return cmp.Or(first(a.pod.RebalancedTo != "", b.pod.RebalancedTo != ""), b.pod.Created.Compare(a.pod.Created), strings.Compare(a.pod.Name, b.pod.Name))
+		})
+		for beyond > 0 && len(counted) > 0 && counted[0].pod.RebalancedTo != "" {
+			counted, beyond = counted[1:], beyond-1
+		}
+	}
+	for _, b := range counted {
+		if i < len(b.pod.Domains) && b.pod.Domains[i] != "" {
+			t.pods[b.pod.Domains[i]] = append(t.pods[b.pod.Domains[i]], b)
+		}
+	}
+	return t
+}
+
+// fullest and emptiest are the places with the most pods, and of those that take
+// new ones the one with the fewest.
+func (t *tally) fullest() string {
+	return t.pick(func(a, b int) bool { return a > b }, func(yield func(string) bool) {
+		for place := range t.pods {
+			if !yield(place) {
+				return
+			}
+		}
+	})
+}
+
+func (t *tally) emptiest() string {
+	return t.pick(func(a, b int) bool { return a < b }, slices.Values(t.open))
+}
+
+func (t *tally) pick(better func(a, b int) bool, places func(func(string) bool)) string {
+	best := ""
+	for place := range places {
+		n, m := len(t.pods[place]), len(t.pods[best])
+		if best == "" || better(n, m) || n == m && place < best {
+			best = place
+		}
+	}
+	return best
+}
+
+// skew is how many more pods the fullest place has than the emptiest.
+func (t *tally) skew() int { return len(t.pods[t.fullest()]) - len(t.pods[t.emptiest()]) }
+
+// uneven are the pods that have to move for the first constraint that does not
+// hold, with the reason.
+func (s *scene) uneven() []leaver {
+	if !s.rebalances() {
+		return nil
+	}
+	for i := range s.desired.Disruption.Spread {
+		t := s.tallyOf(i)
+		if len(t.open) == 0 {
+			continue
+		}
+		var movers []leaver
+		for t.skew() > t.MaxSkew {
+			from, to := t.fullest(), t.emptiest()
+			because := fmt.Sprintf("%s=%s has %s and %s %d, and maxSkew is %d", t.Key, from, NumberOf(len(t.pods[from]), "pod"), to, len(t.pods[to]), t.MaxSkew)
+			at := s.mostMovable(t.pods[from])
+			if at < 0 {
+				break
+			}
+			b := t.pods[from][at]
+			movers = append(movers, leaver{brief: b, reason: appsv1.WhyRebalance, because: because})
+			t.pods[from] = slices.Delete(t.pods[from], at, at+1)
+			t.pods[to] = append(t.pods[to], b)
+		}
+		if len(movers) > 0 {
+			return movers
+		}
+	}
+	return nil
+}
+
+// mostMovable is the pod whose move costs least: the one with the lowest deletion
+// cost, the newest, the one with the highest ordinal. One that does not serve, or
+// is newer than the request, is not moved.
+func (s *scene) mostMovable(pods []brief) int {
+	d := &s.desired.Disruption
+	best := -1
+	for i, b := range pods {
+		if !b.serving || !d.AutoRebalance && !b.pod.Created.Before(d.Rebalance) || s.leaves[b.pod] {
+			continue
+		}
+		if best < 0 || cmp.Or(cmp.Compare(b.pod.DeletionCost, pods[best].pod.DeletionCost), pods[best].pod.Created.Compare(b.pod.Created),
+			cmp.Compare(pods[best].slot, b.slot), strings.Compare(pods[best].pod.Name, b.pod.Name)) < 0 {
+			best = i
+		}
+	}
+	return best
+}
+
+// prefers is where the next new pod should run, or nil where the scheduler needs no
+// hint. Each call counts one more pod there.
+func (f *filling) prefers() *Place {
+	if f.tally == nil {
+		f.tally = []tally{}
+		if i := f.restored(); i >= 0 {
+			f.tally = append(f.tally, f.tallyOf(i))
+		}
+	}
+	for i := range f.tally {
+		t := &f.tally[i]
+		if to := t.emptiest(); to != "" && t.skew() > 0 {
+			t.pods[to] = append(t.pods[to], brief{})
+			return &Place{Key: t.Key, Value: to}
+		}
+	}
+	return nil
+}
+
+// restored is the constraint that is being restored, or -1: the first that does not
+// hold or, while a pod that moves is away and it holds, that of its stand-in. A pod
+// without a hint would show nothing if it ran in the wrong place, and be moved again.
+func (s *scene) restored() int {
+	if !s.rebalances() {
+		return -1
+	}
+	for i := range s.desired.Disruption.Spread {
+		if t := s.tallyOf(i); len(t.open) > 0 && t.skew() > t.MaxSkew {
+			return i
+		}
+	}
+	return slices.IndexFunc(s.desired.Disruption.Spread, func(spread Spread) bool {
+		return slices.ContainsFunc(s.staying(), func(b brief) bool { return !b.inFleet && strings.HasPrefix(b.pod.RebalancedTo, spread.Key+"=") })
+	})
+}

@@ -1,0 +1,259 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// inZone: the pod runs in a zone, made for one where want is not empty.
+func (b podBuilder) inZone(zone, want string) podBuilder {
+	b.p.Domains = []string{zone}
+	if want != "" {
+		b.p.RebalancedTo = "zone=" + want
+	}
+	return b
+}
+
+// spread: zones a and b take pods, no zone may have two more than another, and a
+// user asked for a rebalance some time ago.
+func (f fleet) spread(asked time.Duration) fleet {
+	f.desired.Disruption = Disruption{MaxSurge: 1, Deadline: 5 * time.Minute, Spread: []Spread{{Key: "zone", MaxSkew: 1}}, Rebalance: ago(asked)}
+	f.observed.Nodes = &Nodes{Open: 2, All: 2, Domains: [][]string{{"a", "b"}}}
+	return f
+}
+
+func (f fleet) auto() fleet {
+	f.desired.Disruption.AutoRebalance, f.desired.Disruption.Rebalance = true, time.Time{}
+	return f
+}
+
+func (f fleet) gaveUp(d time.Duration) fleet {
+	f.observed.Status.Rebalance = &appsv1.RebalanceRecord{Time: metav1.NewTime(ago(d)), Message: "no room"}
+	return f
+}
+
+// saidWithPlaces adds where new pods should run.
+func saidWithPlaces(d Decision) []string {
+	lines := saidOf(d)
+	for i, a := range d.Actions {
+		if a.Prefer != nil {
+			lines[i] += " to " + a.Prefer.String()
+		}
+	}
+	return lines
+}
+
+// twoConstraints adds one before that of the zones, by which the pods are spread
+// well enough, though not evenly.
+func twoConstraints(f fleet) fleet {
+	f = f.spread(time.Minute)
+	f.desired.Disruption.Spread = append([]Spread{{Key: "rack", MaxSkew: 5}}, f.desired.Disruption.Spread...)
+	f.observed.Nodes.Domains = append([][]string{{"r1", "r2"}}, f.observed.Nodes.Domains...)
+	for i := range f.observed.Pods {
+		f.observed.Pods[i].Domains = append([]string{"r1"}, f.observed.Pods[i].Domains...)
+	}
+	return f
+}
+
+func TestRebalance(t *testing.T) {
+	in := func(zones string, pod func(int) podBuilder) []podBuilder {
+		var pods []podBuilder
+		for slot, zone := range zones {
+			pods = append(pods, pod(slot).inZone(string(zone), ""))
+		}
+		return pods
+	}
+	uneven, even := in("aaa", ordinal), in("aba", ordinal)
+	surge, waits := []string{"CreatePod web-3 DisruptionSurge to zone=b"}, []string{"EvictPod web-2 Replacement"}
+	expectPlans(t, saidWithPlaces, map[string]planned{
+		"pods of a crowded zone move":                   {aFleet(3, uneven...).spread(time.Minute), surge, waits},
+		"an even spread stays":                          {aFleet(3, even...).spread(time.Minute), nil, nil},
+		"without a request nothing moves":               {aFleet(3, uneven...), nil, nil},
+		"nor after an hour":                             {aFleet(3, uneven...).spread(time.Hour), nil, nil},
+		"always with Auto":                              {aFleet(3, uneven...).spread(0).auto(), surge, waits},
+		"a pod that is newer than the request stays":    {aFleet(3, uneven...).spread(3 * time.Hour / 2), nil, nil},
+		"an attempt that was given up ends the request": {aFleet(3, uneven...).spread(time.Minute).gaveUp(30 * time.Second), nil, nil},
+		"a new request begins anew":                     {aFleet(3, uneven...).spread(time.Minute).gaveUp(time.Hour), surge, waits},
+		"Auto pauses for an hour":                       {aFleet(3, uneven...).spread(0).auto().gaveUp(time.Hour - 1), nil, nil},
+		"and tries again":                               {aFleet(3, uneven...).spread(0).auto().gaveUp(time.Hour), surge, waits},
+		"a zone without open nodes gets none": {func() fleet {
+			f := aFleet(3, uneven...).spread(time.Minute)
+			f.observed.Nodes.Domains[0] = []string{"a"}
+			return f
+		}(), nil, nil},
+		"a pod goes when its stand-in is available": {
+			aFleet(3, uneven...).with(ordinal(3).surge().inZone("b", "b")).spread(time.Minute),
+			[]string{"EvictPod web-2 Rebalance"},
+			[]string{"CreatePod web-2 Terminating"},
+		},
+		"and comes back in the other zone": {
+			aFleet(3, uneven[:2]...).with(ordinal(3).surge().inZone("b", "b")).spread(time.Minute),
+			[]string{"CreatePod web-2 Missing to zone=b"},
+			[]string{"EvictPod web-1 Replacement"}, // not needed any more when web-2 runs in the other zone
+		},
+		"with random names the stand-in stays while it starts": {
+			aFleet(3, in("aaa", random)...).random().with(random(3).inZone("b", "b").pending()).spread(time.Minute),
+			nil,
+			[]string{"EvictPod " + randomName(2) + " Replacement"},
+		},
+		"also where it would make the spread right": {
+			aFleet(4, in("aaab", random)...).random().with(random(4).inZone("b", "b").pending()).spread(time.Minute),
+			nil,
+			[]string{"EvictPod " + randomName(2) + " Replacement"},
+		},
+		"and one that was moved before counts": {
+			aFleet(4, in("aaa", random)...).random().with(random(3).inZone("b", "b"), random(4).inZone("b", "b").created(time.Second)).spread(time.Minute),
+			[]string{"EvictPod " + randomName(2) + " Rebalance"},
+			nil,
+		},
+		"pods that were moved before count": {
+			aFleet(3, in("aa", random)...).random().with(random(2).inZone("b", "b")).spread(time.Minute), nil, nil,
+		},
+		"and only as many as there are too many do not": {
+			aFleet(3, in("aa", random)...).random().with(random(2).inZone("b", "b"), random(3).inZone("b", "b").pending().created(time.Second)).spread(time.Minute),
+			[]string{"DeletePod " + randomName(3) + " ScaleDown"},
+			nil,
+		},
+		"the emptiest of three zones is preferred": {
+			func() fleet {
+				f := aFleet(4, in("aaab", ordinal)...).spread(time.Minute)
+				f.observed.Nodes.Domains[0] = []string{"a", "b", "c"}
+				return f
+			}(),
+			[]string{"CreatePod web-4 DisruptionSurge to zone=c"},
+			[]string{"EvictPod web-2 Replacement"},
+		},
+		"the constraint that does not hold decides": {
+			twoConstraints(aFleet(3, in("aaa", ordinal)...)),
+			[]string{"CreatePod web-3 DisruptionSurge to zone=b"},
+			[]string{"EvictPod web-2 Replacement"},
+		},
+		"also for the pod that comes back": {
+			twoConstraints(aFleet(3, in("aa", ordinal)...).with(ordinal(3).surge().inZone("b", "b"))),
+			[]string{"CreatePod web-2 Missing to zone=b"},
+			[]string{"EvictPod web-1 Replacement"},
+		},
+		"a pod that is missing for another reason gets no hint": {
+			aFleet(4, in("aab", ordinal)...).spread(time.Minute), []string{"CreatePod web-3 Missing"}, nil,
+		},
+		"of two that are empty the first by name": {
+			func() fleet {
+				f := aFleet(3, uneven...).spread(time.Minute)
+				f.observed.Nodes.Domains[0] = []string{"a", "c", "b"}
+				return f
+			}(),
+			[]string{"CreatePod web-3 DisruptionSurge to zone=b"},
+			[]string{"EvictPod web-1 Replacement", "EvictPod web-2 Replacement"},
+		},
+		"and takes the place": {
+			aFleet(3, in("aaa", random)...).random().with(random(3).inZone("b", "b")).spread(time.Minute),
+			[]string{"EvictPod " + randomName(2) + " Rebalance"},
+			nil,
+		},
+		"a stand-in that runs elsewhere ends it": {
+			aFleet(3, uneven...).with(ordinal(3).surge().inZone("a", "b").created(time.Second)).spread(time.Minute),
+			[]string{"DeletePod web-3 SurgeOver"},
+			nil,
+		},
+		"a rollout goes first": {
+			func() fleet {
+				f := aFleet(3, uneven...).spread(time.Minute).rollingOut().budget(0, 1)
+				f.observed.Pods[0].Revision = oldRev
+				return f
+			}(),
+			[]string{"CreatePod web-3 RolloutSurge"},
+			[]string{"UpdatePod web-0 Budget"},
+		},
+	})
+}
+
+func TestARebalanceThatIsGivenUpSaysWhy(t *testing.T) {
+	f := aFleet(2, ordinal(0).inZone("a", ""), ordinal(1).inZone("a", "b").created(time.Second)).spread(time.Minute)
+	d := f.plan()
+	want := "web-1 was made for zone=b and runs on node node-a: there seems to be no room"
+	if d.Rebalance == nil || d.Rebalance.Message != want || !d.Rebalance.Time.Equal(&metav1.Time{Time: noon()}) {
+		t.Errorf("the record is %+v, want %q now", d.Rebalance, want)
+	}
+	// The next pass keeps the record as it is.
+	f.observed.Status.Rebalance = d.Rebalance
+	if again := f.plan().Rebalance; again == nil || *again != *d.Rebalance {
+		t.Errorf("the record becomes %+v", again)
+	}
+}
+
+// TestRebalanceComesToAnEnd: whatever the scheduler does, pods stop moving, and
+// where it follows the hint the spread is right.
+func TestRebalanceComesToAnEnd(t *testing.T) {
+	for _, identity := range []appsv1.Identity{appsv1.IdentityOrdinal, appsv1.IdentityRandom} {
+		for _, auto := range []bool{false, true} {
+			for _, obedient := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s auto=%t obedient=%t", identity, auto, obedient), func(t *testing.T) {
+					f := aFleet(6).spread(0)
+					f.desired.Identity = identity
+					if auto {
+						f = f.auto()
+					}
+					playRebalance(t, f, obedient)
+				})
+			}
+		}
+	}
+}
+
+func playRebalance(t *testing.T, f fleet, obedient bool) {
+	t.Helper()
+	m := newModel(f)
+	m.nodes = f.observed.Nodes
+	for slot := range 6 {
+		p := ordinal(slot)
+		if f.desired.Identity == appsv1.IdentityRandom {
+			p = random(slot)
+		}
+		m.pods[p.p.Name] = p.inZone("a", "").p
+	}
+	m.place = func(a Action) string {
+		if obedient && a.Prefer != nil {
+			return a.Prefer.Value
+		}
+		return "a"
+	}
+	for range 60 {
+		m.step(20 * time.Second)
+	}
+	if d := m.step(time.Second); len(d.Actions) > 0 {
+		t.Errorf("after 20 minutes pods still move: %v", saidOf(d))
+	}
+	inB := 0
+	for _, p := range m.pods {
+		if len(p.Domains) > 0 && p.Domains[0] == "b" {
+			inB++
+		}
+	}
+	if obedient && (inB < 2 || len(m.pods) != 6) {
+		t.Errorf("%d of %d pods are in zone b", inB, len(m.pods))
+	}
+	if most := 3; !obedient && m.total[EvictPod] > most {
+		t.Errorf("%d pods were moved in vain", m.total[EvictPod])
+	}
+}
