@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -110,4 +111,12 @@ func labelsOf(obj client.Object) labels.Set { return obj.GetLabels() }
 // fieldsOf are the fields that every kind can be selected by.
 func fieldsOf(obj client.Object) fields.Set {
 	return fields.Set{"metadata.name": obj.GetName(), "metadata.namespace": obj.GetNamespace()}
+}
+
+// Of is what New gets in a real program: the parts of a manager.
+func Of(mgr ctrl.Manager, name string) Process {
+	return Process{
+		Name: name, Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Scheme: mgr.GetScheme(), Clock: clock.RealClock{},
+		Recorder: mgr.GetEventRecorder(name), Term: 1, Serve: func() {},
+	}
 }
