@@ -18,10 +18,17 @@ limitations under the License.
 package check
 
 import (
-	"github.com/mycompany/pod-operator/lab/grade"
-
 	stale "github.com/mycompany/pod-operator/lab/exercises/01-stale-read"
+	hotloop "github.com/mycompany/pod-operator/lab/exercises/02-hot-loop"
+	withoutuid "github.com/mycompany/pod-operator/lab/exercises/03-delete-without-uid"
+	ownerreference "github.com/mycompany/pod-operator/lab/exercises/04-owner-reference"
+	finalizer "github.com/mycompany/pod-operator/lab/exercises/05-finalizer"
+	predicates "github.com/mycompany/pod-operator/lab/exercises/06-predicate"
 	lostanswer "github.com/mycompany/pod-operator/lab/exercises/07-lost-answer"
+	swallowed "github.com/mycompany/pod-operator/lab/exercises/08-swallowed-error"
+	storm "github.com/mycompany/pod-operator/lab/exercises/09-requeue-storm"
+	fence "github.com/mycompany/pod-operator/lab/exercises/12-fence"
+	"github.com/mycompany/pod-operator/lab/grade"
 )
 
 // Graded is an exercise as the learner has it, and its solution.
@@ -31,6 +38,14 @@ type Graded struct{ Exercise, Solution func() grade.Exercise }
 func All() map[string]Graded {
 	return map[string]Graded{
 		"01": {stale.Exercise, stale.Solution},
+		"02": {hotloop.Exercise, hotloop.Solution},
+		"03": {withoutuid.Exercise, withoutuid.Solution},
+		"04": {ownerreference.Exercise, ownerreference.Solution},
+		"05": {finalizer.Exercise, finalizer.Solution},
+		"06": {predicates.Exercise, predicates.Solution},
 		"07": {lostanswer.Exercise, lostanswer.Solution},
+		"08": {swallowed.Exercise, swallowed.Solution},
+		"09": {storm.Exercise, storm.Solution},
+		"12": {fence.Exercise, fence.Solution},
 	}
 }
