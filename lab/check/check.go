@@ -27,7 +27,13 @@ import (
 	lostanswer "github.com/mycompany/pod-operator/lab/exercises/07-lost-answer"
 	swallowed "github.com/mycompany/pod-operator/lab/exercises/08-swallowed-error"
 	storm "github.com/mycompany/pod-operator/lab/exercises/09-requeue-storm"
+	conversion "github.com/mycompany/pod-operator/lab/exercises/10-conversion"
+	webhook "github.com/mycompany/pod-operator/lab/exercises/11-webhook"
 	fence "github.com/mycompany/pod-operator/lab/exercises/12-fence"
+	imoocpod "github.com/mycompany/pod-operator/lab/exercises/13-imoocpod"
+	helloworld "github.com/mycompany/pod-operator/lab/exercises/14-helloworld"
+	podmanager "github.com/mycompany/pod-operator/lab/exercises/15-podmanager"
+	collector "github.com/mycompany/pod-operator/lab/exercises/16-collector"
 	"github.com/mycompany/pod-operator/lab/grade"
 )
 
@@ -46,6 +52,12 @@ func All() map[string]Graded {
 		"07": {lostanswer.Exercise, lostanswer.Solution},
 		"08": {swallowed.Exercise, swallowed.Solution},
 		"09": {storm.Exercise, storm.Solution},
+		"10": {conversion.Exercise, conversion.Solution},
+		"11": {webhook.Exercise, webhook.Solution},
 		"12": {fence.Exercise, fence.Solution},
+		"13": {imoocpod.Exercise, imoocpod.Solution},
+		"14": {helloworld.Exercise, helloworld.Solution},
+		"15": {podmanager.Exercise, podmanager.Solution},
+		"16": {collector.Exercise, collector.Solution},
 	}
 }

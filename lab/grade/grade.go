@@ -72,7 +72,11 @@ func (e *Exercise) Run() (*Verdict, error) {
 	if e.Simulate != nil {
 		return e.Simulate()
 	}
-	result, err := sim.Explore(e.World, e.Options)
+	options := e.Options
+	if options.Schedules == 0 {
+		options.Schedules = 1200
+	}
+	result, err := sim.Explore(e.World, options)
 	if err != nil {
 		return nil, fmt.Errorf("explore exercise %s: %w", e.Number, err)
 	}

@@ -67,7 +67,15 @@ func Example() {
 			return nil
 		}}},
 	}, sim.Options{})
-	fmt.Println(err, result.Failure)
+	fmt.Println(err)
+	fmt.Print(result.Failure)
 	// Output:
-	// x
+	// <nil>
+	// one pod: there are 2 pods
+	//   1. a: reconcile of default/web; asks for create Pod default/web-…
+	//   2. user: label the owner
+	//   3. a: create Pod default/web-kqdjp; the reconcile ends
+	//   4. a: event MODIFIED ConfigMap default/web, wakes default/web
+	//   5. a: reconcile of default/web; asks for create Pod default/web-…
+	//   6. a: create Pod default/web-g7sw9; the reconcile ends
 }

@@ -21,6 +21,14 @@ package sim
 type sums struct{ full, calm uint64 }
 
 func (r *run) sums() sums {
+	if r.known.sums == nil {
+		s := r.findSums()
+		r.known.sums = &s
+	}
+	return *r.known.sums
+}
+
+func (r *run) findSums() sums {
 	var objects sums
 	for _, rec := range r.server.objects {
 		objects.full += rec.full

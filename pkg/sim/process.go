@@ -170,12 +170,12 @@ func (p *process) deliver(kind schema.GroupKind) Step {
 	} else {
 		c.objects[key] = line.after
 	}
-	p.hear(&step, kind, change{old, line.after})
+	p.notify(&step, kind, change{old, line.after})
 	return step
 }
 
-// hear passes a change through all watches of its kind.
-func (p *process) hear(step *Step, kind schema.GroupKind, c change) {
+// notify passes a change through all watches of its kind.
+func (p *process) notify(step *Step, kind schema.GroupKind, c change) {
 	p.queue.added = nil
 	passed := false
 	for i := range p.watches {
@@ -216,7 +216,7 @@ func (p *process) relist(kind schema.GroupKind) Step {
 	for _, r := range sorted(both) {
 		before, after := old[r.key], p.caches[kind].objects[r.key]
 		if before != after {
-			p.hear(&step, kind, change{before, after})
+			p.notify(&step, kind, change{before, after})
 		}
 	}
 	step.Dropped = false

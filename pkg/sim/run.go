@@ -43,6 +43,14 @@ type run struct {
 	// written is whether the last step wrote for the operator, and brief leaves out what
 	// is only for readers.
 	written, brief bool
+	// known is what was found out about the state since the last step.
+	known known
+}
+
+type known struct {
+	sums           *sums
+	asked, resting bool
+	polling        time.Duration
 }
 
 // runClock is the clock of a run.
@@ -141,7 +149,7 @@ func (r *run) moves() []move {
 			list = append(list, r.calls(p)...)
 		}
 	}
-	list = append(list, r.time()...)
+	list = append(list, r.time(len(list) > 0)...)
 	if r.faults > 0 {
 		list = append(list, r.mischief()...)
 	}
@@ -261,8 +269,9 @@ func (r *run) kubelet() []move {
 	return list
 }
 
-// time lets time pass until the next timer is due.
-func (r *run) time() []move {
+// time lets time pass until the next timer is due. While something else can happen, a
+// timer that has fired twice without effect waits: a third time would show nothing new.
+func (r *run) time(busy bool) []move {
 	var first *process
 	var at time.Time
 	for _, p := range r.processes {
@@ -274,6 +283,9 @@ func (r *run) time() []move {
 		return nil
 	}
 	req, _, _ := first.queue.nextTimer()
+	if busy && first.queue.fired[req] >= 2 {
+		return nil
+	}
 	return []move{{label: "time", do: func() (Step, error) {
 		if at.After(r.clock.now) {
 			r.clock.now = at
@@ -287,7 +299,7 @@ func (r *run) time() []move {
 
 // take makes a move, and completes the step for readers.
 func (r *run) take(m *move) (*State, error) {
-	r.server.writes, r.recorded, r.written = nil, nil, false
+	r.server.writes, r.recorded, r.written, r.known = nil, nil, false, known{}
 	before := r.server.version
 	if m.fault != "" {
 		r.faults--
@@ -350,6 +362,17 @@ func (r *run) state() *State {
 
 // rests says whether nothing is left to do, and the shortest interval of what polls.
 func (r *run) rests() (polling time.Duration, ok bool) {
+	if !r.known.asked {
+		r.known.asked = true
+		r.known.polling, r.known.resting = r.findRest()
+	}
+	return r.known.polling, r.known.resting
+}
+
+func (r *run) findRest() (polling time.Duration, ok bool) {
+	if r.acted < len(r.world.Actions) {
+		return 0, false
+	}
 	for _, p := range r.processes {
 		if !p.queue.idle() || p.deposed {
 			return 0, false
@@ -363,7 +386,7 @@ func (r *run) rests() (polling time.Duration, ok bool) {
 			return 0, false
 		}
 	}
-	return polling, r.acted == len(r.world.Actions) && len(r.relists()) == 0 && len(r.others()) == 0
+	return polling, len(r.relists()) == 0 && len(r.others()) == 0
 }
 
 func tooMany() error {

@@ -21,12 +21,14 @@ import "slices"
 // follow takes the moves of a list as far as they are possible, and fair ones after that.
 type follow struct{ labels []string }
 
-func (f *follow) choose(_ int, _ *run, moves []move) (int, bool) {
+func (f *follow) choose(_ int, r *run, moves []move) (int, bool) {
 	for len(f.labels) > 0 {
 		label := f.labels[0]
 		f.labels = f.labels[1:]
 		if i := slices.IndexFunc(moves, func(m move) bool { return m.label == label }); i >= 0 {
-			return i, true
+			// The fair choice at rest is to stop, so that any move is a deviation there.
+			_, rests := r.rests()
+			return i, i > 0 || rests
 		}
 	}
 	return 0, false

@@ -51,7 +51,7 @@ func exercise(n grade.New) grade.Exercise {
 		return nil
 	}}}
 	return grade.Exercise{
-		Number: "02", World: w, Options: sim.Options{Steps: 18}, Breaks: sim.RestPromise, Within: 18,
+		Number: "02", World: w, Options: sim.Options{Steps: 18}, Breaks: sim.RestPromise, Within: 19,
 		Says: map[string]trace.Text{
 			upToDate: {EN: "In the end the status has the image and the generation of the spec.", ZH: "最终 status 中的镜像和 generation 与 spec 一致。"},
 			upgrade:  {EN: "The user changes the image.", ZH: "用户修改镜像。"},
