@@ -308,7 +308,8 @@ func (r *run) take(m *move) (*State, error) {
 	if step.Process == "" && step.Kind != StepAction && step.Kind != StepOther {
 		step.Process, _, _ = cutLabel(m.label)
 	}
-	if r.server.version != before || step.Kind == StepAction || step.Kind == StepFault {
+	if r.server.version != before || step.Kind != StepTime && step.Kind != StepReconcile && step.Kind != StepCall {
+		// What a timer starts may have an effect now.
 		for _, p := range r.processes {
 			clear(p.queue.fired)
 		}

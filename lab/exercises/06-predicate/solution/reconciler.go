@@ -38,11 +38,12 @@ type Reconciler struct{ client.Client }
 // New makes the reconciler.
 func New(p sim.Process) reconcile.Reconciler { return &Reconciler{p.Client} }
 
-// Watches wake the reconciler. Of a Web it reads the spec, whose changes have a new
-// generation; of a pod the phase and whether it is being deleted, which do not.
+// Watches wake the reconciler. Of a pod it reads the phase and whether it is being
+// deleted; neither changes the generation. Of a Web it reads the spec, and also the status,
+// to compare: a status that it has not seen yet has to wake it, so that all events pass.
 func (r *Reconciler) Watches() []sim.Watch {
 	return []sim.Watch{
-		sim.For(&labv1.Web{}, predicate.GenerationChangedPredicate{}),
+		sim.For(&labv1.Web{}),
 		sim.Owns(&labv1.Web{}, &corev1.Pod{}, predicate.Funcs{UpdateFunc: readChanged}),
 	}
 }
