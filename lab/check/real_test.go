@@ -22,12 +22,16 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
 	"github.com/mycompany/pod-operator/internal/localkube"
 )
 
 // TestSolutionsOnARealServer: what the simulator passes reaches its goal on a real API
 // server as well. All share one.
 func TestSolutionsOnARealServer(t *testing.T) {
+	ctrl.SetLogger(logr.Discard())
 	cluster, err := StartCluster(t.Context(), "../..")
 	if errors.Is(err, localkube.ErrNoBinaries) {
 		t.Skip(err)
