@@ -126,13 +126,19 @@ func (f *moving) hold() {
 // start lets pods start until so many of those that moved have.
 func (f *moving) start(most int) {
 	f.Helper()
+	var waiting []corev1.Pod
 	for _, pod := range f.Live() {
-		if was, known := f.from[pod.UID]; known && was.revision == pod.Labels[appsv1.LabelRevision] || most == 0 {
-			continue
+		was, known := f.from[pod.UID]
+		switch {
+		case known && was.revision == pod.Labels[appsv1.LabelRevision]:
+		case pod.Annotations[startDelay] == atOnce:
+			most--
+		default:
+			waiting = append(waiting, pod)
 		}
-		if most--; pod.Annotations[startDelay] != atOnce {
-			f.delay(&pod, atOnce)
-		}
+	}
+	for i := range waiting[:max(0, min(most, len(waiting)))] {
+		f.delay(&waiting[i], atOnce)
 	}
 }
 
@@ -213,7 +219,7 @@ func (s *story) halfway(started int) {
 // all waits until a check of every fleet succeeds.
 func (s *story) all(what string, check func(*moving) error) {
 	s.Helper()
-	testkit.EventuallyEvery(s.T, 150*time.Millisecond, "each fleet "+what, func() error {
+	testkit.EventuallyEvery(s.T, 300*time.Millisecond, "each fleet "+what, func() error {
 		var errs []error
 		for _, f := range s.fleets {
 			if err := check(f); err != nil {
@@ -317,6 +323,7 @@ func tellStory(t *testing.T, folder string) {
 	s.upgrade(head)
 	s.downgradeAndBack(older, head)
 	s.undo()
+	s.downgradeWhole(folder)
 	for _, f := range s.fleets {
 		f.Delete()
 	}
@@ -375,9 +382,9 @@ func (s *story) downgradeAndBack(older, head string) {
 			s.Fatal(err)
 		}
 		spec := f.Get().Spec
-		if spec.Disruption.Policy != want.Disruption.Policy || *spec.Disruption.MaxSurge != *want.Disruption.MaxSurge ||
+		if d := spec.Disruption; d.Policy != want.Disruption.Policy || d.MaxSurge.String() != want.Disruption.MaxSurge.String() ||
 			want.PodManagementPolicy != "" && spec.PodManagementPolicy != want.PodManagementPolicy {
-			s.Errorf("%s: the older operator lost fields: %+v is left of %s", f.name, spec, f.newer)
+			s.Errorf("%s: the older operator lost fields: %+v and %q are left of %s", f.name, d, spec.PodManagementPolicy, f.newer)
 		}
 	}
 }
@@ -392,6 +399,32 @@ func (s *story) undo() {
 		names, were := slices.Sorted(maps.Keys(f.revisions())), slices.Sorted(maps.Keys(before[f.name].revisions))
 		if !slices.Equal(names, were) {
 			s.Errorf("%s: the revisions are %v, and were %v", f.name, names, were)
+		}
+	}
+}
+
+// downgradeWhole goes back with the manifests and CRDs of the release, too, as helm
+// rollback does. Fields that only HEAD has are lost then, and no pod. One pod more shows
+// that the older operator is at work.
+func (s *story) downgradeWhole(folder string) {
+	s.Helper()
+	before := s.memories()
+	s.install(folder)
+	s.swap(filepath.Join(folder, "manager"))
+	for _, f := range s.fleets {
+		f.from = s.census.of(f.fleet)
+		f.Scale(members + 1)
+	}
+	s.all("has one pod more", func(f *moving) error {
+		f.start(1)
+		return testkit.Settled(f.Get(), members+1)
+	})
+	s.expectRemembered(before)
+	for _, f := range s.fleets {
+		now := s.census.of(f.fleet)
+		maps.DeleteFunc(now, func(uid types.UID, l life) bool { return l == f.from[uid] })
+		if len(now) != 1 {
+			s.Errorf("%s: one pod was asked for; these came or changed: %v", f.name, now)
 		}
 	}
 }
