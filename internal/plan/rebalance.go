@@ -33,7 +33,8 @@ import (
 // that there is no room: then the rebalance is given up.
 
 // A request to rebalance is over after rebalanceTime. An automatic rebalance that
-// was given up is tried again after rebalancePause.
+// was given up is tried again after rebalancePause, and moves no pod twice within it:
+// constraints can conflict, so that each move breaks another one.
 const (
 	rebalanceTime  = time.Hour
 	rebalancePause = time.Hour
@@ -180,13 +181,12 @@ func (s *scene) uneven() []leaver {
 }
 
 // mostMovable is the pod whose move costs least: the one with the lowest deletion
-// cost, the newest, the one with the highest ordinal. One that does not serve, or
-// is newer than the request, is not moved.
+// cost, the newest, the one with the highest ordinal. One that does not serve is not
+// moved.
 func (s *scene) mostMovable(pods []brief) int {
-	d := &s.desired.Disruption
 	best := -1
 	for i, b := range pods {
-		if !b.serving || !d.AutoRebalance && !b.pod.Created.Before(d.Rebalance) || s.leaves[b.pod] {
+		if !b.serving || s.leaves[b.pod] || s.movedLately(b.pod) {
 			continue
 		}
 		if best < 0 || cmp.Or(cmp.Compare(b.pod.DeletionCost, pods[best].pod.DeletionCost), pods[best].pod.Created.Compare(b.pod.Created),
@@ -195,6 +195,15 @@ func (s *scene) mostMovable(pods []brief) int {
 		}
 	}
 	return best
+}
+
+// movedLately: the pod is newer than the request or, with AutoRebalance, was made for
+// its place a short time ago.
+func (s *scene) movedLately(p *Pod) bool {
+	if d := &s.desired.Disruption; !d.AutoRebalance {
+		return !p.Created.Before(d.Rebalance)
+	}
+	return p.RebalancedTo != "" && s.now.Before(p.Created.Add(rebalancePause))
 }
 
 // prefers is where the next new pod should run, or nil where the scheduler needs no
@@ -217,18 +226,36 @@ func (f *filling) prefers() *Place {
 }
 
 // restored is the constraint that is being restored, or -1: the first that does not
-// hold or, while a pod that moves is away and it holds, that of its stand-in. A pod
-// without a hint would show nothing if it ran in the wrong place, and be moved again.
+// hold or, while a pod stands in for one that comes back, that of the stand-in or one
+// that the pod could break. A pod without a hint would show nothing if it ran in the
+// wrong place, and be moved again.
 func (s *scene) restored() int {
 	if !s.rebalances() {
 		return -1
 	}
-	for i := range s.desired.Disruption.Spread {
-		if t := s.tallyOf(i); len(t.open) > 0 && t.skew() > t.MaxSkew {
+	spreads := s.desired.Disruption.Spread
+	skew := func(i int) int {
+		t := s.tallyOf(i)
+		if len(t.open) == 0 {
+			return 0
+		}
+		return t.skew()
+	}
+	for i := range spreads {
+		if skew(i) > spreads[i].MaxSkew {
 			return i
 		}
 	}
-	return slices.IndexFunc(s.desired.Disruption.Spread, func(spread Spread) bool {
-		return slices.ContainsFunc(s.staying(), func(b brief) bool { return !b.inFleet && strings.HasPrefix(b.pod.RebalancedTo, spread.Key+"=") })
-	})
+	standIns := slices.DeleteFunc(slices.Clone(s.staying()), func(b brief) bool { return b.inFleet })
+	for i := range spreads {
+		if slices.ContainsFunc(standIns, func(b brief) bool { return strings.HasPrefix(b.pod.RebalancedTo, spreads[i].Key+"=") }) {
+			return i
+		}
+	}
+	for i := range spreads {
+		if len(standIns) > 0 && skew(i) == spreads[i].MaxSkew {
+			return i
+		}
+	}
+	return -1
 }

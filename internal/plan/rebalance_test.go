@@ -43,6 +43,11 @@ func (f fleet) spread(asked time.Duration) fleet {
 	return f
 }
 
+func (f fleet) maxSkew(skew int) fleet {
+	f.desired.Disruption.Spread[0].MaxSkew = skew
+	return f
+}
+
 func (f fleet) auto() fleet {
 	f.desired.Disruption.AutoRebalance, f.desired.Disruption.Rebalance = true, time.Time{}
 	return f
@@ -154,6 +159,22 @@ func TestRebalance(t *testing.T) {
 			[]string{"CreatePod web-2 Missing to zone=b"},
 			[]string{"EvictPod web-1 Replacement"},
 		},
+		"also where the stand-in has another cause": {
+			aFleet(5, in("aaab", ordinal)...).with(ordinal(5).surge().inZone("b", "")).spread(time.Minute).maxSkew(2),
+			[]string{"CreatePod web-4 Missing to zone=b"}, nil,
+		},
+		"and without one where any place will do": {
+			aFleet(5, in("aaab", ordinal)...).with(ordinal(5).surge().inZone("b", "")).spread(time.Minute).maxSkew(3),
+			[]string{"CreatePod web-4 Missing"}, nil,
+		},
+		"a pod that was moved within the hour stays with Auto": {
+			aFleet(2, ordinal(0).inZone("b", ""), ordinal(1).inZone("b", "b").created(time.Hour-1)).spread(0).auto(),
+			[]string{"CreatePod web-2 DisruptionSurge to zone=a"}, []string{"EvictPod web-0 Replacement"},
+		},
+		"and may move again after it": {
+			aFleet(2, ordinal(0).inZone("b", ""), ordinal(1).inZone("b", "b").created(time.Hour)).spread(0).auto(),
+			[]string{"CreatePod web-2 DisruptionSurge to zone=a"}, []string{"EvictPod web-1 Replacement"},
+		},
 		"a pod that is missing for another reason gets no hint": {
 			aFleet(4, in("aab", ordinal)...).spread(time.Minute), []string{"CreatePod web-3 Missing"}, nil,
 		},
@@ -232,11 +253,11 @@ func playRebalance(t *testing.T, f fleet, obedient bool) {
 		}
 		m.pods[p.p.Name] = p.inZone("a", "").p
 	}
-	m.place = func(a Action) string {
+	m.place = func(a Action) []string {
 		if obedient && a.Prefer != nil {
-			return a.Prefer.Value
+			return []string{a.Prefer.Value}
 		}
-		return "a"
+		return []string{"a"}
 	}
 	for range 60 {
 		m.step(20 * time.Second)
@@ -255,5 +276,35 @@ func playRebalance(t *testing.T, f fleet, obedient bool) {
 	}
 	if most := 3; !obedient && m.total[EvictPod] > most {
 		t.Errorf("%d pods were moved in vain", m.total[EvictPod])
+	}
+}
+
+// TestConstraintsThatConflict: where a pod that moves for the sake of one constraint
+// always breaks the other, pods stop moving, too.
+func TestConstraintsThatConflict(t *testing.T) {
+	f := aFleet(4).spread(0).auto()
+	f.desired.Disruption.Spread = []Spread{{Key: "rack", MaxSkew: 1}, {Key: "zone", MaxSkew: 1}}
+	f.observed.Nodes.Domains = [][]string{{"a", "b"}, {"a", "b"}}
+	m := newModel(f)
+	m.nodes = f.observed.Nodes
+	for slot := range 4 {
+		p := ordinal(slot).p
+		p.Domains = []string{"a", "a"}
+		m.pods[p.Name] = p
+	}
+	m.place = func(a Action) []string {
+		switch {
+		case a.Prefer == nil:
+			return []string{"a", "a"}
+		case a.Prefer.Key == "rack":
+			return []string{a.Prefer.Value, "a"}
+		}
+		return []string{"a", a.Prefer.Value}
+	}
+	for range 150 {
+		m.step(20 * time.Second) // less than an hour in all
+	}
+	if most := 4; m.total[EvictPod] > most {
+		t.Errorf("%d pods were moved in 50 minutes, want %d at most: each once", m.total[EvictPod], most)
 	}
 }
