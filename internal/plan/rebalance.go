@@ -19,6 +19,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -95,21 +96,21 @@ type tally struct {
 	open []string // the values that nodes have which take new pods
 }
 
-// tallyOf counts the pods that the fleet keeps. With random names those that were
-// made to stand in are not among them while there are too many.
+// tallyOf counts the pods that the fleet keeps. With random names the newest of those
+// that were made to stand in are not among them while there are too many.
 func (s *scene) tallyOf(i int) tally {
 	t := tally{Spread: s.desired.Disruption.Spread[i], pods: map[string][]brief{}}
 	if i < len(s.observed.Nodes.Domains) {
-		t.open = s.observed.Nodes.Domains[i]
+		t.open = slices.Sorted(slices.Values(s.observed.Nodes.Domains[i]))
 	}
 	counted := slices.DeleteFunc(slices.Clone(s.staying()), func(b brief) bool { return !b.inFleet || b.orphan })
-	if beyond := len(counted) - s.desired.Replicas; !s.ordinal() && beyond > 0 {
-		slices.SortFunc(counted, func(a, b brief) int {
-			return cmp.Or(first(a.pod.RebalancedTo != "", b.pod.RebalancedTo != ""), b.pod.Created.Compare(a.pod.Created), strings.Compare(a.pod.Name, b.pod.Name))
+	if !s.ordinal() {
+		made := slices.DeleteFunc(slices.Clone(counted), func(b brief) bool { return b.pod.RebalancedTo == "" })
+		slices.SortFunc(made, func(a, b brief) int {
+			return cmp.Or(b.pod.Created.Compare(a.pod.Created), strings.Compare(a.pod.Name, b.pod.Name))
 		})
-		for beyond > 0 && len(counted) > 0 && counted[0].pod.RebalancedTo != "" {
-			counted, beyond = counted[1:], beyond-1
-		}
+		standIns := made[:max(0, min(len(made), len(counted)-s.desired.Replicas))]
+		counted = slices.DeleteFunc(counted, func(b brief) bool { return slices.Contains(standIns, b) })
 	}
 	for _, b := range counted {
 		if i < len(b.pod.Domains) && b.pod.Domains[i] != "" {
@@ -119,31 +120,21 @@ func (s *scene) tallyOf(i int) tally {
 	return t
 }
 
-// fullest and emptiest are the places with the most pods, and of those that take
-// new ones the one with the fewest.
+// fullest and emptiest are the place with the most pods and, of those that take new
+// ones, the place with the fewest; the first by name of several.
 func (t *tally) fullest() string {
-	return t.pick(func(a, b int) bool { return a > b }, func(yield func(string) bool) {
-		for place := range t.pods {
-			if !yield(place) {
-				return
-			}
-		}
-	})
+	places := slices.Sorted(maps.Keys(t.pods))
+	if len(places) == 0 {
+		return ""
+	}
+	return slices.MinFunc(places, func(a, b string) int { return cmp.Compare(len(t.pods[b]), len(t.pods[a])) })
 }
 
 func (t *tally) emptiest() string {
-	return t.pick(func(a, b int) bool { return a < b }, slices.Values(t.open))
-}
-
-func (t *tally) pick(better func(a, b int) bool, places func(func(string) bool)) string {
-	best := ""
-	for place := range places {
-		n, m := len(t.pods[place]), len(t.pods[best])
-		if best == "" || better(n, m) || n == m && place < best {
-			best = place
-		}
+	if len(t.open) == 0 {
+		return ""
 	}
-	return best
+	return slices.MinFunc(t.open, func(a, b string) int { return cmp.Compare(len(t.pods[a]), len(t.pods[b])) })
 }
 
 // skew is how many more pods the fullest place has than the emptiest.
@@ -164,13 +155,12 @@ func (s *scene) uneven() []leaver {
 		for t.skew() > t.MaxSkew {
 			from, to := t.fullest(), t.emptiest()
 			because := fmt.Sprintf("%s=%s has %s and %s %d, and maxSkew is %d", t.Key, from, NumberOf(len(t.pods[from]), "pod"), to, len(t.pods[to]), t.MaxSkew)
-			at := s.mostMovable(t.pods[from])
-			if at < 0 {
+			b, ok := s.mostMovable(t.pods[from])
+			if !ok {
 				break
 			}
-			b := t.pods[from][at]
 			movers = append(movers, leaver{brief: b, reason: appsv1.WhyRebalance, because: because})
-			t.pods[from] = slices.Delete(t.pods[from], at, at+1)
+			t.pods[from] = slices.DeleteFunc(t.pods[from], func(other brief) bool { return other.pod == b.pod })
 			t.pods[to] = append(t.pods[to], b)
 		}
 		if len(movers) > 0 {
@@ -183,18 +173,15 @@ func (s *scene) uneven() []leaver {
 // mostMovable is the pod whose move costs least: the one with the lowest deletion
 // cost, the newest, the one with the highest ordinal. One that does not serve is not
 // moved.
-func (s *scene) mostMovable(pods []brief) int {
-	best := -1
-	for i, b := range pods {
-		if !b.serving || s.leaves[b.pod] || s.movedLately(b.pod) {
-			continue
-		}
-		if best < 0 || cmp.Or(cmp.Compare(b.pod.DeletionCost, pods[best].pod.DeletionCost), pods[best].pod.Created.Compare(b.pod.Created),
-			cmp.Compare(pods[best].slot, b.slot), strings.Compare(pods[best].pod.Name, b.pod.Name)) < 0 {
-			best = i
-		}
+func (s *scene) mostMovable(pods []brief) (brief, bool) {
+	movable := slices.DeleteFunc(slices.Clone(pods), func(b brief) bool { return !b.serving || s.leaves[b.pod] || s.movedLately(b.pod) })
+	if len(movable) == 0 {
+		return brief{}, false
 	}
-	return best
+	return slices.MinFunc(movable, func(a, b brief) int {
+		return cmp.Or(cmp.Compare(a.pod.DeletionCost, b.pod.DeletionCost), b.pod.Created.Compare(a.pod.Created), cmp.Compare(b.slot, a.slot),
+			strings.Compare(b.pod.Name, a.pod.Name))
+	}), true
 }
 
 // movedLately: the pod is newer than the request or, with AutoRebalance, was made for
@@ -206,8 +193,8 @@ func (s *scene) movedLately(p *Pod) bool {
 	return p.RebalancedTo != "" && s.now.Before(p.Created.Add(rebalancePause))
 }
 
-// prefers is where the next new pod should run, or nil where the scheduler needs no
-// hint. Each call counts one more pod there.
+// prefers is where the next new pod should run, or nil where it breaks the constraint
+// nowhere. Each call counts one more pod there.
 func (f *filling) prefers() *Place {
 	if f.tally == nil {
 		f.tally = []tally{}
@@ -217,7 +204,7 @@ func (f *filling) prefers() *Place {
 	}
 	for i := range f.tally {
 		t := &f.tally[i]
-		if to := t.emptiest(); to != "" && t.skew() > 0 {
+		if to := t.emptiest(); to != "" && t.skew() >= t.MaxSkew {
 			t.pods[to] = append(t.pods[to], brief{})
 			return &Place{Key: t.Key, Value: to}
 		}

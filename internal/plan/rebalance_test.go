@@ -175,6 +175,50 @@ func TestRebalance(t *testing.T) {
 			aFleet(2, ordinal(0).inZone("b", ""), ordinal(1).inZone("b", "b").created(time.Hour)).spread(0).auto(),
 			[]string{"CreatePod web-2 DisruptionSurge to zone=a"}, []string{"EvictPod web-1 Replacement"},
 		},
+		"nothing moves while it is not known where nodes are": {
+			func() fleet {
+				f := aFleet(3, uneven...).spread(time.Minute)
+				f.observed.Nodes.Domains = nil
+				return f
+			}(), nil, nil,
+		},
+		"a pod without a node counts nowhere": {
+			aFleet(3, in("ab", ordinal)...).with(ordinal(2).pending()).spread(time.Minute), nil, nil,
+		},
+		"of two crowded zones the first by name": {
+			func() fleet {
+				f := aFleet(4, in("bbaa", ordinal)...).spread(time.Minute)
+				f.observed.Nodes.Domains[0] = []string{"a", "b", "c"}
+				return f
+			}(),
+			[]string{"CreatePod web-4 DisruptionSurge to zone=c"},
+			[]string{"EvictPod web-3 Replacement"},
+		},
+		"the pod with the lowest deletion cost moves": {
+			func() fleet {
+				f := aFleet(3, in("aaa", ordinal)...).spread(time.Minute)
+				f.observed.Pods[1].DeletionCost, f.observed.Pods[2].DeletionCost = -1, 1
+				return f
+			}(),
+			surge,
+			[]string{"EvictPod web-1 Replacement"},
+		},
+		"then the newest": {
+			aFleet(3, ordinal(0).inZone("a", ""), ordinal(1).inZone("a", "").created(time.Minute+1), ordinal(2).inZone("a", "")).spread(time.Minute),
+			surge,
+			[]string{"EvictPod web-1 Replacement"},
+		},
+		"missing pods get a hint as long as they could break the constraint": {
+			aFleet(6, in("aaa", ordinal)...).spread(time.Minute).maxSkew(2),
+			[]string{"CreatePod web-3 Missing to zone=b", "CreatePod web-4 Missing to zone=b", "CreatePod web-5 Missing", "CreatePod web-6 DisruptionSurge"},
+			[]string{"EvictPod web-2 Replacement"},
+		},
+		"with random names only the newest stand-ins are left out": {
+			aFleet(2, random(0).inZone("a", ""), random(1).inZone("b", "b")).random().
+				with(random(2).inZone("b", "b").created(time.Second)).spread(time.Minute),
+			[]string{"DeletePod " + randomName(2) + " ScaleDown"},
+			nil,
+		},
 		"a pod that is missing for another reason gets no hint": {
 			aFleet(4, in("aab", ordinal)...).spread(time.Minute), []string{"CreatePod web-3 Missing"}, nil,
 		},
@@ -306,5 +350,23 @@ func TestConstraintsThatConflict(t *testing.T) {
 	}
 	if most := 4; m.total[EvictPod] > most {
 		t.Errorf("%d pods were moved in 50 minutes, want %d at most: each once", m.total[EvictPod], most)
+	}
+}
+
+func TestAFleetThatCannotRebalanceLooksNoMore(t *testing.T) {
+	for name, change := range map[string]func(*Disruption){
+		"without a constraint": func(d *Disruption) { d.Spread = nil },
+		"without a surge":      func(d *Disruption) { d.MaxSurge = 0 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := aFleet(1, ordinal(0).inZone("a", "")).spread(0).auto()
+			if got := f.plan().NextLook; got != spreadLook {
+				t.Fatalf("the next look is after %s, want %s", got, spreadLook)
+			}
+			change(&f.desired.Disruption)
+			if got := f.plan().NextLook; got != 0 {
+				t.Errorf("the next look is after %s, want none", got)
+			}
+		})
 	}
 }
