@@ -30,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
@@ -240,7 +241,8 @@ func (s *server) patch(by author, verb, sub string, key objectKey, kind types.Pa
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	if next.GetUID() != current.obj.GetUID() {
-		return nil, s.conflict(key, "Precondition failed: UID in precondition: %v, UID in object meta: %v", next.GetUID(), current.obj.GetUID())
+		// Unlike an update, whose UID is a precondition.
+		return nil, invalid(key, field.Invalid(field.NewPath("metadata", "uid"), next.GetUID(), "field is immutable"))
 	}
 	return s.store(by, verb, sub, current, next)
 }

@@ -19,6 +19,7 @@ package sim
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -211,7 +212,7 @@ func (s *server) create(by author, obj client.Object) (*record, error) {
 	obj = copyOf(obj)
 	switch {
 	case obj.GetResourceVersion() != "":
-		return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
+		return nil, errors.New("resourceVersion should not be set on objects to be created") // 500, as in a real one
 	case obj.GetNamespace() == "" && s.kinds.namespaced(obj):
 		return nil, apierrors.NewBadRequest("an empty namespace may not be set during creation")
 	case obj.GetName() == "" && obj.GetGenerateName() == "":
