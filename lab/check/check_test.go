@@ -85,7 +85,7 @@ func TestIndex(t *testing.T) {
 			t.Errorf("exercise %s calls itself %s", entry.Number, e.Number)
 		}
 		for _, file := range []string{entry.File(), entry.Readme("en"), entry.Readme("zh"), filepath.Join(entry.Folder(), "solution", "reconciler.go")} {
-			raw, err := os.ReadFile(filepath.Join("../..", file))
+			raw, err := os.ReadFile(filepath.Join("..", "..", file))
 			if err != nil {
 				t.Error(err)
 				continue

@@ -22,6 +22,7 @@ package exercises
 
 import (
 	"path"
+	"slices"
 
 	"github.com/mycompany/pod-operator/lab/trace"
 )
@@ -74,7 +75,10 @@ type Result struct {
 }
 
 // All lists the exercises in their order.
-func All() []Exercise {
+func All() []Exercise { return slices.Concat(first(), further(), tutorials()) }
+
+// first are the mistakes of a first operator.
+func first() []Exercise {
 	return []Exercise{
 		{
 			Number: "01", Slug: "stale-read", Box: trace.BoxIndexer,
@@ -140,6 +144,12 @@ func All() []Exercise {
 				ZH: "错误只写日志而不返回，就不会重试。",
 			},
 		},
+	}
+}
+
+// further are mistakes that show later: under load, with more versions, more replicas.
+func further() []Exercise {
+	return []Exercise{
 		{
 			Number: "09", Slug: "requeue-storm", Box: trace.BoxQueue,
 			Title: trace.Text{EN: "Requeue storm", ZH: "重新入队风暴"},
@@ -172,6 +182,12 @@ func All() []Exercise {
 				ZH: "被暂停的旧 leader 不知道自己已被取代，它的最后一次写入覆盖了新数据。",
 			},
 		},
+	}
+}
+
+// tutorials are the operators of the tutorials.
+func tutorials() []Exercise {
+	return []Exercise{
 		{
 			Number: "13", Slug: "imoocpod", Box: trace.BoxReconcile,
 			Title: trace.Text{EN: "ImoocPod, from the first listing to production", ZH: "ImoocPod：从第一版代码到生产可用"},

@@ -87,7 +87,7 @@ type cache struct {
 	objects map[objectKey]*record
 }
 
-func (r *run) start() *process {
+func (r *run) start() {
 	r.born++
 	p := &process{
 		name: string(rune('a' + (r.born-1)%26)), run: r, caches: map[schema.GroupKind]*cache{},
@@ -113,7 +113,6 @@ func (r *run) start() *process {
 	}
 	p.remember()
 	r.processes = append(r.processes, p)
-	return p
 }
 
 // list fills the cache of a kind with what is stored.

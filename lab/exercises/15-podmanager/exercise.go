@@ -18,6 +18,7 @@ package podmanager
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -119,7 +120,7 @@ func realGoal(ctx context.Context, c client.Client, namespace string) error {
 	}
 	return grade.Eventually(ctx, func(ctx context.Context) error {
 		if err := c.Get(ctx, client.ObjectKeyFromObject(pm), pm); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("the PodManager is still there: %v", err)
+			return errors.Join(errors.New("the PodManager is still there"), err)
 		}
 		return nil
 	})

@@ -82,7 +82,7 @@ type WebList struct {
 // DeepCopy copies a Web.
 func (w *Web) DeepCopy() *Web {
 	out := *w
-	w.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	out.ObjectMeta = *w.ObjectMeta.DeepCopy()
 	out.Status.Pods = slices.Clone(w.Status.Pods)
 	return &out
 }
@@ -91,9 +91,11 @@ func (w *Web) DeepCopy() *Web {
 func (w *Web) DeepCopyObject() runtime.Object { return w.DeepCopy() }
 
 // DeepCopyObject implements runtime.Object.
-func (l *WebList) DeepCopyObject() runtime.Object {
-	out := &WebList{TypeMeta: l.TypeMeta}
-	l.ListMeta.DeepCopyInto(&out.ListMeta)
+func (l *WebList) DeepCopyObject() runtime.Object { return l.DeepCopy() }
+
+// DeepCopy copies a list.
+func (l *WebList) DeepCopy() *WebList {
+	out := &WebList{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy()}
 	for i := range l.Items {
 		out.Items = append(out.Items, *l.Items[i].DeepCopy())
 	}
