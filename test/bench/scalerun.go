@@ -164,13 +164,52 @@ rules:
 - level: None
 `
 
+// scaleReady makes a pod ready in one cheap step. localkube's own stage plays init
+// containers, gates and resizes, too, and would be the bottleneck of every contender.
+const scaleReady = `apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: scale-ready}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions:
+    - jq: {key: .metadata.deletionTimestamp, operator: DoesNotExist}
+    - jq: {key: .status.phase, operator: In, values: [Pending]}
+  weight: 1
+  steps:
+  - patch:
+      subresource: status
+      template: |
+        {{ $now := Now }}
+        metadata: {uid: {{ .metadata.uid | Quote }}}
+        status:
+          observedGeneration: {{ .metadata.generation }}
+          phase: Running
+          startTime: {{ $now | Quote }}
+          conditions:
+          - {type: Initialized, status: "True", lastTransitionTime: {{ $now | Quote }}}
+          - {type: ContainersReady, status: "True", lastTransitionTime: {{ $now | Quote }}}
+          - {type: Ready, status: "True", lastTransitionTime: {{ $now | Quote }}}
+          containerStatuses:
+          {{ range .spec.containers }}
+          - name: {{ .name | Quote }}
+            image: {{ .image | Quote }}
+            imageID: simulated
+            ready: true
+            started: true
+            restartCount: 0
+            state: {running: {startedAt: {{ $now | Quote }}}}
+          {{ end }}
+`
+
 // newScaleStage starts a cluster without a scheduler: templates name the node.
 func newScaleStage(ctx context.Context, o ScaleOptions, g grower, log io.Writer) (*stage, error) {
 	s := &stage{options: Options{Manager: o.Manager, StepTimeout: o.Timeout}, log: log}
 	return s, s.start(ctx, localkube.Options{
-		Components: []localkube.Component{localkube.Etcd, localkube.APIServer, localkube.ControllerManager, localkube.Kwok},
-		Audit:      localkube.AuditOptions{Policy: scaleAudit},
-		Nodes:      localkube.NodeOptions{Count: g.nodes(), Pods: scaleNodePods, CPU: "64", Memory: "256Gi"},
+		Components:  []localkube.Component{localkube.Etcd, localkube.APIServer, localkube.ControllerManager, localkube.Kwok},
+		Audit:       localkube.AuditOptions{Policy: scaleAudit},
+		ExtraStages: []string{scaleReady},
+		Nodes:       localkube.NodeOptions{Count: g.nodes(), Pods: scaleNodePods, CPU: "64", Memory: "256Gi"},
 	})
 }
 
