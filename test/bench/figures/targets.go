@@ -127,6 +127,7 @@ func (r *Results) Verdicts() []Verdict {
 	j.most("d", PodManager, "pods created or deleted, in place", replacedPods, 0)
 	j.most("d", PodManagerRecreate, "writes, recreate", Writes, 215)
 	j.ratio("e", "time until all are ready", replicaSet, Seconds, 1.3)
+	j.ratio("e", "controller CPU", replicaSet, ControllerCPU, 2)
 	j.most("e", PodManager, "writes", Writes, 3000)
 	j.most("f", PodManager, "mutating requests", Writes, 0)
 	j.most("f", PodManager, "LIST requests", Lists, 0)
