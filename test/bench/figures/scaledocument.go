@@ -91,16 +91,17 @@ func (s *Scale) shapeName(shape Shape) string {
 
 // provenance says when and at which commit each series was measured.
 func (s *Scale) provenance() [][]string {
-	table := [][]string{{"series", "pods", "measured on", "commit", "other programs took"}}
+	table := [][]string{{"series", "pods", "measured on", "commit", "other programs took, on average"}}
 	for i := range s.Series {
 		series := &s.Series[i]
-		most, others := 0, 0.0
+		most, others, seconds := 0, 0.0, 0.0
 		for j := range series.Samples {
-			most, others = max(most, series.Samples[j].Pods), max(others, series.Samples[j].Others)
+			g := &series.Samples[j]
+			most, others, seconds = max(most, g.Pods), others+g.Seconds*g.Others, seconds+g.Seconds
 		}
 		table = append(table, []string{
 			Title(series.Contender) + ", " + s.shapeName(series.Shape), "to " + Thousands(most), series.Time.UTC().Format("2006-01-02"),
-			"`" + series.Commit + "`", "at most " + decimals(100*others, 0) + " % of the machine",
+			"`" + series.Commit + "`", decimals(100*others/max(seconds, 1e-9), 0) + " % of the machine",
 		})
 	}
 	return table
@@ -134,7 +135,7 @@ func (s *Scale) of(shape Shape) []*Series {
 func (s *Scale) growRows(shape Shape, sizes []int) [][]string {
 	table := [][]string{{
 		"pods", "", "seconds for those added", "ms a pod", "to ReplicaSet's", "writes a pod", "controller CPU, ms a pod", "API server CPU, ms a pod",
-		"controller peak MB", "API server peak MB", "etcd's file MB",
+		"controller peak MB", "API server peak MB", "etcd's file MB", "other programs, %",
 	}}
 	base := s.Of(ReplicaSet, shape)
 	for _, size := range sizes {
@@ -145,7 +146,7 @@ func (s *Scale) growRows(shape Shape, sizes []int) [][]string {
 			}
 			row := []string{fmt.Sprintf("%s to %s", Thousands(g.Before), Thousands(size)), Title(series.Contender)}
 			if g.Unfinished != "" {
-				table = append(table, append(row, s.unfinished(g), "–", "–", "–", "–", "–", "–", "–", "–"))
+				table = append(table, append(row, s.unfinished(g), "–", "–", "–", "–", "–", "–", "–", "–", "–"))
 				continue
 			}
 			added := float64(g.Pods - g.Before)
@@ -155,7 +156,7 @@ func (s *Scale) growRows(shape Shape, sizes []int) [][]string {
 			}
 			table = append(table, append(row, decimals(g.Seconds, 1), decimals(1000*g.Seconds/added, 1), ratio,
 				decimals(float64(g.TotalWrites())/added, 2), decimals(1000*g.ControllerCPU/added, 2), decimals(1000*g.APIServerCPU/added, 2),
-				memory(g), decimals(float64(g.APIServerMemory)/1e6, 0), decimals(float64(g.Database)/1e6, 0)))
+				memory(g), decimals(float64(g.APIServerMemory)/1e6, 0), decimals(float64(g.Database)/1e6, 0), decimals(100*g.Others, 0)))
 		}
 	}
 	return table
