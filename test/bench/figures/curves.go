@@ -110,7 +110,7 @@ func (l look) stroke() string {
 	if l.dashed {
 		dashes = ` stroke-dasharray="5 4"`
 	}
-	return fmt.Sprintf(`stroke="%s" stroke-width="2"%s`, l.color(), dashes)
+	return fmt.Sprintf(`stroke=%q stroke-width="2"%s`, l.color(), dashes)
 }
 
 func drawChart(b *strings.Builder, c chart, most, left, top int) {
