@@ -165,6 +165,11 @@ matrix: binaries ## Try every version of Kubernetes: integration tests, an upgra
 	@go build -o $(BIN)/conformance ./conformance/cmd
 	@go run ./hack/matrix -suite '$(commit)' $(MATRIX)
 
+# make test-rest upgrades from one release: to build another takes 40 s of a processor.
+.PHONY: upgrades
+upgrades: control-plane binaries ## Go from the last two releases to this state and back, in the middle of rollouts. K8S=1.36 chooses a version.
+	go test -count=1 -timeout 25m ./test/upgrade -v -releases 2
+
 .PHONY: soak
 soak: control-plane ## Create, scale, edit and delete 200 PodManagers at random under faults. SOAK=1h says for how long.
 	go test -timeout 0 -count 1 ./test/faults/binary -run TestSoak -seed 0 -soak $(SOAK) -v
