@@ -134,7 +134,7 @@ func (s *Scale) of(shape Shape) []*Series {
 // growRows is the table of the time and the cost of pods that are added.
 func (s *Scale) growRows(shape Shape, sizes []int) [][]string {
 	table := [][]string{{
-		"pods", "", "seconds for those added", "ms a pod", "to ReplicaSet's", "writes a pod", "controller CPU, ms a pod", "API server CPU, ms a pod",
+		"pods", "", "s until those added exist", "s until they are ready and told", "ms a pod", "to ReplicaSet's", "writes a pod", "controller CPU, ms a pod", "API server CPU, ms a pod",
 		"controller peak MB", "API server peak MB", "etcd's file MB", "other programs, %",
 	}}
 	base := s.Of(ReplicaSet, shape)
@@ -146,7 +146,7 @@ func (s *Scale) growRows(shape Shape, sizes []int) [][]string {
 			}
 			row := []string{fmt.Sprintf("%s to %s", Thousands(g.Before), Thousands(size)), Title(series.Contender)}
 			if g.Unfinished != "" {
-				table = append(table, append(row, s.unfinished(g), "–", "–", "–", "–", "–", "–", "–", "–", "–"))
+				table = append(table, append(row, s.unfinished(g), "–", "–", "–", "–", "–", "–", "–", "–", "–", "–"))
 				continue
 			}
 			added := float64(g.Pods - g.Before)
@@ -154,7 +154,7 @@ func (s *Scale) growRows(shape Shape, sizes []int) [][]string {
 			if other := base.at(Grow, size); other != nil && other.Unfinished == "" && other.Before == g.Before {
 				ratio = decimals(g.Seconds/other.Seconds, 2) + " ×"
 			}
-			table = append(table, append(row, decimals(g.Seconds, 1), decimals(1000*g.Seconds/added, 1), ratio,
+			table = append(table, append(row, decimals(g.Milestones[Exist], 1), decimals(g.Seconds, 1), decimals(1000*g.Seconds/added, 1), ratio,
 				decimals(float64(g.TotalWrites())/added, 2), decimals(1000*g.ControllerCPU/added, 2), decimals(1000*g.APIServerCPU/added, 2),
 				memory(g), decimals(float64(g.APIServerMemory)/1e6, 0), decimals(float64(g.Database)/1e6, 0), decimals(100*g.Others, 0)))
 		}
