@@ -151,7 +151,7 @@ func TestScaleWritesDownWhatBreaks(t *testing.T) {
 	if err != nil || finished || len(got) != 1 {
 		t.Fatalf("finished: %v, %v, %+v", finished, err, got)
 	}
-	if !strings.Contains(got[0].Unfinished, "waited until all pods exist: its 2s were over") || got[0].Ready != 0 || got[0].Pods != 20 || got[0].Seconds < 2 {
+	if !strings.Contains(got[0].Unfinished, "waited until all pods exist: its 2s were over") || got[0].Ready != 0 || got[0].Pods != 20 || got[0].Seconds < 1 {
 		t.Errorf("got %+v", got[0])
 	}
 }
