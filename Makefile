@@ -17,6 +17,7 @@ PLATFORMS ?= linux/amd64,linux/arm64
 IMAGE_TAG_BASE ?= pod-operator
 BUNDLE_IMG ?= $(IMAGE_TAG_BASE)-bundle:latest
 BENCH ?=
+SCALE ?=
 IMAGE_ARGS ?=
 RELEASE_ARGS ?=
 KUBECTL ?= $(BIN)/kubectl
@@ -208,6 +209,11 @@ chromium:
 bench: build ## Measure PodManager beside other controllers, and update docs/performance.md. BENCH='--steps a,b --repeat 3' chooses.
 	@go build -o $(BIN)/bench ./test/bench/cmd
 	@$(BIN)/bench $(BENCH)
+
+.PHONY: scale
+scale: build ## Measure up to 50,000 pods beside ReplicaSet, and with shards, and update docs/scale.md. SCALE='--sizes 1000,5000 --shards 0' chooses.
+	@go build -o $(BIN)/bench ./test/bench/cmd
+	@$(BIN)/bench scale $(SCALE)
 
 ##@ Build
 

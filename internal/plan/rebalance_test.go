@@ -161,19 +161,23 @@ func TestRebalance(t *testing.T) {
 		},
 		"also where the stand-in has another cause": {
 			aFleet(5, in("aaab", ordinal)...).with(ordinal(5).surge().inZone("b", "")).spread(time.Minute).maxSkew(2),
-			[]string{"CreatePod web-4 Missing to zone=b"}, nil,
+			[]string{"CreatePod web-4 Missing to zone=b"},
+			nil,
 		},
 		"and without one where any place will do": {
 			aFleet(5, in("aaab", ordinal)...).with(ordinal(5).surge().inZone("b", "")).spread(time.Minute).maxSkew(3),
-			[]string{"CreatePod web-4 Missing"}, nil,
+			[]string{"CreatePod web-4 Missing"},
+			nil,
 		},
 		"a pod that was moved within the hour stays with Auto": {
 			aFleet(2, ordinal(0).inZone("b", ""), ordinal(1).inZone("b", "b").created(time.Hour-1)).spread(0).auto(),
-			[]string{"CreatePod web-2 DisruptionSurge to zone=a"}, []string{"EvictPod web-0 Replacement"},
+			[]string{"CreatePod web-2 DisruptionSurge to zone=a"},
+			[]string{"EvictPod web-0 Replacement"},
 		},
 		"and may move again after it": {
 			aFleet(2, ordinal(0).inZone("b", ""), ordinal(1).inZone("b", "b").created(time.Hour)).spread(0).auto(),
-			[]string{"CreatePod web-2 DisruptionSurge to zone=a"}, []string{"EvictPod web-1 Replacement"},
+			[]string{"CreatePod web-2 DisruptionSurge to zone=a"},
+			[]string{"EvictPod web-1 Replacement"},
 		},
 		"nothing moves while it is not known where nodes are": {
 			func() fleet {

@@ -47,7 +47,7 @@ func Title(contender string) string {
 		StatefulSet: "StatefulSet, parallel", CloneSet: "CloneSet", CloneSetRecreate: "CloneSet, recreate",
 		RawLoop + "1": "bare loop, 1 worker", RawLoop + "8": "bare loop, 8 workers", RawLoop + "32": "bare loop, 32 workers",
 		RawOpen: "bare loop, custom resource", RawTyped: "bare loop, custom resource with a schema",
-		RawServed: "bare loop, with webhooks and versions, too",
+		RawServed: "bare loop, with webhooks and versions, too", PodManagerShards: "PodManager, shards",
 	}
 	if title, ok := titles[contender]; ok {
 		return title
