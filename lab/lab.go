@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -174,6 +175,13 @@ func (l *Lab) store(object string, meta *objectMeta, deleted bool) (list []strin
 		l.changedOutside(object, deleted)
 	}
 	return l.storedList()
+}
+
+// prune forgets what a list no longer has: it went while no watch was open.
+func (l *Lab) prune(kind string, listed map[string]bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.DeleteFunc(l.stored, func(object string, _ stored) bool { return strings.HasPrefix(object, kind+" ") && !listed[object] })
 }
 
 // newer compares resource versions, which are numbers at every API server of Kubernetes.

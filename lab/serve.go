@@ -144,12 +144,18 @@ func (l *Lab) State() State {
 	return s
 }
 
+// pinned are the versions in go.mod, for a program that does not know what it was built from: a
+// test, for example.
+func pinned() map[string]string {
+	return map[string]string{"k8s.io/client-go": "v0.37.1", "sigs.k8s.io/controller-runtime": "v0.25.2"}
+}
+
 // versions are those of the libraries that the boxes link to, in this very program.
 func versions() map[string]string {
-	found := map[string]string{}
+	found := pinned()
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {
-			if module.Path == "k8s.io/client-go" || module.Path == "sigs.k8s.io/controller-runtime" {
+			if _, wanted := found[module.Path]; wanted {
 				found[module.Path] = module.Version
 			}
 		}

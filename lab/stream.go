@@ -41,7 +41,7 @@ type stream struct {
 
 	events  chan *watchEvent
 	pending []byte
-	listed  int
+	listed  map[string]bool // the objects of the streamed list
 	ended   chan struct{}
 	once    sync.Once
 	why     error // set before ended is closed
@@ -78,7 +78,7 @@ func (t *transport) watch(r *http.Request, to target) (*http.Response, error) {
 	s := &stream{
 		process: p, kind: to.kind, resource: to.Resource, body: response.Body,
 		initial: r.URL.Query().Get("sendInitialEvents") == "true",
-		events:  make(chan *watchEvent, keptAhead), ended: make(chan struct{}),
+		events:  make(chan *watchEvent, keptAhead), ended: make(chan struct{}), listed: map[string]bool{},
 	}
 	p.say(trace.BoxReflector, "watch", to.kind, text("The reflector opens a watch for %s.", "reflector 打开对 %s 的 watch。", to.kind))
 	p.mu.Lock()
@@ -119,7 +119,7 @@ func (s *stream) arrived(e *watchEvent) {
 	case "ADDED", "MODIFIED", "DELETED":
 		stored := s.process.lab.store(e.object, m, e.Type == "DELETED")
 		if e.initial {
-			s.listed++
+			s.listed[e.object] = true
 			return
 		}
 		s.process.lab.step(trace.Step{
@@ -129,6 +129,7 @@ func (s *stream) arrived(e *watchEvent) {
 	case "BOOKMARK":
 		if _, ends := m.Annotations[metav1.InitialEventsAnnotationKey]; ends {
 			s.initial = false
+			s.process.lab.prune(s.kind, s.listed)
 		}
 	}
 }
@@ -156,7 +157,7 @@ func (s *stream) Read(into []byte) (int, error) {
 func (s *stream) deliver(e *watchEvent) error {
 	p := s.process
 	if _, ends := e.Object.Metadata.Annotations[metav1.InitialEventsAnnotationKey]; ends && e.Type == "BOOKMARK" {
-		p.replaced(s.kind, s.listed)
+		p.replaced(s.kind, len(s.listed))
 	}
 	if e.initial || e.Type != "ADDED" && e.Type != "MODIFIED" && e.Type != "DELETED" {
 		s.pending = e.line
@@ -197,9 +198,14 @@ func (s *stream) Close() error {
 
 // replaced says that a list replaces what the indexer had.
 func (p *process) replaced(kind string, count int) {
-	p.say(trace.BoxReflector, "list", kind, text(
-		"The reflector lists %s: %d objects. What the indexer had before is replaced; what is gone becomes a delta Deleted.",
-		"reflector 列出 %s：%d 个对象。indexer 中原有内容被替换，已消失的对象变成 Deleted delta。", kind, count))
+	p.lab.mu.Lock()
+	stored := p.lab.storedList()
+	p.lab.mu.Unlock()
+	p.lab.step(trace.Step{
+		Box: trace.BoxReflector, Verb: "list", Object: kind, Process: p.name, Stored: stored,
+		Text: text("The reflector lists %s: %d objects. What the indexer had before is replaced; what is gone becomes a delta Deleted.",
+			"reflector 列出 %s：%d 个对象。indexer 中原有内容被替换，已消失的对象变成 Deleted delta。", kind, count),
+	})
 	p.say(trace.BoxDeltas, "Replaced", kind, text("The list becomes deltas of type Replaced.", "列表变成类型为 Replaced 的 delta。"))
 }
 

@@ -204,10 +204,14 @@ func (t *transport) list(r *http.Request, to target) (*http.Response, error) {
 		} `json:"items"`
 	}
 	if json.Unmarshal(raw, &list) == nil {
+		listed := map[string]bool{}
 		for i := range list.Items {
 			m := &list.Items[i].Metadata
-			t.process.lab.store(to.kind+" "+key(m.Namespace, m.Name), m, false)
+			object := to.kind + " " + key(m.Namespace, m.Name)
+			listed[object] = true
+			t.process.lab.store(object, m, false)
 		}
+		t.process.lab.prune(to.kind, listed)
 		t.process.replaced(to.kind, len(list.Items))
 	}
 	return response, nil

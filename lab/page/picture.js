@@ -4,14 +4,14 @@ import { queueLists } from './model.js';
 import { boxes, nameOf, say } from './words.js';
 
 const wide = {
-  size: [1080, 430],
-  user: [15, 20, 130, 70], api: [205, 20, 190, 90], reflector: [455, 20, 150, 70], deltas: [665, 20, 170, 70], indexer: [895, 20, 170, 90],
-  handlers: [875, 265, 190, 70], queue: [530, 225, 285, 170], reconcile: [300, 265, 170, 90], writes: [80, 265, 160, 70], fault: [15, 130, 130, 60],
+  size: [1090, 410], bend: [430, 120],
+  user: [15, 20, 130, 80], api: [205, 20, 190, 80], reflector: [455, 20, 170, 80], deltas: [675, 20, 165, 80], indexer: [890, 20, 185, 80],
+  handlers: [875, 270, 205, 80], queue: [540, 225, 285, 170], reconcile: [290, 270, 190, 80], writes: [15, 270, 215, 80], fault: [15, 150, 130, 60],
 };
 const narrow = {
-  size: [360, 880],
-  user: [10, 10, 150, 60], api: [190, 10, 160, 80], reflector: [190, 130, 160, 60], deltas: [190, 230, 160, 60], indexer: [190, 330, 160, 80],
-  handlers: [150, 450, 200, 60], queue: [40, 550, 310, 160], reconcile: [190, 750, 160, 80], writes: [10, 750, 150, 60], fault: [10, 330, 130, 60],
+  size: [360, 860], bend: [20, 560],
+  user: [10, 10, 150, 70], api: [190, 10, 160, 70], reflector: [190, 120, 160, 70], deltas: [190, 230, 160, 60], indexer: [190, 330, 160, 70],
+  handlers: [150, 440, 200, 60], queue: [70, 540, 280, 160], reconcile: [190, 750, 160, 80], writes: [10, 750, 150, 80], fault: [10, 230, 130, 60],
 };
 const arrows = [['user', 'api'], ['api', 'reflector'], ['reflector', 'deltas'], ['deltas', 'indexer'], ['indexer', 'handlers'], ['handlers', 'queue'], ['queue', 'reconcile'], ['reconcile', 'writes'], ['writes', 'api'], ['indexer', 'reconcile', 'reads']];
 
@@ -45,8 +45,10 @@ export function lay(choose) {
   marker.append(node('path', { d: 'M0 0 L10 5 L0 10 z', class: 'tip' }));
   svg.append(marker);
   for (const [from, to, kind] of arrows) {
-    const [x1, y1] = edge(layout[from], center(layout[to])), [x2, y2] = edge(layout[to], center(layout[from]));
-    svg.append(node('line', { x1, y1, x2, y2, class: `arrow ${kind || ''}`, 'marker-end': 'url(#tip)' }));
+    // What Reconcile reads comes around the queue.
+    const bend = kind ? layout.bend : null;
+    const start = edge(layout[from], bend || center(layout[to])), end = edge(layout[to], bend || center(layout[from]));
+    svg.append(node('path', { d: `M${start} ${bend ? `Q${bend} ` : 'L'}${end}`, class: `arrow ${kind || ''}`, 'marker-end': 'url(#tip)' }));
   }
   for (const box of Object.keys(boxes)) {
     const [x, y, w, h] = layout[box];
@@ -81,10 +83,10 @@ export function show(step, now, held) {
     parts.queue.lines[i].id = `queue-${list}`;
     parts.queue.lines[i].classList.toggle('some', now.queue[list].length > 0);
   });
-  const counted = (list) => `${list.length} ${say('object')}`;
+  const counted = (list) => `${list.length} ${say('objects')}`;
   parts.api.lines[0].textContent = counted(now.stored);
   parts.indexer.lines[0].textContent = Object.entries(now.cached).map(([p, list]) => `${Object.keys(now.cached).length > 1 ? `${p}: ` : ''}${counted(list)}`).join(', ');
   for (const [gate, box] of Object.entries({ event: 'reflector', reconcile: 'reconcile', write: 'writes' })) {
-    parts[box].lines[0].textContent = held?.[gate]?.length ? `⏸ ${cut(held[gate][0], 20)}` : '';
+    parts[box].lines[0].textContent = held?.[gate]?.length ? `⏸ ${cut(held[gate][0], 22)}` : '';
   }
 }

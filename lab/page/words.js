@@ -21,6 +21,7 @@ const words = {
   compare: ['Stored and cached', '已存储与已缓存'],
   compareHint: ['What the API server has, and what the indexer has: Reconcile sees only the second. @ is the resource version.', 'API server 上的内容与 indexer 中的内容：Reconcile 只看到后者。@ 后面是 resourceVersion。'],
   object: ['Object', '对象'],
+  objects: ['objects', '个对象'],
   stored: ['API server', 'API server'],
   cached: ['Indexer', 'indexer'],
   steps: ['Steps', '步骤'],
