@@ -107,6 +107,8 @@ func (l *Lab) because(t *flightrecorder.Trigger) trace.Text {
 	}
 	var why trace.Text
 	switch t.Kind {
+	case flightrecorder.TriggerRequeueAfter, flightrecorder.TriggerRetry:
+		why = after(t)
 	case flightrecorder.TriggerCreate:
 		why = text("%s is new%s", "%s 是新建的%s", object, by(t))
 	case flightrecorder.TriggerUpdate:
@@ -117,10 +119,6 @@ func (l *Lab) because(t *flightrecorder.Trigger) trace.Text {
 		why = text("%s was in the first list after the start", "%s 在启动后的第一次列表中", object)
 	case flightrecorder.TriggerResync:
 		why = text("%s was repeated by the informer", "informer 重新投递了 %s", object)
-	case flightrecorder.TriggerRetry:
-		why = text("the run before failed: retry after %s", "上一次调谐失败：%s 后重试", t.Delay)
-	case flightrecorder.TriggerRequeueAfter:
-		why = text("the run before asked for it: RequeueAfter %s", "上一次调谐要求：RequeueAfter %s", t.Delay)
 	default:
 		why = text("%s %s", "%s %s", t.Kind, object)
 	}
@@ -129,6 +127,19 @@ func (l *Lab) because(t *flightrecorder.Trigger) trace.Text {
 		why = trace.Text{EN: why.EN + echo.EN, ZH: why.ZH + echo.ZH}
 	}
 	return why
+}
+
+// after explains a delayed add. A queue has one place for a key, so that an event which comes before
+// the time uses it up.
+func after(t *flightrecorder.Trigger) trace.Text {
+	delay := time.Duration(t.Delay).Round(time.Millisecond)
+	switch {
+	case t.Early:
+		return text("the key was waiting for its %s (%s); this run replaces that", "该 key 正在等待 %s（%s）；被这次执行取代", t.Kind, delay)
+	case t.Kind == flightrecorder.TriggerRetry:
+		return text("the run before failed: retry after %s", "上一次调谐失败：%s 后重试", delay)
+	}
+	return text("the run before asked for it: RequeueAfter %s", "上一次调谐要求：RequeueAfter %s", delay)
 }
 
 // by lists the fields that changed, and who wrote them.

@@ -58,7 +58,7 @@ func run(ctx context.Context, address string) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Println("starting a control plane: a few seconds")
+	fmt.Fprintln(os.Stdout, "starting a control plane: a few seconds")
 	cluster, err := localkube.Start(ctx, localkube.Options{OnAPIReady: operator.Install(namespace)})
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -85,7 +85,7 @@ func run(ctx context.Context, address string) (err error) {
 		case <-ctx.Done():
 		}
 	}()
-	fmt.Printf("\nThe lab is open:  http://%s\n\nIn another terminal:\n\n  export KUBECONFIG=%s\n  bin/kubectl -n %s get webs,pods\n\nCtrl-C ends it.\n",
+	fmt.Fprintf(os.Stdout, "\nThe lab is open:  http://%s\n\nIn another terminal:\n\n  export KUBECONFIG=%s\n  bin/kubectl -n %s get webs,pods\n\nCtrl-C ends it.\n",
 		listener.Addr(), cluster.KubeconfigPath(), namespace)
 	return errors.Join(show.Run(ctx), context.Cause(ctx))
 }
