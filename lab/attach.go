@@ -224,7 +224,17 @@ func (p *process) crash(t trace.Text) {
 
 // say adds a step of this process.
 func (p *process) say(box, verb, object string, t trace.Text) {
-	p.lab.step(trace.Step{Box: box, Verb: verb, Object: object, Text: t, Process: p.name})
+	p.step(trace.Step{Box: box, Verb: verb, Object: object, Text: t})
+}
+
+// step adds a step of this process. One that has crashed does nothing any more that counts, though its
+// goroutines still end.
+func (p *process) step(s trace.Step) {
+	if p.isDead() {
+		return
+	}
+	s.Process = p.name
+	p.lab.step(s)
 }
 
 // cachedList names the objects in the indexer. It is called with the lock held.

@@ -122,8 +122,7 @@ func (h *tappedHandler) deliver(d *delivery, run func()) {
 	p.indexed(d)
 	p.setDelivery(d)
 	run()
-	p.setDelivery(nil)
-	if d.enqueued == 0 && !p.isDead() {
+	if p.setDelivery(nil); d.enqueued == 0 {
 		p.say(trace.BoxHandlers, d.verb, d.object, text(
 			"The handler for %s of %s puts nothing into the queue: a predicate refuses the event, or it leads to no object.",
 			"%s 事件（%s）没有入队：被 predicate 过滤，或者找不到对应的对象。", d.verb, d.object))
@@ -141,11 +140,13 @@ func (p *process) setDelivery(d *delivery) {
 func (p *process) enqueues(k string) *delivery {
 	p.mu.Lock()
 	d := p.delivery
+	if d != nil {
+		d.enqueued++
+	}
 	p.mu.Unlock()
 	if d == nil {
 		return nil
 	}
-	d.enqueued++
 	p.say(trace.BoxHandlers, d.verb, d.object, text(
 		"The predicates let %s of %s pass, and the handler enqueues %s.", "predicate 放行 %s 事件（%s），handler 把 %s 放入队列。", d.verb, d.object, k))
 	return d
@@ -172,7 +173,7 @@ func (p *process) indexed(d *delivery) {
 	if d.verb == "Delete" {
 		t = text("The indexer has removed %s.", "indexer 已删除 %s。", d.object)
 	}
-	p.lab.step(trace.Step{Box: trace.BoxIndexer, Verb: d.verb, Object: d.object, Text: t, Process: p.name, Cached: list})
+	p.step(trace.Step{Box: trace.BoxIndexer, Verb: d.verb, Object: d.object, Text: t, Cached: list})
 }
 
 // reading shows what a reconcile reads. A read comes from the indexer, except of kinds that the

@@ -264,9 +264,7 @@ func (q *queue) takeWhy(r reconcile.Request) (why []string) {
 
 // say adds a step with the state of the queue. It is called with the lock held.
 func (q *queue) say(verb string, r reconcile.Request, t trace.Text) {
-	q.process.lab.step(trace.Step{
-		Box: trace.BoxQueue, Verb: verb, Object: q.controller + " " + r.String(), Text: t, Process: q.process.name, Queue: q.drawn(),
-	})
+	q.process.step(trace.Step{Box: trace.BoxQueue, Verb: verb, Object: q.controller + " " + r.String(), Text: t, Queue: q.drawn()})
 }
 
 // drawn is called with the lock held.

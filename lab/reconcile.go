@@ -21,6 +21,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,9 +38,9 @@ import (
 // run is a reconcile under way. The context carries it to the client and the transport.
 type run struct {
 	number int
-	writes int
+	writes atomic.Int32
 	// crash says that the operator has to crash before it does anything else.
-	crash bool
+	crash atomic.Bool
 }
 
 type (
@@ -70,7 +71,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		"Reconcile #%d begins for %s. It gets the name and nothing else; the queue knows why: %s.",
 		"第 %d 次 Reconcile 开始，对象 %s。它只拿到名称；入队原因：%s。", this.number, request, why))
 	result, err := r.inner.Reconcile(context.WithValue(ctx, runKey{}, this), request)
-	if this.crash {
+	if this.crash.Load() {
 		p.crash(text("The operator crashes after the answer has arrived and before Reconcile returns.", "收到响应之后、Reconcile 返回之前，operator 崩溃。"))
 	}
 	if p.isDead() {
@@ -93,9 +94,9 @@ func ended(this *run, result reconcile.Result, err error) trace.Text {
 	case err != nil:
 		return text("Reconcile #%d fails, so the queue tries again after a back-off: %v", "第 %d 次 Reconcile 失败，队列退避后重试：%v", this.number, err)
 	case result.RequeueAfter > 0:
-		return text("Reconcile #%d ends after %d writes and asks to run again in %s.", "第 %d 次 Reconcile 结束，写入 %d 次，要求 %s 后再执行。", this.number, this.writes, result.RequeueAfter)
+		return text("Reconcile #%d ends after %d writes and asks to run again in %s.", "第 %d 次 Reconcile 结束，写入 %d 次，要求 %s 后再执行。", this.number, this.writes.Load(), result.RequeueAfter)
 	}
-	return text("Reconcile #%d ends without an error, after %d writes.", "第 %d 次 Reconcile 成功结束，写入 %d 次。", this.number, this.writes)
+	return text("Reconcile #%d ends without an error, after %d writes.", "第 %d 次 Reconcile 成功结束，写入 %d 次。", this.number, this.writes.Load())
 }
 
 // nextRun numbers the reconciles of all processes.

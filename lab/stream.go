@@ -122,8 +122,8 @@ func (s *stream) arrived(e *watchEvent) {
 			s.listed[e.object] = true
 			return
 		}
-		s.process.lab.step(trace.Step{
-			Box: trace.BoxAPI, Verb: e.Type, Object: e.object, Process: s.process.name, Stored: stored,
+		s.process.step(trace.Step{
+			Box: trace.BoxAPI, Verb: e.Type, Object: e.object, Stored: stored,
 			Text: text("The API server sends %s for %s, version %s.", "API server 发送 %s：%s，版本 %s。", e.Type, e.object, m.ResourceVersion),
 		})
 	case "BOOKMARK":
@@ -201,8 +201,8 @@ func (p *process) replaced(kind string, count int) {
 	p.lab.mu.Lock()
 	stored := p.lab.storedList()
 	p.lab.mu.Unlock()
-	p.lab.step(trace.Step{
-		Box: trace.BoxReflector, Verb: "list", Object: kind, Process: p.name, Stored: stored,
+	p.step(trace.Step{
+		Box: trace.BoxReflector, Verb: "list", Object: kind, Stored: stored,
 		Text: text("The reflector lists %s: %d objects. What the indexer had before is replaced; what is gone becomes a delta Deleted.",
 			"reflector 列出 %s：%d 个对象。indexer 中原有内容被替换，已消失的对象变成 Deleted delta。", kind, count),
 	})

@@ -105,13 +105,13 @@ func asJSON(r *http.Request) *http.Request {
 func (t *transport) write(run *run, r *http.Request, to target) (*http.Response, error) {
 	p, l := t.process, t.process.lab
 	what := to.Verb + " " + to.object
-	if run.crash {
+	if run.crash.Load() {
 		p.crash(text("The operator crashes after the answer to its last write, before it sends the next.", "operator 在上一次写入得到响应之后、下一次写入之前崩溃。"))
 	}
 	if p.isDead() || !l.gates.pass(GateWrite, what, r.Context().Done()) || p.isDead() {
 		return nil, errDead
 	}
-	run.writes++
+	run.writes.Add(1)
 	fault := l.faults.take(writeFaults...)
 	if fault == FaultCrashBefore {
 		p.crash(text("The operator crashes before it sends %s. The API server never gets it.", "operator 在发送 %s 之前崩溃，API server 没有收到请求。", what))
@@ -139,7 +139,7 @@ func (t *transport) write(run *run, r *http.Request, to target) (*http.Response,
 		p.crash(explain(fault, what))
 		return nil, errDead
 	case FaultCrashAfter:
-		run.crash = true
+		run.crash.Store(true)
 	}
 	return response, nil
 }

@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
 	var err error
-	if cluster, err = localkube.Start(context.Background(), localkube.Options{OnAPIReady: operator.Install(namespace)}); err == nil {
+	if cluster, err = localkube.Start(context.Background(), localkube.Options{OnAPIReady: operator.Install(namespace), StartTimeout: 5 * time.Minute}); err == nil {
 		err = operator.Await(context.Background(), cluster.RESTConfig(), namespace)
 	}
 	if err != nil {
@@ -63,8 +63,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// patience is how long a test waits for something that has to happen.
-const patience = time.Minute
+// patience is how long a test waits for something that has to happen. It is long because machines
+// are slow, not because the lab is.
+const patience = 2 * time.Minute
 
 // room is a lab with a running operator.
 type room struct {
