@@ -28,6 +28,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -57,15 +58,26 @@ func Attach(mgr manager.Manager) (manager.Manager, error) {
 	if address == "" {
 		address = "127.0.0.1:0"
 	}
-	return attached, attached.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		listener, err := net.Listen("tcp", address)
-		if err != nil {
-			return fmt.Errorf("lab: %w", err)
-		}
-		mgr.GetLogger().Info("the lab shows this operator", "page", "http://"+listener.Addr().String())
-		return l.Serve(ctx, listener)
-	}))
+	return attached, attached.Add(&pageServer{lab: l, address: address, log: mgr.GetLogger()})
 }
+
+// pageServer serves the page also while the operator waits for its lease.
+type pageServer struct {
+	lab     *Lab
+	address string
+	log     logr.Logger
+}
+
+func (s *pageServer) Start(ctx context.Context) error {
+	listener, err := net.Listen("tcp", s.address)
+	if err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
+	s.log.Info("the lab shows this operator", "page", "http://"+listener.Addr().String())
+	return s.lab.Serve(ctx, listener)
+}
+
+func (s *pageServer) NeedLeaderElection() bool { return false }
 
 // process is an attached manager: one running operator.
 type process struct {
