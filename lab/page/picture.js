@@ -4,16 +4,16 @@ import { queueLists } from './model.js';
 import { boxes, nameOf, say } from './words.js';
 
 const wide = {
-  size: [1090, 410], bend: [430, 120],
+  size: [1090, 410], bend: { reads: [690, 190] },
   user: [15, 20, 130, 80], api: [205, 20, 190, 80], reflector: [455, 20, 170, 80], deltas: [675, 20, 165, 80], indexer: [890, 20, 185, 80],
   handlers: [875, 270, 205, 80], queue: [540, 225, 285, 170], reconcile: [290, 270, 190, 80], writes: [15, 270, 215, 80], fault: [15, 150, 130, 60],
 };
 const narrow = {
-  size: [360, 860], bend: [20, 560],
+  size: [360, 860], bend: { reads: [20, 560], writes: [0, 250] },
   user: [10, 10, 150, 70], api: [190, 10, 160, 70], reflector: [190, 120, 160, 70], deltas: [190, 230, 160, 60], indexer: [190, 330, 160, 70],
-  handlers: [150, 440, 200, 60], queue: [70, 540, 280, 160], reconcile: [190, 750, 160, 80], writes: [10, 750, 150, 80], fault: [10, 230, 130, 60],
+  handlers: [150, 440, 200, 60], queue: [70, 540, 280, 160], reconcile: [190, 750, 160, 80], writes: [10, 750, 150, 80], fault: [10, 110, 130, 60],
 };
-const arrows = [['user', 'api'], ['api', 'reflector'], ['reflector', 'deltas'], ['deltas', 'indexer'], ['indexer', 'handlers'], ['handlers', 'queue'], ['queue', 'reconcile'], ['reconcile', 'writes'], ['writes', 'api'], ['indexer', 'reconcile', 'reads']];
+const arrows = [['user', 'api'], ['api', 'reflector'], ['reflector', 'deltas'], ['deltas', 'indexer'], ['indexer', 'handlers'], ['handlers', 'queue'], ['queue', 'reconcile'], ['reconcile', 'writes'], ['writes', 'api', 'writes'], ['indexer', 'reconcile', 'reads']];
 
 const small = window.matchMedia('(max-width: 760px)');
 const svg = document.getElementById('svg');
@@ -45,8 +45,8 @@ export function lay(choose) {
   marker.append(node('path', { d: 'M0 0 L10 5 L0 10 z', class: 'tip' }));
   svg.append(marker);
   for (const [from, to, kind] of arrows) {
-    // What Reconcile reads comes around the queue.
-    const bend = kind ? layout.bend : null;
+    // What Reconcile reads and writes goes around the other boxes.
+    const bend = layout.bend[kind];
     const start = edge(layout[from], bend || center(layout[to])), end = edge(layout[to], bend || center(layout[from]));
     svg.append(node('path', { d: `M${start} ${bend ? `Q${bend} ` : 'L'}${end}`, class: `arrow ${kind || ''}`, 'marker-end': 'url(#tip)' }));
   }
@@ -87,6 +87,8 @@ export function show(step, now, held) {
   parts.api.lines[0].textContent = counted(now.stored);
   parts.indexer.lines[0].textContent = Object.entries(now.cached).map(([p, list]) => `${Object.keys(now.cached).length > 1 ? `${p}: ` : ''}${counted(list)}`).join(', ');
   for (const [gate, box] of Object.entries({ event: 'reflector', reconcile: 'reconcile', write: 'writes' })) {
-    parts[box].lines[0].textContent = held?.[gate]?.length ? `⏸ ${cut(held[gate][0], 22)}` : '';
+    const [verb, ...object] = (held?.[gate]?.[0] || '').split(' ');
+    parts[box].lines[0].textContent = verb && `‖ ${cut(verb, 20)}`;
+    parts[box].lines[1].textContent = cut(object.join(' '), 22);
   }
 }

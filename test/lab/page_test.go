@@ -100,7 +100,7 @@ func TestThePageStepsOneThingAtATime(t *testing.T) {
 	click(b, "pause")
 	reads(b, "#status", "paused")
 	click(b, "change-scale-1")
-	b.See("the event is held before the reflector", `document.getElementById('box-reflector').textContent.includes('⏸ MODIFIED Web')`)
+	b.See("the event is held before the reflector", `document.getElementById('box-reflector').textContent.includes('‖ MODIFIEDWeb lab/web')`)
 	b.See("the token rests", `document.getElementById('forward').disabled`)
 	b.Keep("event")
 	from := r.mark()
@@ -109,7 +109,7 @@ func TestThePageStepsOneThingAtATime(t *testing.T) {
 		click(b, "step-"+gate.id)
 		r.await(from, "a step at "+gate.box, func(s trace.Step) bool { return s.Box == gate.box })
 	}
-	b.See("the next write is held in the picture", `document.getElementById('box-writes').textContent.includes('⏸ delete Pod')`)
+	b.See("the next write is held in the picture", `document.getElementById('box-writes').textContent.includes('‖ deletePod lab/web-')`)
 	b.See("the key is being processed", `document.getElementById('queue-processing').textContent.includes('lab/web')`)
 	click(b, "step-event") // the pod that is being deleted
 	b.See("the key is dirty", `document.getElementById('queue-dirty').textContent.includes('lab/web')`)
