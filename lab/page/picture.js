@@ -4,7 +4,7 @@ import { queueLists } from './model.js';
 import { boxes, nameOf, say } from './words.js';
 
 const wide = {
-  size: [1090, 410], bend: { reads: [690, 190] },
+  size: [1090, 410], bend: { reads: [620, 165] },
   user: [15, 20, 130, 80], api: [205, 20, 190, 80], reflector: [455, 20, 170, 80], deltas: [675, 20, 165, 80], indexer: [890, 20, 185, 80],
   handlers: [875, 270, 205, 80], queue: [540, 225, 285, 170], reconcile: [290, 270, 190, 80], writes: [15, 270, 215, 80], fault: [15, 150, 130, 60],
 };
