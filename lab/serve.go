@@ -22,6 +22,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -280,11 +281,12 @@ func (l *Lab) exercise(w http.ResponseWriter, r *http.Request) (exercises.Exerci
 }
 
 func (l *Lab) sendFile(w http.ResponseWriter, name, contentType string) {
-	raw, err := os.ReadFile(filepath.Join(l.options.Root, name))
+	file, err := os.OpenInRoot(l.options.Root, name)
 	if err != nil {
 		http.Error(w, name+" does not exist", http.StatusNotFound)
 		return
 	}
+	defer file.Close()
 	w.Header().Set("Content-Type", contentType)
-	_, _ = w.Write(raw) // a visitor who left needs no answer
+	_, _ = io.Copy(w, file) // a visitor who left needs no answer
 }

@@ -144,9 +144,7 @@ func (s *stream) Read(into []byte) (int, error) {
 			if !ok {
 				return 0, s.err
 			}
-			if err := s.deliver(e); err != nil {
-				return 0, err
-			}
+			s.deliver(e)
 		}
 	}
 	n := copy(into, s.pending)
@@ -154,21 +152,22 @@ func (s *stream) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-func (s *stream) deliver(e *watchEvent) error {
+// deliver makes an event the next to be read, unless a fault hides it.
+func (s *stream) deliver(e *watchEvent) {
 	p := s.process
 	if _, ends := e.Object.Metadata.Annotations[metav1.InitialEventsAnnotationKey]; ends && e.Type == "BOOKMARK" {
 		p.replaced(s.kind, len(s.listed))
 	}
 	if e.initial || e.Type != "ADDED" && e.Type != "MODIFIED" && e.Type != "DELETED" {
 		s.pending = e.line
-		return nil
+		return
 	}
 	if !p.lab.gates.pass(GateEvent, e.Type+" "+e.object, s.ended) {
-		return nil // Read finds out which
+		return // Read finds out why
 	}
 	if p.lab.faults.take(FaultHide) != "" {
 		p.say(trace.BoxFault, FaultHide, e.object, explain(FaultHide, e.Type+" "+e.object))
-		return nil
+		return
 	}
 	p.say(trace.BoxReflector, e.Type, e.object, text("The reflector reads %s of %s from its watch.", "reflector 从 watch 读到 %s：%s。", e.Type, e.object))
 	delta := map[string]string{"ADDED": "Added", "MODIFIED": "Updated", "DELETED": "Deleted"}[e.Type]
@@ -176,7 +175,6 @@ func (s *stream) deliver(e *watchEvent) error {
 		"It becomes a delta, %s, in the informer's queue. The informer takes deltas out one by one, in order.",
 		"它变成一个 %s delta 进入 informer 的队列，informer 按顺序逐个取出。", delta))
 	s.pending = e.line
-	return nil
 }
 
 // end ends the watch for the reflector.

@@ -146,7 +146,7 @@ func (t *transport) write(run *run, r *http.Request, to target) (*http.Response,
 
 func drain(response *http.Response) {
 	_, _ = io.Copy(io.Discard, response.Body) // the fault wants the answer lost
-	response.Body.Close()
+	_ = response.Body.Close()
 }
 
 // refused is an answer that the API server did not give.
@@ -193,7 +193,7 @@ func (t *transport) list(r *http.Request, to target) (*http.Response, error) {
 		return response, err
 	}
 	raw, err := io.ReadAll(response.Body)
-	response.Body.Close()
+	_ = response.Body.Close() // it was read to its end
 	response.Body = io.NopCloser(bytes.NewReader(raw))
 	if err != nil {
 		return response, err

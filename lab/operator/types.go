@@ -84,7 +84,7 @@ func (w *Web) DeepCopyObject() runtime.Object { return w.DeepCopy() }
 // DeepCopyObject implements runtime.Object.
 func (l *WebList) DeepCopyObject() runtime.Object {
 	c := *l
-	c.ListMeta = *l.ListMeta.DeepCopy()
+	l.ListMeta.DeepCopyInto(&c.ListMeta)
 	c.Items = make([]Web, len(l.Items))
 	for i := range l.Items {
 		c.Items[i] = *l.Items[i].DeepCopy()
