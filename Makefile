@@ -17,6 +17,7 @@ PLATFORMS ?= linux/amd64,linux/arm64
 IMAGE_TAG_BASE ?= pod-operator
 BUNDLE_IMG ?= $(IMAGE_TAG_BASE)-bundle:latest
 BENCH ?=
+SCALE ?=
 IMAGE_ARGS ?=
 RELEASE_ARGS ?=
 KUBECTL ?= $(BIN)/kubectl
@@ -172,6 +173,11 @@ matrix: binaries ## Try every version of Kubernetes: integration tests, an upgra
 	@go build -o $(BIN)/conformance ./conformance/cmd
 	@go run ./hack/matrix -suite '$(commit)' $(MATRIX)
 
+# make test-rest upgrades from one release: to build another takes 40 s of a processor.
+.PHONY: upgrades
+upgrades: control-plane binaries ## Go from the last two releases to this state and back, in the middle of rollouts. K8S=1.36 chooses a version.
+	go test -count=1 -timeout 25m ./test/upgrade -v -releases 2
+
 .PHONY: soak
 soak: control-plane ## Create, scale, edit and delete 200 PodManagers at random under faults. SOAK=1h says for how long.
 	go test -timeout 0 -count 1 ./test/faults/binary -run TestSoak -seed 0 -soak $(SOAK) -v
@@ -211,6 +217,11 @@ chromium:
 bench: build ## Measure PodManager beside other controllers, and update docs/performance.md. BENCH='--steps a,b --repeat 3' chooses.
 	@go build -o $(BIN)/bench ./test/bench/cmd
 	@$(BIN)/bench $(BENCH)
+
+.PHONY: scale
+scale: build ## Measure up to 50,000 pods beside ReplicaSet, and with shards, and update docs/scale.md. SCALE='--sizes 1000,5000 --shards 0' chooses.
+	@go build -o $(BIN)/bench ./test/bench/cmd
+	@$(BIN)/bench scale $(SCALE)
 
 ##@ Build
 

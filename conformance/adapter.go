@@ -51,6 +51,8 @@ type Adapter struct {
 	// Object is what the suite creates. $(NAME) stands for the object's name; name,
 	// namespace and the number of pods are set by the suite.
 	Object map[string]any `json:"object"`
+	// Beside are objects that it needs in its namespace; they are created first.
+	Beside []map[string]any `json:"beside,omitempty"`
 
 	// Replicas is the field with the number of pods: spec.replicas.
 	Replicas string `json:"replicas"`
@@ -108,6 +110,30 @@ type Manager struct {
 	KubeControllers []string `json:"kubeControllers,omitempty"`
 	// Ours are controllers of this project's operator: podmanager.
 	Ours []string `json:"ours,omitempty"`
+	// Built is a manager of others that the user has built. The suite's --manager
+	// names it, and --manifests what it ships.
+	Built *Built `json:"built,omitempty"`
+}
+
+// Built says how a manager that the user has built is started. In its strings,
+// $(WEBHOOKS) is the port of its webhooks, $(DIR) a folder for its files, and each of
+// $(PORT1) to $(PORT9) a free port.
+type Built struct {
+	// Project and Module are whose it is, and where its source can be had from.
+	Project string `json:"project"`
+	Module  string `json:"module"`
+	// Args are its flags, and Env is NAME=value.
+	Args []string `json:"args,omitempty"`
+	Env  []string `json:"env,omitempty"`
+	// Ready is a URL that answers 200 when it works; without one, the first pod tells.
+	Ready string `json:"ready,omitempty"`
+	// Namespace is made for what it keeps on the cluster.
+	Namespace string `json:"namespace,omitempty"`
+	// Webhooks are the resources whose webhooks are installed. Webhooks for other
+	// resources are left out, because the suite itself would meet them.
+	Webhooks []string `json:"webhooks,omitempty"`
+	// WebhookPort is for a manager whose port no flag can choose.
+	WebhookPort int `json:"webhookPort,omitempty"`
 }
 
 // Capability is something that behaviours need and not every kind has.
@@ -202,6 +228,9 @@ func (a *Adapter) check() error {
 	demand(a.Replicas != "", "replicas is missing: the path of the field with the number of pods")
 	demand(a.Names == Ordinal || a.Names == Random, "names is %q: say %s or %s", a.Names, Ordinal, Random)
 	demand(len(a.PodLabels) > 0, "podLabels is missing: the labels by which it finds its pods")
+	if b := a.Manager.Built; b != nil {
+		demand(b.Project != "" && b.Module != "", "manager.built needs a project and a module")
+	}
 	for _, capability := range capabilities() {
 		has, reason := a.Has(capability), a.NotApplicable[string(capability)]
 		demand(has || reason != "", "it lacks %q: give the reason in notApplicable", capability)
@@ -266,6 +295,17 @@ func (a *Adapter) New(namespace, name string, replicas int) (*unstructured.Unstr
 	return object, set(object, a.Replicas, int64(replicas))
 }
 
+// Others are the objects that it needs beside it.
+func (a *Adapter) Others(namespace, name string) []*unstructured.Unstructured {
+	var others []*unstructured.Unstructured
+	for _, object := range a.Beside {
+		other := &unstructured.Unstructured{Object: substitute(object, name).(map[string]any)}
+		other.SetNamespace(namespace)
+		others = append(others, other)
+	}
+	return others
+}
+
 // Labels are the labels of the object's pods.
 func (a *Adapter) Labels(name string) map[string]string {
 	labels := map[string]string{}
@@ -309,6 +349,10 @@ func number(object *unstructured.Unstructured, path string) (n int, ok bool) {
 	value, found := get(object, path)
 	if !found {
 		return 0, false
+	}
+	if text, isText := value.(string); isText { // Rollouts have their generation as text
+		n, err := strconv.Atoi(text)
+		return n, err == nil
 	}
 	n64, ok := value.(int64)
 	return int(n64), ok

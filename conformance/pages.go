@@ -109,31 +109,57 @@ func minorNumber(minor string) (n int) {
 	return n
 }
 
-// Comparison is the table of behaviours for a page, of the newest version there is.
+// foreign are kinds of other projects. A report of theirs is there when the manager was
+// built and judged; make matrix does not do that.
+func foreign() []column {
+	return []column{
+		{"cloneset", "CloneSet"},
+		{"advancedstatefulset", "Advanced StatefulSet"},
+		{"rollout", "Argo Rollout"},
+		{"leaderworkerset", "LeaderWorkerSet"},
+		{"agent-sandbox", "SandboxWarmPool"},
+	}
+}
+
+// Comparison are the tables of behaviours for a page, of the newest version there is.
 func Comparison(reports []*Report) string {
 	var b strings.Builder
 	latest := newest(reports)
 	if first := latest[columns()[0].adapter]; first != nil {
 		fmt.Fprintf(&b, "Run on Kubernetes %s; each report names its commit. `–` means that the behaviour does not apply.\n\n", first.Kubernetes)
 	}
-	b.WriteString("| behaviour |")
-	for _, c := range columns() {
-		fmt.Fprintf(&b, " %s |", c.title)
+	compare(&b, columns(), latest)
+	judged := slices.DeleteFunc(foreign(), func(c column) bool { return latest[c.adapter] == nil })
+	if len(judged) == 0 {
+		return b.String()
 	}
-	b.WriteString("\n|---" + strings.Repeat("|---", len(columns())) + "|\n")
+	b.WriteString("\nKinds of other projects, with managers that were [built for it](conformance.md#kinds-of-other-projects):\n\n")
+	for i, c := range judged {
+		judged[i].title = fmt.Sprintf("%s, %s", c.title, latest[c.adapter].Implementation.Version)
+	}
+	compare(&b, judged, latest)
+	return b.String()
+}
+
+// compare writes one table, and its remarks.
+func compare(b *strings.Builder, columns []column, latest map[string]*Report) {
+	b.WriteString("| behaviour |")
+	for _, c := range columns {
+		fmt.Fprintf(b, " %s |", c.title)
+	}
+	b.WriteString("\n|---" + strings.Repeat("|---", len(columns)) + "|\n")
 	for _, behaviour := range Behaviours() {
-		fmt.Fprintf(&b, "| %s |", behaviour.Title)
-		for _, c := range columns() {
-			fmt.Fprintf(&b, " %s |", cell(latest[c.adapter], behaviour.Name))
+		fmt.Fprintf(b, "| %s |", behaviour.Title)
+		for _, c := range columns {
+			fmt.Fprintf(b, " %s |", cell(latest[c.adapter], behaviour.Name))
 		}
 		b.WriteString("\n")
 	}
-	for _, c := range columns() {
+	for _, c := range columns {
 		if r := latest[c.adapter]; r != nil {
 			b.WriteString(remarks(c.title, r))
 		}
 	}
-	return b.String()
 }
 
 func cell(r *Report, behaviour string) string {

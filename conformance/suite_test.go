@@ -118,14 +118,17 @@ func TestAnAdapterNeedsReasons(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct{ old, new, want string }{
-		"a capability that is missing needs a reason":  {"  ordinals: names of pods are random\n", "", `it lacks "ordinals": give the reason`},
-		"a reason is for something that exists":        {"ordinals:", "ordinal:", `names "ordinal", which is no behaviour`},
-		"a field that is misspelled is no field":       {"podLabels:", "podLables:", `unknown field "podLables"`},
-		"the number of pods has a place":               {"replicas: spec.replicas\n", "", "replicas is missing"},
-		"pods have names of one kind":                  {"names: Random", "names: Mixed", `names is "Mixed"`},
-		"an adapter is an adapter and nothing else":    {"kind: Adapter", "kind: Report", "not an Adapter"},
-		"the reason may stand for a whole profile":     {"  in-place: a", "  rollout: none\n  in-place: a", ""},
-		"the reason may stand for a single behaviour":  {"  in-place: a", "  quota: none\n  in-place: a", ""},
+		"a capability that is missing needs a reason": {"  ordinals: names of pods are random\n", "", `it lacks "ordinals": give the reason`},
+		"a reason is for something that exists":       {"ordinals:", "ordinal:", `names "ordinal", which is no behaviour`},
+		"a field that is misspelled is no field":      {"podLabels:", "podLables:", `unknown field "podLables"`},
+		"the number of pods has a place":              {"replicas: spec.replicas\n", "", "replicas is missing"},
+		"pods have names of one kind":                 {"names: Random", "names: Mixed", `names is "Mixed"`},
+		"an adapter is an adapter and nothing else":   {"kind: Adapter", "kind: Report", "not an Adapter"},
+		"the reason may stand for a whole profile":    {"  in-place: a", "  rollout: none\n  in-place: a", ""},
+		"the reason may stand for a single behaviour": {"  in-place: a", "  quota: none\n  in-place: a", ""},
+		"a manager of others has a source": {
+			"manager: {kubeControllers: [deployment-controller, replicaset-controller]}", "manager: {built: {args: [--quiet]}}", "needs a project and a module",
+		},
 		"a manager may be left to the user altogether": {"manager: {kubeControllers: [deployment-controller, replicaset-controller]}\n", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -186,6 +186,11 @@ func (w *world) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for _, other := range w.Others(w.namespace, w.name) {
+		if err := w.client.Create(ctx, other); err != nil {
+			return fmt.Errorf("create the %s beside it: %w", other.GetKind(), err)
+		}
+	}
 	list := &unstructured.UnstructuredList{}
 	gvk := w.GVK()
 	gvk.Kind += "List"

@@ -77,7 +77,7 @@ func (o *options) start(ctx context.Context, adapter *conformance.Adapter) (_ *s
 			err = errors.Join(err, s.stop())
 		}
 	}()
-	webhooks, err := localkube.FreePort()
+	webhooks, err := webhookPort(adapter)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +129,9 @@ func (o *options) install(ctx context.Context, admin *rest.Config, adapter *conf
 	var objects []*unstructured.Unstructured
 	if objects, err = install.Render(folder); err != nil {
 		return err
+	}
+	if built := adapter.Manager.Built; built != nil {
+		return install.Apply(ctx, admin, needed(built, objects, webhooks))
 	}
 	install.CallByURL(objects, fmt.Sprintf("https://127.0.0.1:%d", webhooks))
 	return install.Apply(ctx, admin, objects)
@@ -184,9 +187,14 @@ func (s *stage) describe(ctx context.Context, o *options, adapter *conformance.A
 			fmt.Sprintf("--webhook-bind-address=127.0.0.1:%d", webhooks), fmt.Sprintf("--webhook-url=https://127.0.0.1:%d", webhooks),
 		}
 		s.ready = fmt.Sprintf("http://127.0.0.1:%d/readyz", probes)
+	case o.manager != "" && m.Built != nil:
+		return s.describeBuilt(o.manager, m.Built, webhooks)
 	case o.manager != "":
 		command := strings.Fields(o.manager)
 		s.spec.Path, s.spec.Args = command[0], command[1:]
+	case m.Built != nil:
+		return fmt.Errorf("%s is kept by the manager of %s: build it from %s, and give --manager PATH and --manifests FOLDER",
+			adapter.GVK().Kind, m.Built.Project, m.Built.Module)
 	default:
 		return fmt.Errorf("the suite does not know how to start the controller of %s: give --manager, or --kubeconfig of a cluster where it runs",
 			adapter.Metadata.Name)

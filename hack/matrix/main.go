@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Command matrix tries the project on each version of Kubernetes that
-// playground/versions has: the integration tests, an upgrade of the operator under
+// playground/versions has: the integration tests, upgrades of the operator under
 // running pods, and the conformance of the built-in kinds and of our own. The results
 // go to conformance/reports, and from there into docs/comparison.md and docs/versions.md.
 package main
@@ -41,8 +41,8 @@ import (
 
 const reports = "conformance/reports"
 
-// packages are the project's own tests, by the name in the report.
-var packages = map[string]string{"integration": "./test/integration", "upgrade": "./test/upgrade"}
+// packages are the project's own tests, by the name in the report, with their flags.
+var packages = map[string][]string{"integration": {"./test/integration"}, "upgrade": {"./test/upgrade", "-releases=2"}}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -117,7 +117,8 @@ const maxLine = 16 << 20
 
 // goTest counts tests, without their parts.
 func goTest(ctx context.Context, minor, name string) (*conformance.TestSuite, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-count=1", "-short", "-vet=off", "-timeout=25m", packages[name])
+	args := []string{"test", "-json", "-count=1", "-short", "-vet=off", "-timeout=25m"}
+	cmd := exec.CommandContext(ctx, "go", append(args, packages[name]...)...)
 	cmd.Env, cmd.Stderr = append(os.Environ(), "K8S="+minor), os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

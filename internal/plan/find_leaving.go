@@ -103,7 +103,7 @@ func (s *scene) stillLeaving() int {
 // Where no node takes new pods, none is made that could not be scheduled.
 func (s *scene) leavingSurge() int {
 	n := min(s.stillLeaving(), s.desired.Disruption.MaxSurge)
-	if n > 0 && s.noOpenNode() {
+	if s.noOpenNode() {
 		n = min(n, s.servingBeyond())
 	}
 	return n

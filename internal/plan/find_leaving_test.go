@@ -116,6 +116,11 @@ func TestWhatIsSaidOfPodsThatLeave(t *testing.T) {
 			aFleet(1, random(0).evicted(0), random(1).pending()).random().surgeFirst(1),
 			"", "an eviction from node node-a was requested; it stays until a replacement is available", 1, 1,
 		},
+		"one with a random name whose replacement is not there yet": {
+			aFleet(1, random(0).evicted(0)).random().surgeFirst(1),
+			"carries the load while " + randomName(0) + " leaves its node; disruption.maxSurge is 1",
+			"an eviction from node node-a was requested; it stays until a replacement is available", 1, 0,
+		},
 		"none in a rollout": {aFleet(1, ordinal(0).revision(oldRev)).rollingOut().surgeFirst(1), "", "", 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,7 +59,7 @@ type model struct {
 	nowhere bool
 	// nodes is what is known of the nodes, and place where a new pod runs.
 	nodes *Nodes
-	place func(Action) string
+	place func(Action) []string
 	// gated: pods are created with our readiness gate.
 	gated bool
 	// rolled: the rollout or a drain has touched a pod.
@@ -327,7 +328,8 @@ func (m *model) apply(a Action) Outcome {
 			Node: node, NodeState: state,
 		}
 		if m.place != nil {
-			made.Node, made.Domains = "node-"+m.place(a), []string{m.place(a)}
+			made.Domains = m.place(a)
+			made.Node = "node-" + strings.Join(made.Domains, "-")
 		}
 		if a.Prefer != nil {
 			made.RebalancedTo = a.Prefer.String()

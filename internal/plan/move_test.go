@@ -84,6 +84,11 @@ func TestMove(t *testing.T) {
 			nil,
 		},
 		"an available pod beyond replicas is used though all nodes are cordoned": {leaving(standIn).nodes(0, 2), goes, back},
+		"with random names none is made while all nodes are cordoned": {
+			aFleet(2, random(0).evicted(0), random(1)).random().surgeFirst(1).nodes(0, 2),
+			nil,
+			[]string{"EvictPod " + randomName(0) + " NodesCordoned"},
+		},
 		"a rollout leaves the stand-in alone": {
 			aFleet(3, ordinal(0).evicted(0).revision(oldRev), ordinal(1).unready(), ordinal(2).revision(oldRev), ordinal(3).surge()).
 				rollingOut().surgeFirst(1),

@@ -19,6 +19,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +34,8 @@ import (
 // that there is no room: then the rebalance is given up.
 
 // A request to rebalance is over after rebalanceTime. An automatic rebalance that
-// was given up is tried again after rebalancePause.
+// was given up is tried again after rebalancePause, and moves no pod twice within it:
+// constraints can conflict, so that each move breaks another one.
 const (
 	rebalanceTime  = time.Hour
 	rebalancePause = time.Hour
@@ -94,21 +96,21 @@ type tally struct {
 	open []string // the values that nodes have which take new pods
 }
 
-// tallyOf counts the pods that the fleet keeps. With random names those that were
-// made to stand in are not among them while there are too many.
+// tallyOf counts the pods that the fleet keeps. With random names the newest of those
+// that were made to stand in are not among them while there are too many.
 func (s *scene) tallyOf(i int) tally {
 	t := tally{Spread: s.desired.Disruption.Spread[i], pods: map[string][]brief{}}
 	if i < len(s.observed.Nodes.Domains) {
-		t.open = s.observed.Nodes.Domains[i]
+		t.open = slices.Sorted(slices.Values(s.observed.Nodes.Domains[i]))
 	}
 	counted := slices.DeleteFunc(slices.Clone(s.staying()), func(b brief) bool { return !b.inFleet || b.orphan })
-	if beyond := len(counted) - s.desired.Replicas; !s.ordinal() && beyond > 0 {
-		slices.SortFunc(counted, func(a, b brief) int {
-			return cmp.Or(first(a.pod.RebalancedTo != "", b.pod.RebalancedTo != ""), b.pod.Created.Compare(a.pod.Created), strings.Compare(a.pod.Name, b.pod.Name))
+	if !s.ordinal() {
+		made := slices.DeleteFunc(slices.Clone(counted), func(b brief) bool { return b.pod.RebalancedTo == "" })
+		slices.SortFunc(made, func(a, b brief) int {
+			return cmp.Or(b.pod.Created.Compare(a.pod.Created), strings.Compare(a.pod.Name, b.pod.Name))
 		})
-		for beyond > 0 && len(counted) > 0 && counted[0].pod.RebalancedTo != "" {
-			counted, beyond = counted[1:], beyond-1
-		}
+		standIns := made[:max(0, min(len(made), len(counted)-s.desired.Replicas))]
+		counted = slices.DeleteFunc(counted, func(b brief) bool { return slices.Contains(standIns, b) })
 	}
 	for _, b := range counted {
 		if i < len(b.pod.Domains) && b.pod.Domains[i] != "" {
@@ -118,31 +120,21 @@ func (s *scene) tallyOf(i int) tally {
 	return t
 }
 
-// fullest and emptiest are the places with the most pods, and of those that take
-// new ones the one with the fewest.
+// fullest and emptiest are the place with the most pods and, of those that take new
+// ones, the place with the fewest; the first by name of several.
 func (t *tally) fullest() string {
-	return t.pick(func(a, b int) bool { return a > b }, func(yield func(string) bool) {
-		for place := range t.pods {
-			if !yield(place) {
-				return
-			}
-		}
-	})
+	places := slices.Sorted(maps.Keys(t.pods))
+	if len(places) == 0 {
+		return ""
+	}
+	return slices.MinFunc(places, func(a, b string) int { return cmp.Compare(len(t.pods[b]), len(t.pods[a])) })
 }
 
 func (t *tally) emptiest() string {
-	return t.pick(func(a, b int) bool { return a < b }, slices.Values(t.open))
-}
-
-func (t *tally) pick(better func(a, b int) bool, places func(func(string) bool)) string {
-	best := ""
-	for place := range places {
-		n, m := len(t.pods[place]), len(t.pods[best])
-		if best == "" || better(n, m) || n == m && place < best {
-			best = place
-		}
+	if len(t.open) == 0 {
+		return ""
 	}
-	return best
+	return slices.MinFunc(t.open, func(a, b string) int { return cmp.Compare(len(t.pods[a]), len(t.pods[b])) })
 }
 
 // skew is how many more pods the fullest place has than the emptiest.
@@ -163,13 +155,12 @@ func (s *scene) uneven() []leaver {
 		for t.skew() > t.MaxSkew {
 			from, to := t.fullest(), t.emptiest()
 			because := fmt.Sprintf("%s=%s has %s and %s %d, and maxSkew is %d", t.Key, from, NumberOf(len(t.pods[from]), "pod"), to, len(t.pods[to]), t.MaxSkew)
-			at := s.mostMovable(t.pods[from])
-			if at < 0 {
+			b, ok := s.mostMovable(t.pods[from])
+			if !ok {
 				break
 			}
-			b := t.pods[from][at]
 			movers = append(movers, leaver{brief: b, reason: appsv1.WhyRebalance, because: because})
-			t.pods[from] = slices.Delete(t.pods[from], at, at+1)
+			t.pods[from] = slices.DeleteFunc(t.pods[from], func(other brief) bool { return other.pod == b.pod })
 			t.pods[to] = append(t.pods[to], b)
 		}
 		if len(movers) > 0 {
@@ -180,25 +171,30 @@ func (s *scene) uneven() []leaver {
 }
 
 // mostMovable is the pod whose move costs least: the one with the lowest deletion
-// cost, the newest, the one with the highest ordinal. One that does not serve, or
-// is newer than the request, is not moved.
-func (s *scene) mostMovable(pods []brief) int {
-	d := &s.desired.Disruption
-	best := -1
-	for i, b := range pods {
-		if !b.serving || !d.AutoRebalance && !b.pod.Created.Before(d.Rebalance) || s.leaves[b.pod] {
-			continue
-		}
-		if best < 0 || cmp.Or(cmp.Compare(b.pod.DeletionCost, pods[best].pod.DeletionCost), pods[best].pod.Created.Compare(b.pod.Created),
-			cmp.Compare(pods[best].slot, b.slot), strings.Compare(pods[best].pod.Name, b.pod.Name)) < 0 {
-			best = i
-		}
+// cost, the newest, the one with the highest ordinal. One that does not serve is not
+// moved.
+func (s *scene) mostMovable(pods []brief) (brief, bool) {
+	movable := slices.DeleteFunc(slices.Clone(pods), func(b brief) bool { return !b.serving || s.leaves[b.pod] || s.movedLately(b.pod) })
+	if len(movable) == 0 {
+		return brief{}, false
 	}
-	return best
+	return slices.MinFunc(movable, func(a, b brief) int {
+		return cmp.Or(cmp.Compare(a.pod.DeletionCost, b.pod.DeletionCost), b.pod.Created.Compare(a.pod.Created), cmp.Compare(b.slot, a.slot),
+			strings.Compare(b.pod.Name, a.pod.Name))
+	}), true
 }
 
-// prefers is where the next new pod should run, or nil where the scheduler needs no
-// hint. Each call counts one more pod there.
+// movedLately: the pod is newer than the request or, with AutoRebalance, was made for
+// its place a short time ago.
+func (s *scene) movedLately(p *Pod) bool {
+	if d := &s.desired.Disruption; !d.AutoRebalance {
+		return !p.Created.Before(d.Rebalance)
+	}
+	return p.RebalancedTo != "" && s.now.Before(p.Created.Add(rebalancePause))
+}
+
+// prefers is where the next new pod should run, or nil where it breaks the constraint
+// nowhere. Each call counts one more pod there.
 func (f *filling) prefers() *Place {
 	if f.tally == nil {
 		f.tally = []tally{}
@@ -208,7 +204,7 @@ func (f *filling) prefers() *Place {
 	}
 	for i := range f.tally {
 		t := &f.tally[i]
-		if to := t.emptiest(); to != "" && t.skew() > 0 {
+		if to := t.emptiest(); to != "" && t.skew() >= t.MaxSkew {
 			t.pods[to] = append(t.pods[to], brief{})
 			return &Place{Key: t.Key, Value: to}
 		}
@@ -217,18 +213,36 @@ func (f *filling) prefers() *Place {
 }
 
 // restored is the constraint that is being restored, or -1: the first that does not
-// hold or, while a pod that moves is away and it holds, that of its stand-in. A pod
-// without a hint would show nothing if it ran in the wrong place, and be moved again.
+// hold or, while a pod stands in for one that comes back, that of the stand-in or one
+// that the pod could break. A pod without a hint would show nothing if it ran in the
+// wrong place, and be moved again.
 func (s *scene) restored() int {
 	if !s.rebalances() {
 		return -1
 	}
-	for i := range s.desired.Disruption.Spread {
-		if t := s.tallyOf(i); len(t.open) > 0 && t.skew() > t.MaxSkew {
+	spreads := s.desired.Disruption.Spread
+	skew := func(i int) int {
+		t := s.tallyOf(i)
+		if len(t.open) == 0 {
+			return 0
+		}
+		return t.skew()
+	}
+	for i := range spreads {
+		if skew(i) > spreads[i].MaxSkew {
 			return i
 		}
 	}
-	return slices.IndexFunc(s.desired.Disruption.Spread, func(spread Spread) bool {
-		return slices.ContainsFunc(s.staying(), func(b brief) bool { return !b.inFleet && strings.HasPrefix(b.pod.RebalancedTo, spread.Key+"=") })
-	})
+	standIns := slices.DeleteFunc(slices.Clone(s.staying()), func(b brief) bool { return b.inFleet })
+	for i := range spreads {
+		if slices.ContainsFunc(standIns, func(b brief) bool { return strings.HasPrefix(b.pod.RebalancedTo, spreads[i].Key+"=") }) {
+			return i
+		}
+	}
+	for i := range spreads {
+		if len(standIns) > 0 && skew(i) == spreads[i].MaxSkew {
+			return i
+		}
+	}
+	return -1
 }

@@ -43,6 +43,11 @@ func (f fleet) spread(asked time.Duration) fleet {
 	return f
 }
 
+func (f fleet) maxSkew(skew int) fleet {
+	f.desired.Disruption.Spread[0].MaxSkew = skew
+	return f
+}
+
 func (f fleet) auto() fleet {
 	f.desired.Disruption.AutoRebalance, f.desired.Disruption.Rebalance = true, time.Time{}
 	return f
@@ -154,6 +159,70 @@ func TestRebalance(t *testing.T) {
 			[]string{"CreatePod web-2 Missing to zone=b"},
 			[]string{"EvictPod web-1 Replacement"},
 		},
+		"also where the stand-in has another cause": {
+			aFleet(5, in("aaab", ordinal)...).with(ordinal(5).surge().inZone("b", "")).spread(time.Minute).maxSkew(2),
+			[]string{"CreatePod web-4 Missing to zone=b"},
+			nil,
+		},
+		"and without one where any place will do": {
+			aFleet(5, in("aaab", ordinal)...).with(ordinal(5).surge().inZone("b", "")).spread(time.Minute).maxSkew(3),
+			[]string{"CreatePod web-4 Missing"},
+			nil,
+		},
+		"a pod that was moved within the hour stays with Auto": {
+			aFleet(2, ordinal(0).inZone("b", ""), ordinal(1).inZone("b", "b").created(time.Hour-1)).spread(0).auto(),
+			[]string{"CreatePod web-2 DisruptionSurge to zone=a"},
+			[]string{"EvictPod web-0 Replacement"},
+		},
+		"and may move again after it": {
+			aFleet(2, ordinal(0).inZone("b", ""), ordinal(1).inZone("b", "b").created(time.Hour)).spread(0).auto(),
+			[]string{"CreatePod web-2 DisruptionSurge to zone=a"},
+			[]string{"EvictPod web-1 Replacement"},
+		},
+		"nothing moves while it is not known where nodes are": {
+			func() fleet {
+				f := aFleet(3, uneven...).spread(time.Minute)
+				f.observed.Nodes.Domains = nil
+				return f
+			}(), nil, nil,
+		},
+		"a pod without a node counts nowhere": {
+			aFleet(3, in("ab", ordinal)...).with(ordinal(2).pending()).spread(time.Minute), nil, nil,
+		},
+		"of two crowded zones the first by name": {
+			func() fleet {
+				f := aFleet(4, in("bbaa", ordinal)...).spread(time.Minute)
+				f.observed.Nodes.Domains[0] = []string{"a", "b", "c"}
+				return f
+			}(),
+			[]string{"CreatePod web-4 DisruptionSurge to zone=c"},
+			[]string{"EvictPod web-3 Replacement"},
+		},
+		"the pod with the lowest deletion cost moves": {
+			func() fleet {
+				f := aFleet(3, in("aaa", ordinal)...).spread(time.Minute)
+				f.observed.Pods[1].DeletionCost, f.observed.Pods[2].DeletionCost = -1, 1
+				return f
+			}(),
+			surge,
+			[]string{"EvictPod web-1 Replacement"},
+		},
+		"then the newest": {
+			aFleet(3, ordinal(0).inZone("a", ""), ordinal(1).inZone("a", "").created(time.Minute+1), ordinal(2).inZone("a", "")).spread(time.Minute),
+			surge,
+			[]string{"EvictPod web-1 Replacement"},
+		},
+		"missing pods get a hint as long as they could break the constraint": {
+			aFleet(6, in("aaa", ordinal)...).spread(time.Minute).maxSkew(2),
+			[]string{"CreatePod web-3 Missing to zone=b", "CreatePod web-4 Missing to zone=b", "CreatePod web-5 Missing", "CreatePod web-6 DisruptionSurge"},
+			[]string{"EvictPod web-2 Replacement"},
+		},
+		"with random names only the newest stand-ins are left out": {
+			aFleet(2, random(0).inZone("a", ""), random(1).inZone("b", "b")).random().
+				with(random(2).inZone("b", "b").created(time.Second)).spread(time.Minute),
+			[]string{"DeletePod " + randomName(2) + " ScaleDown"},
+			nil,
+		},
 		"a pod that is missing for another reason gets no hint": {
 			aFleet(4, in("aab", ordinal)...).spread(time.Minute), []string{"CreatePod web-3 Missing"}, nil,
 		},
@@ -232,11 +301,11 @@ func playRebalance(t *testing.T, f fleet, obedient bool) {
 		}
 		m.pods[p.p.Name] = p.inZone("a", "").p
 	}
-	m.place = func(a Action) string {
+	m.place = func(a Action) []string {
 		if obedient && a.Prefer != nil {
-			return a.Prefer.Value
+			return []string{a.Prefer.Value}
 		}
-		return "a"
+		return []string{"a"}
 	}
 	for range 60 {
 		m.step(20 * time.Second)
@@ -255,5 +324,53 @@ func playRebalance(t *testing.T, f fleet, obedient bool) {
 	}
 	if most := 3; !obedient && m.total[EvictPod] > most {
 		t.Errorf("%d pods were moved in vain", m.total[EvictPod])
+	}
+}
+
+// TestConstraintsThatConflict: where a pod that moves for the sake of one constraint
+// always breaks the other, pods stop moving, too.
+func TestConstraintsThatConflict(t *testing.T) {
+	f := aFleet(4).spread(0).auto()
+	f.desired.Disruption.Spread = []Spread{{Key: "rack", MaxSkew: 1}, {Key: "zone", MaxSkew: 1}}
+	f.observed.Nodes.Domains = [][]string{{"a", "b"}, {"a", "b"}}
+	m := newModel(f)
+	m.nodes = f.observed.Nodes
+	for slot := range 4 {
+		p := ordinal(slot).p
+		p.Domains = []string{"a", "a"}
+		m.pods[p.Name] = p
+	}
+	m.place = func(a Action) []string {
+		switch {
+		case a.Prefer == nil:
+			return []string{"a", "a"}
+		case a.Prefer.Key == "rack":
+			return []string{a.Prefer.Value, "a"}
+		}
+		return []string{"a", a.Prefer.Value}
+	}
+	for range 150 {
+		m.step(20 * time.Second) // less than an hour in all
+	}
+	if most := 4; m.total[EvictPod] > most {
+		t.Errorf("%d pods were moved in 50 minutes, want %d at most: each once", m.total[EvictPod], most)
+	}
+}
+
+func TestAFleetThatCannotRebalanceLooksNoMore(t *testing.T) {
+	for name, change := range map[string]func(*Disruption){
+		"without a constraint": func(d *Disruption) { d.Spread = nil },
+		"without a surge":      func(d *Disruption) { d.MaxSurge = 0 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := aFleet(1, ordinal(0).inZone("a", "")).spread(0).auto()
+			if got := f.plan().NextLook; got != spreadLook {
+				t.Fatalf("the next look is after %s, want %s", got, spreadLook)
+			}
+			change(&f.desired.Disruption)
+			if got := f.plan().NextLook; got != 0 {
+				t.Errorf("the next look is after %s, want none", got)
+			}
+		})
 	}
 }

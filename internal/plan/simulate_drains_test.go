@@ -20,36 +20,59 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
-// The world has four nodes. Some announce that they go, all may be cordoned, and
-// drainers ask for evictions: of pods that serve they are noted on the pod, as the
-// webhook does, until the deadline has passed; of others they are carried out.
+// The world has four nodes in two zones. Some announce that they go, all may be
+// cordoned, and drainers ask for evictions: of pods that serve they are noted on the
+// pod, as the webhook does, until the deadline has passed; of others they are carried
+// out. Some fleets have to be spread over the zones, which a scheduler does that
+// mostly follows a hint and otherwise has its own idea.
 
 // drains is drawn from a source of its own, so that all else is the same with and
 // without.
 type drains struct {
 	rng      *rand.Rand
+	spread   *rand.Rand        // for the zones
 	notices  map[string]string // by node
 	cordoned bool              // no node takes new pods
 	wanted   map[string]bool   // the pods, by UID, that a drainer insists on
+	dropped  bool              // an edit took away that pods are replaced before they go
 }
 
 const worldNodes = 4
 
 func (w *world) beginDrains(seed uint64) {
-	w.drains = drains{rng: rand.New(rand.NewPCG(seed, 3)), notices: map[string]string{}, wanted: map[string]bool{}}
+	w.drains = drains{rng: rand.New(rand.NewPCG(seed, 3)), spread: rand.New(rand.NewPCG(seed, 4)), notices: map[string]string{}, wanted: map[string]bool{}}
 	w.drawDisruption()
 }
 
 func (w *world) drawDisruption() {
+	before := w.desired.Disruption.MaxSurge
 	w.desired.Disruption = Disruption{}
 	if w.drains.rng.IntN(2) == 0 {
 		w.desired.Disruption = Disruption{
 			SurgeFirst: true, Deadline: time.Duration(1+w.drains.rng.IntN(10)) * time.Minute,
 			MaxSurge: min(1+w.drains.rng.IntN(3), max(1, w.desired.Replicas)),
 		}
+	}
+	w.drawRebalance()
+	w.drains.dropped = w.desired.Disruption.MaxSurge == 0 && (before > 0 || w.drains.dropped)
+}
+
+// drawRebalance is drawn apart, too, and also for fleets without SurgeFirst.
+func (w *world) drawRebalance() {
+	d, rng := &w.desired.Disruption, w.drains.spread
+	if rng.IntN(3) > 0 {
+		return
+	}
+	d.MaxSurge = max(1, d.MaxSurge)
+	d.Spread = []Spread{{Key: "zone", MaxSkew: 1 + rng.IntN(2)}}
+	if rng.IntN(2) == 0 {
+		d.AutoRebalance = true
+	} else {
+		d.Rebalance = w.now.Truncate(time.Second)
 	}
 }
 
@@ -115,16 +138,37 @@ func (w *world) schedule(b *body) {
 	if w.drains.cordoned {
 		return
 	}
-	for i := range worldNodes {
-		if node := "node-" + strconv.Itoa((b.Slot+i)%worldNodes); w.drains.notices[node] == "" {
-			b.Node, b.Zone = node, "zone-"+strconv.Itoa((b.Slot+i)%2)
+	start, others := b.Slot, []int{0, 1, 2, 3}
+	if hint, ok := strings.CutPrefix(b.RebalancedTo, "zone=zone-"); ok && w.drains.spread.IntN(5) > 0 {
+		start, _ = strconv.Atoi(hint)
+		others = []int{0, 2, 1, 3} // the nodes of a zone have all odd or all even numbers
+	}
+	for _, i := range others {
+		if at := (start + i) % worldNodes; w.drains.notices["node-"+strconv.Itoa(at)] == "" {
+			b.Node, b.Zone = "node-"+strconv.Itoa(at), zoneOf(at)
 			return
 		}
 	}
 }
 
+func zoneOf(node int) string { return "zone-" + strconv.Itoa(node%2) }
+
+// domains are the zones that take new pods.
+func (w *world) domains() [][]string {
+	var open []string
+	for node := range worldNodes {
+		if !w.drains.cordoned && w.drains.notices["node-"+strconv.Itoa(node)] == "" && !slices.Contains(open, zoneOf(node)) {
+			open = append(open, zoneOf(node))
+		}
+	}
+	return [][]string{open}
+}
+
 func (w *world) openNodes() *Nodes {
 	n := &Nodes{All: worldNodes}
+	if len(w.desired.Disruption.Spread) > 0 {
+		n.Domains = w.domains()
+	}
 	if !w.drains.cordoned {
 		n.Open = worldNodes - len(w.drains.notices)
 	}
@@ -149,6 +193,28 @@ func (j *judge) checkLeaving(w *world, s *scene, a Action) {
 	failed := slices.DeleteFunc(slices.Concat(s.failed, s.lost), func(p *Pod) bool { return s.ordinal() && !s.inBase(p.Slot) || !older(p) })
 	if enough+len(failed) < w.desired.Replicas && w.servedFor(a.Pod) {
 		j.errorf("%s leaves with %d others available or broken and %d failed, of %d", a.Pod, enough, len(failed), w.desired.Replicas)
+	}
+}
+
+// checkSpread is what a rebalance promises at rest: the zones differ by no more than
+// the constraint allows, or the status says why not.
+func (j *judge) checkSpread(w *world) {
+	d := &w.desired.Disruption
+	if !d.Rebalances(w.now) || w.status.Rebalance != nil || w.last.Rollout != nil || w.desired.Paused || j.stands(w) {
+		return
+	}
+	counts, newer := map[string]int{"zone-0": 0, "zone-1": 0}, 0
+	for _, b := range w.pods {
+		if b.dead() || b.NodeState == NodeGone {
+			continue
+		}
+		counts[b.Zone]++
+		if !d.AutoRebalance && !b.Created.Before(d.Rebalance) {
+			newer++ // than the request, and so not moved
+		}
+	}
+	if skew := max(counts["zone-0"], counts["zone-1"]) - min(counts["zone-0"], counts["zone-1"]); skew > d.Spread[0].MaxSkew+newer {
+		j.errorf("rests with %v pods, and the skew may be %d; rollout %+v", counts, d.Spread[0].MaxSkew, w.last.Rollout)
 	}
 }
 

@@ -331,7 +331,8 @@ func (j *judge) checkMove(w *world, s *scene, d *Decision, a Action) {
 	}
 	// With ordinals an edit that takes one leaves no choice, nor does a label.
 	scaled := a.Why.Reason == appsv1.WhyScaleDown && !s.ordinal() && !p.DeleteRequested && d.Rollout != nil
-	over := a.Why.Reason == appsv1.WhySurgeOver && w.status.ObservedGeneration == w.desired.Generation
+	// Nor does an edit after which pods are not replaced before they go.
+	over := a.Why.Reason == appsv1.WhySurgeOver && w.status.ObservedGeneration == w.desired.Generation && !w.drains.dropped
 	moves := a.Why.Reason == appsv1.WhyReserved && len(s.live) <= w.desired.Replicas+w.desired.MostSurge()
 	if slices.Contains(rolling, a.Why.Reason) || over || scaled || moves {
 		j.checkAvailable(w, s, a)
@@ -397,7 +398,7 @@ func (j *judge) expectRest(w *world, steps int) {
 	quiet := 0
 	for range steps {
 		j.step(w)
-		if quiet++; len(w.last.Actions) > 0 || waits(w.last) || w.last.NextLook != 0 && (!j.stands(w) || w.last.NextLook != safetyLook) {
+		if quiet++; len(w.last.Actions) > 0 || waits(w.last) || !j.rests(w) {
 			quiet = 0
 		}
 		if quiet == 3 && !j.stands(w) || quiet == 12 {
@@ -412,7 +413,14 @@ func (j *judge) expectRest(w *world, steps int) {
 		steps, len(w.last.Actions), w.last.Blocked, w.last.NextLook, w.status.Rollout, w.table())
 }
 
+// rests: the next look is none, or one of those that a fleet at rest has.
+func (j *judge) rests(w *world) bool {
+	look := w.last.NextLook
+	return look == 0 || j.stands(w) && look == safetyLook || w.desired.Disruption.AutoRebalance && look == spreadLook
+}
+
 func (j *judge) checkRest(w *world) {
+	j.checkSpread(w)
 	s := w.scene()
 	s.decision = w.last
 	s.live = slices.DeleteFunc(s.live, func(p *Pod) bool {

@@ -81,8 +81,9 @@ func (f *blame) look(w *world) {
 		if is.stuck && stuck[revision] {
 			is.time += passed
 		}
-		if is.stuck = stuck[revision]; well[revision] > is.best {
-			is.best, is.time = well[revision], 0
+		is.stuck = stuck[revision]
+		if n := min(well[revision], w.desired.Replicas); n > is.best { // pods that stand in are no progress
+			is.best, is.time = n, 0
 		}
 	}
 }

@@ -303,6 +303,9 @@ func (w *world) observed() Observed {
 	for _, b := range w.shuffled() {
 		b.SizeOf = w.sizeOf(b)
 		b.NodeLeaving = w.drains.notices[b.Node]
+		if b.Domains = nil; len(w.desired.Disruption.Spread) > 0 {
+			b.Domains = []string{b.Zone}
+		}
 		o.Pods = append(o.Pods, b.Pod)
 		inUse[b.Revision] = w.stored[b.Revision]
 	}
@@ -406,6 +409,9 @@ func inSeconds(s appsv1.PodManagerStatus) appsv1.PodManagerStatus {
 	if s.Rollout != nil {
 		s.Rollout.ProgressTime = metav1.NewTime(s.Rollout.ProgressTime.Truncate(time.Second))
 	}
+	if s.Rebalance != nil {
+		s.Rebalance.Time = metav1.NewTime(s.Rebalance.Time.Truncate(time.Second))
+	}
 	if s.Failures != nil {
 		s.Failures.LastTime = metav1.NewTime(s.Failures.LastTime.Truncate(time.Second))
 		s.Failures.RetryTime = metav1.NewTime(s.Failures.RetryTime.Truncate(time.Second))
@@ -420,7 +426,7 @@ func sameButProgress(a, b appsv1.PodManagerStatus) bool {
 	}
 	return a.ObservedGeneration == b.ObservedGeneration && a.CurrentRevision == b.CurrentRevision &&
 		a.UpdateRevision == b.UpdateRevision && same(a.Rollout, b.Rollout) &&
-		(a.Rollback == nil) == (b.Rollback == nil) && sameFailures(a.Failures, b.Failures) && sameFailures(a.CurrentFailures, b.CurrentFailures)
+		(a.Rollback == nil) == (b.Rollback == nil) && (a.Rebalance == nil) == (b.Rebalance == nil) && sameFailures(a.Failures, b.Failures) && sameFailures(a.CurrentFailures, b.CurrentFailures)
 }
 
 // carryOut does what the API server does with a write, unless it fails.
@@ -461,6 +467,9 @@ func (w *world) create(a Action) {
 	}}
 	if w.gated {
 		b.Gate = GateUnset
+	}
+	if a.Prefer != nil {
+		b.RebalancedTo = a.Prefer.String()
 	}
 	if b.runs.image == brokenImage {
 		b.Waiting = "ImagePullBackOff"

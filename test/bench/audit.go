@@ -41,6 +41,19 @@ type requests struct {
 	last time.Time
 }
 
+// add counts another user's requests, too.
+func (r *requests) add(other *requests) {
+	for kind, n := range other.writes {
+		r.writes[kind] += n
+	}
+	for kind, n := range other.reads {
+		r.reads[kind] += n
+	}
+	r.dryRuns += other.dryRuns
+	r.lists += other.lists
+	r.conflicts += other.conflicts
+}
+
 // ledger counts requests by user, from the audit log. It reads only when
 // asked to, so that nothing is read while the clock runs.
 type ledger struct {

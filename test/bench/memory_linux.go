@@ -56,6 +56,19 @@ func statusField(pid int, name string) (int64, error) {
 	return 0, fmt.Errorf("/proc/%d/status has no %s in kB", pid, name)
 }
 
+// machineMemory is what there is in all, in bytes.
+func machineMemory() (int64, error) {
+	raw, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, err
+	}
+	var kb int64
+	if _, err := fmt.Sscanf(string(raw), "MemTotal: %d kB", &kb); err != nil {
+		return 0, fmt.Errorf("/proc/meminfo: %w", err)
+	}
+	return kb * 1024, nil
+}
+
 // machineCPU is what all programs have used of the machine so far.
 func machineCPU() (time.Duration, error) {
 	raw, err := os.ReadFile("/proc/stat")

@@ -36,3 +36,6 @@ func privateMemory(pid int) (int64, error) { return peakMemory(pid) }
 
 // machineCPU is not known, so the share of other programs is never reported.
 func machineCPU() (time.Duration, error) { return 0, nil }
+
+// machineMemory is not known either.
+func machineMemory() (int64, error) { return 0, nil }

@@ -46,7 +46,8 @@ type view struct {
 	Objects, Told, ToldNone int
 }
 
-// observer watches the pods and the contender's objects of one namespace.
+// observer watches the pods and the contender's objects of one namespace, or of
+// all where it has no name.
 type observer struct {
 	mu      sync.Mutex
 	pods    map[types.UID]podState
@@ -57,7 +58,8 @@ type observer struct {
 }
 
 type podState struct {
-	name, image        string
+	namespace, name    string
+	image              string
 	ready, terminating bool
 }
 
@@ -126,6 +128,10 @@ func slim(obj any) (any, error) {
 		pod.Spec = corev1.PodSpec{Containers: []corev1.Container{{Image: image}}}
 		pod.Status = corev1.PodStatus{Conditions: pod.Status.Conditions}
 	}
+	if object, ok := obj.(*unstructured.Unstructured); ok {
+		object.SetManagedFields(nil)
+		unstructured.RemoveNestedField(object.Object, "spec", "template")
+	}
 	return obj, nil
 }
 
@@ -135,7 +141,7 @@ func (o *observer) see(obj any) {
 	switch object := obj.(type) {
 	case *corev1.Pod:
 		o.countPod(o.pods[object.UID], -1)
-		state := podState{name: object.Name, image: object.Spec.Containers[0].Image, terminating: object.DeletionTimestamp != nil}
+		state := podState{namespace: object.Namespace, name: object.Name, image: object.Spec.Containers[0].Image, terminating: object.DeletionTimestamp != nil}
 		for _, condition := range object.Status.Conditions {
 			state.ready = state.ready || condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue
 		}
@@ -245,8 +251,8 @@ func (o *observer) until(ctx context.Context, what string, is func(view) bool) (
 
 // podID is one pod, as opposed to its successor of the same name.
 type podID struct {
-	uid  types.UID
-	name string
+	uid             types.UID
+	namespace, name string
 }
 
 // some are live pods, at most n.
@@ -256,7 +262,7 @@ func (o *observer) some(n int) []podID {
 	pods := make([]podID, 0, n)
 	for uid, p := range o.pods {
 		if len(pods) < n && !p.terminating {
-			pods = append(pods, podID{uid: uid, name: p.name})
+			pods = append(pods, podID{uid: uid, namespace: p.namespace, name: p.name})
 		}
 	}
 	return pods

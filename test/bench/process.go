@@ -28,6 +28,7 @@ import (
 	"time"
 
 	kappsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/yaml"
 
@@ -64,16 +65,31 @@ func (s *stage) run(c *contender, path string, args, env []string) (*process, er
 
 // startManager runs the operator as it is shipped, for one kind.
 func startManager(s *stage, c *contender) (*process, error) {
+	return s.startOperator(c, fmt.Sprintf("--webhook-bind-address=127.0.0.1:%d", s.webhookPort),
+		fmt.Sprintf("--webhook-url=https://127.0.0.1:%d", s.webhookPort))
+}
+
+// startShard runs one of the operators that share the work. The first of them
+// answers the webhooks, which on a real cluster all of them do.
+func startShard(s *stage, c *contender, shards, n int) (*process, error) {
+	one := *c
+	one.name = fmt.Sprintf("%s-%d", c.name, n)
+	flags := []string{fmt.Sprintf("--shards=%d", shards), "--leader-election-namespace=" + testkit.OperatorNamespace}
+	if n > 0 {
+		return s.startOperator(&one, append(flags, "--webhook-bind-address=0")...)
+	}
+	return s.startOperator(&one, append(flags, fmt.Sprintf("--webhook-bind-address=127.0.0.1:%d", s.webhookPort),
+		fmt.Sprintf("--webhook-url=https://127.0.0.1:%d", s.webhookPort))...)
+}
+
+func (s *stage) startOperator(c *contender, flags ...string) (*process, error) {
 	probes, err := localkube.FreePort()
 	if err != nil {
 		return nil, err
 	}
-	args := []string{
-		"--controllers=podmanager", "--leader-elect=false",
-		fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", probes),
-		fmt.Sprintf("--webhook-bind-address=127.0.0.1:%d", s.webhookPort),
-		fmt.Sprintf("--webhook-url=https://127.0.0.1:%d", s.webhookPort),
-	}
+	args := append([]string{
+		"--controllers=podmanager", "--leader-elect=false", fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", probes),
+	}, flags...)
 	profile := ""
 	if s.options.Profiles != "" {
 		port, err := localkube.FreePort()
@@ -98,6 +114,21 @@ func startManager(s *stage, c *contender) (*process, error) {
 // shippedEnv is the environment that the operator's Deployment gives it, without
 // what depends on the pod.
 func shippedEnv() ([]string, error) {
+	container, err := shippedContainer()
+	if err != nil {
+		return nil, err
+	}
+	var env []string
+	for _, e := range container.Env {
+		if e.ValueFrom == nil {
+			env = append(env, e.Name+"="+e.Value)
+		}
+	}
+	return env, nil
+}
+
+// shippedContainer is the operator's, in its Deployment.
+func shippedContainer() (*corev1.Container, error) {
 	raw, err := os.ReadFile(filepath.Join(testkit.Root(), "config", "manager", "manager.yaml"))
 	if err != nil {
 		return nil, err
@@ -110,13 +141,7 @@ func shippedEnv() ([]string, error) {
 		if d.Kind != "Deployment" {
 			continue
 		}
-		var env []string
-		for _, e := range d.Spec.Template.Spec.Containers[0].Env {
-			if e.ValueFrom == nil {
-				env = append(env, e.Name+"="+e.Value)
-			}
-		}
-		return env, nil
+		return &d.Spec.Template.Spec.Containers[0], nil
 	}
 	return nil, errors.New("config/manager/manager.yaml has no Deployment")
 }

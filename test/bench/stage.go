@@ -58,29 +58,33 @@ type stage struct {
 	// where the webhooks of the served resource are.
 	webhookPort, servedPort int
 	namespaces              int
-	log                     io.Writer
+	// bareKinds: the custom resources of the bare loops are there, too.
+	bareKinds bool
+	log       io.Writer
 }
 
-// newStage starts the cluster. The three controllers that contenders bring are
-// left out of its controller manager.
-func newStage(ctx context.Context, o Options, log io.Writer) (_ *stage, err error) {
-	s := &stage{options: o, log: log}
-	if s.webhookPort, err = localkube.FreePort(); err != nil {
-		return nil, err
-	}
-	if s.servedPort, err = localkube.FreePort(); err != nil {
-		return nil, err
-	}
-	s.Cluster, err = localkube.Start(ctx, localkube.Options{
+// newStage starts the cluster of the benchmark's steps.
+func newStage(ctx context.Context, o Options, log io.Writer) (*stage, error) {
+	s := &stage{options: o, log: log, bareKinds: true}
+	return s, s.start(ctx, localkube.Options{
 		Audit: localkube.AuditOptions{Level: localkube.AuditMetadata},
 		Nodes: localkube.NodeOptions{Count: max(3, o.Sizes.most()/podsPerNode+2), Pods: podsPerNode, CPU: "64", Memory: "256Gi"},
-		ControllerManagerArgs: []string{
-			"--controllers=*,-replicaset-controller,-deployment-controller,-statefulset-controller",
-		},
-		OnAPIReady: s.install,
 	})
-	if err != nil {
-		return nil, err
+}
+
+// start starts a cluster. The three controllers that contenders bring are left
+// out of its controller manager.
+func (s *stage) start(ctx context.Context, o localkube.Options) (err error) {
+	if s.webhookPort, err = localkube.FreePort(); err != nil {
+		return err
+	}
+	if s.servedPort, err = localkube.FreePort(); err != nil {
+		return err
+	}
+	o.ControllerManagerArgs = []string{"--controllers=*,-replicaset-controller,-deployment-controller,-statefulset-controller"}
+	o.OnAPIReady = s.install
+	if s.Cluster, err = localkube.Start(ctx, o); err != nil {
+		return err
 	}
 	defer func() {
 		if err != nil {
@@ -89,16 +93,16 @@ func newStage(ctx context.Context, o Options, log io.Writer) (_ *stage, err erro
 	}()
 	s.ledger = newLedger(s.AuditLogPath())
 	if s.dir, err = os.MkdirTemp("", "bench"); err != nil {
-		return nil, err
+		return err
 	}
 	config := s.RESTConfig()
 	config.WarningHandlerWithContext = rest.NoWarnings{} // what a change will do is what is measured
 	if s.objects, err = dynamic.NewForConfig(config); err != nil {
-		return nil, err
+		return err
 	}
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	s.clients, err = kubernetes.NewForConfig(config)
-	return s, err
+	return err
 }
 
 func (s *stage) close() error {
@@ -151,15 +155,16 @@ func (s *stage) install(ctx context.Context, admin *rest.Config) error {
 			return err
 		}
 	}
-	bare, err := rawCRDs(objects)
-	if err != nil {
-		return err
+	var bare, served []*unstructured.Unstructured
+	if s.bareKinds {
+		if bare, err = rawCRDs(objects); err != nil {
+			return err
+		}
+		if served, err = servedManifests(objects); err != nil {
+			return err
+		}
+		install.CallByURL(served, fmt.Sprintf("https://127.0.0.1:%d", s.servedPort))
 	}
-	served, err := servedManifests(objects)
-	if err != nil {
-		return err
-	}
-	install.CallByURL(served, fmt.Sprintf("https://127.0.0.1:%d", s.servedPort))
 	install.CallByURL(objects, fmt.Sprintf("https://127.0.0.1:%d", s.webhookPort))
 	objects = append(append(objects, bare...), served...)
 	if s.options.CloneSetConfig != "" {

@@ -154,7 +154,7 @@ func (t *trial) kill(ctx context.Context, count int) error {
 	everywhere := t.all(1, pods)
 	return t.measure(ctx, "c", func(ctx context.Context, watch *stopwatch) error {
 		err := inParallel(ctx, len(killed), func(ctx context.Context, i int) error {
-			return t.clients.CoreV1().Pods(t.space).Delete(ctx, killed[i].name, *metav1.NewDeleteOptions(0))
+			return t.clients.CoreV1().Pods(killed[i].namespace).Delete(ctx, killed[i].name, *metav1.NewDeleteOptions(0))
 		})
 		if err != nil {
 			return fmt.Errorf("force-delete pods: %w", err)

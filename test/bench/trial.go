@@ -19,7 +19,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"runtime"
 	"time"
@@ -163,28 +162,33 @@ func (w *stopwatch) stop(at time.Time) { w.done = at.Sub(w.start).Seconds() }
 
 // reading is what the meters show.
 type reading struct {
-	contender, apiServer localkube.Usage
+	// contender is what all of its processes have used.
+	contender  time.Duration
+	components map[localkube.Component]localkube.Usage
 	// machine is what all programs have used, ours what the cluster, the
 	// contender and this process have.
 	machine, ours time.Duration
 	at            time.Time
-	memory        *memoryWatch
+	memory        []*memoryWatch
 }
 
-func (t *trial) readMeters() (r reading, err error) {
-	if r.contender, err = t.process.Usage(); err != nil {
-		return r, err
+func (s *stage) readMeters(processes []*process) (r reading, err error) {
+	for _, p := range processes {
+		usage, err := p.Usage()
+		if err != nil {
+			return r, err
+		}
+		r.contender += usage.CPU
 	}
-	r.ours = r.contender.CPU
-	for _, component := range t.Components() {
-		usage, err := t.Usage(component)
+	r.ours = r.contender
+	r.components = map[localkube.Component]localkube.Usage{}
+	for _, component := range s.Components() {
+		usage, err := s.Usage(component)
 		if err != nil {
 			return r, err
 		}
 		r.ours += usage.CPU
-		if component == localkube.APIServer {
-			r.apiServer = usage
-		}
+		r.components[component] = usage
 	}
 	self, err := localkube.ProcessUsage(os.Getpid())
 	if err != nil {
@@ -205,6 +209,20 @@ func (r reading) others(before reading) float64 {
 	return max(0, (r.machine-before.machine-(r.ours-before.ours)).Seconds()/capacity.Seconds())
 }
 
+// cpu is what a component has used since an earlier reading, in seconds.
+func (r reading) cpu(component localkube.Component, before reading) float64 {
+	return (r.components[component].CPU - before.components[component].CPU).Seconds()
+}
+
+// endMemory stops looking and returns the largest peak of a process.
+func (r reading) endMemory() int64 {
+	var peak int64
+	for _, watch := range r.memory {
+		peak = max(peak, watch.end())
+	}
+	return peak
+}
+
 // measure takes a sample of what act does, until the contender is silent.
 func (t *trial) measure(ctx context.Context, step string, act func(context.Context, *stopwatch) error) error {
 	before, err := t.startMeters()
@@ -218,7 +236,7 @@ func (t *trial) measure(ctx context.Context, step string, act func(context.Conte
 		err = t.settle(ctx)
 	}
 	if err != nil {
-		before.memory.end()
+		before.endMemory()
 		return err
 	}
 	stopProfile()
@@ -231,39 +249,58 @@ func (t *trial) measure(ctx context.Context, step string, act func(context.Conte
 	return t.add(sample)
 }
 
+func (t *trial) startMeters() (reading, error) { return t.stage.startMeters([]*process{t.process}) }
+
 // startMeters begins to count.
-func (t *trial) startMeters() (reading, error) {
-	if err := t.ledger.reset(); err != nil {
+func (s *stage) startMeters(processes []*process) (reading, error) {
+	if err := s.ledger.reset(); err != nil {
 		return reading{}, err
 	}
-	if err := resetPeak(t.process.PID()); err != nil {
-		return reading{}, fmt.Errorf("reset the peak memory of %s: %w", t.process.user, err)
+	for _, p := range processes {
+		if err := resetPeak(p.PID()); err != nil {
+			return reading{}, fmt.Errorf("reset the peak memory of %s: %w", p.user, err)
+		}
 	}
-	before, err := t.readMeters()
-	before.memory = watchMemory(t.process.PID())
+	before, err := s.readMeters(processes)
+	for _, p := range processes {
+		before.memory = append(before.memory, watchMemory(p.PID()))
+	}
 	return before, err
 }
 
 func (t *trial) sample(step string, before reading, watch *stopwatch) (figures.Sample, error) {
-	private := before.memory.end()
-	after, err := t.readMeters()
+	sample, _, err := t.stage.sample([]*process{t.process}, before, watch)
+	sample.Step, sample.Contender, sample.Repetition = step, t.contender.name, t.repetition
+	return sample, err
+}
+
+// sample is what was counted since the meters were started. Requests and CPU
+// are those of all processes, memory is that of the largest.
+func (s *stage) sample(processes []*process, before reading, watch *stopwatch) (figures.Sample, reading, error) {
+	private := before.endMemory()
+	after, err := s.readMeters(processes)
 	if err != nil {
-		return figures.Sample{}, err
+		return figures.Sample{}, after, err
 	}
-	peak, err := peakMemory(t.process.PID())
-	if err != nil {
-		return figures.Sample{}, err
+	asked := requests{writes: map[string]int{}, reads: map[string]int{}}
+	var peak int64
+	for _, p := range processes {
+		memory, err := peakMemory(p.PID())
+		if err != nil {
+			return figures.Sample{}, after, err
+		}
+		peak = max(peak, memory)
+		asked.add(s.ledger.of(p.user))
 	}
-	asked := t.ledger.of(t.process.user)
 	return figures.Sample{
-		Step: step, Contender: t.contender.name, Repetition: t.repetition, Seconds: watch.done, Milestones: watch.laps,
-		Writes: maps.Clone(asked.writes), Reads: maps.Clone(asked.reads), DryRuns: asked.dryRuns, Lists: asked.lists, Conflicts: asked.conflicts,
-		ControllerCPU: (after.contender.CPU - before.contender.CPU).Seconds(),
-		APIServerCPU:  (after.apiServer.CPU - before.apiServer.CPU).Seconds(),
+		Seconds: watch.done, Milestones: watch.laps,
+		Writes: asked.writes, Reads: asked.reads, DryRuns: asked.dryRuns, Lists: asked.lists, Conflicts: asked.conflicts,
+		ControllerCPU: (after.contender - before.contender).Seconds(),
+		APIServerCPU:  after.cpu(localkube.APIServer, before),
 		PeakMemory:    peak,
 		PrivateMemory: private,
 		Others:        after.others(before),
-	}, nil
+	}, after, nil
 }
 
 // settle waits until the contender has nothing more to say.

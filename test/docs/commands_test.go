@@ -53,6 +53,7 @@ var notRun = map[string]string{
 	"headlamp/README.md: make headlamp":           "needs npm and its registry; .ci/run makes it",
 	"docs/e2e.md: $ make e2e":                     "needs real kubelets",
 	"docs/performance.md: make bench":             "takes an hour",
+	"docs/scale.md: make scale":                   "takes more than an hour; TestScale runs it with few pods",
 	"docs/sharding.md: kustomize build":           "needs containers: test/shards runs the replicas as processes",
 	"docs/from-the-tutorials.md: kubectl create":  "needs containers, to forward a port to one",
 	"docs/olm.md: make bundle":                    "needs Docker and a registry; the tests of tools/bundle make the bundle",

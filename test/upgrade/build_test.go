@@ -32,15 +32,15 @@ import (
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-// build builds the operator; overlay, where set, is a file that says which
-// sources others take the place of, as go build knows it.
-func build(path, overlay string) error {
+// build builds the operator whose sources are in a folder; overlay, where set, is a
+// file that says which sources others take the place of, as go build knows it.
+func build(folder, path, overlay string) error {
 	args := []string{"build", "-o", path}
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}
 	cmd := exec.Command("go", append(args, "./cmd/manager")...)
-	cmd.Dir = testkit.Root()
+	cmd.Dir = folder
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the operator: %w\n%s", err, out)
 	}

@@ -114,15 +114,13 @@ func (f *fleet) wrote(since localkube.AuditMark) map[string]int {
 // in either version. A scale-up shows that the new build is at work, and that
 // its pods are of the revision that is there.
 func TestAnUpgradeReplacesNothing(t *testing.T) {
-	before, after := filepath.Join(suite.Scratch, "manager"), filepath.Join(suite.Scratch, "next")
+	before, after := suite.Program(t), filepath.Join(suite.Scratch, "next")
 	overlay, err := nextRelease(suite.Scratch)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, with := range map[string]string{before: "", after: overlay} {
-		if err := build(path, with); err != nil {
-			t.Fatal(err)
-		}
+	if err := build(testkit.Root(), after, overlay); err != nil {
+		t.Fatal(err)
 	}
 	options, err := testkit.WebhookOptions()
 	if err != nil {

@@ -15,7 +15,8 @@ limitations under the License.
 */
 
 // Command bench measures PodManager beside other controllers; make bench runs
-// it. Its first argument raw-loop makes it one of them, the bare loop.
+// it. Its first argument raw-loop makes it one of them, the bare loop; the first
+// argument scale measures how it grows, for make scale.
 package main
 
 import (
@@ -25,6 +26,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/mycompany/pod-operator/test/bench"
 	"github.com/mycompany/pod-operator/test/bench/figures"
@@ -40,11 +44,15 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
+	log.SetLogger(logr.Discard()) // the clients of this program have nothing to log
 	if len(args) > 0 && args[0] == bench.RawLoopVerb {
 		return bench.RawLoop(ctx, args[1:], os.Stderr)
 	}
 	if len(args) > 0 && args[0] == bench.RawResourceVerb {
 		return bench.RawResource(ctx, args[1:])
+	}
+	if len(args) > 0 && args[0] == bench.ScaleVerb {
+		return scale(ctx, args[1:])
 	}
 	options, err := bench.ParseFlags(args, os.Stderr)
 	if errors.Is(err, bench.ErrHelp) {
@@ -89,4 +97,17 @@ func measure(ctx context.Context, options bench.Options) (figures.Results, error
 		results.Merge(earlier)
 	}
 	return results, nil
+}
+
+// scale measures growth. What was measured is written after each step, and the
+// document also where a step did not reach its goal: that is a result.
+func scale(ctx context.Context, args []string) error {
+	options, err := bench.ParseScaleFlags(args, os.Stderr)
+	if errors.Is(err, bench.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return bench.Scale(ctx, options, os.Stderr)
 }

@@ -31,15 +31,19 @@ const (
 
 // replaceBetweenMarks puts text between the markers of a document.
 func replaceBetweenMarks(document, text string) (string, error) {
-	before, rest, ok := strings.Cut(document, beginMark)
+	return replaceBetween(document, beginMark, endMark, text)
+}
+
+func replaceBetween(document, begin, end, text string) (string, error) {
+	before, rest, ok := strings.Cut(document, begin)
 	if !ok {
-		return "", fmt.Errorf("no line %q", beginMark)
+		return "", fmt.Errorf("no line %q", begin)
 	}
-	_, after, ok := strings.Cut(rest, endMark)
+	_, after, ok := strings.Cut(rest, end)
 	if !ok {
-		return "", fmt.Errorf("no line %q after the first marker", endMark)
+		return "", fmt.Errorf("no line %q after the first marker", end)
 	}
-	return before + beginMark + "\n\n" + strings.TrimSpace(text) + "\n\n" + endMark + after, nil
+	return before + begin + "\n\n" + strings.TrimSpace(text) + "\n\n" + end + after, nil
 }
 
 // WriteDocument replaces the measured part of a Markdown document and draws

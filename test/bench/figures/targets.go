@@ -47,7 +47,7 @@ func Title(contender string) string {
 		StatefulSet: "StatefulSet, parallel", CloneSet: "CloneSet", CloneSetRecreate: "CloneSet, recreate",
 		RawLoop + "1": "bare loop, 1 worker", RawLoop + "8": "bare loop, 8 workers", RawLoop + "32": "bare loop, 32 workers",
 		RawOpen: "bare loop, custom resource", RawTyped: "bare loop, custom resource with a schema",
-		RawServed: "bare loop, with webhooks and versions, too",
+		RawServed: "bare loop, with webhooks and versions, too", PodManagerShards: "PodManager, shards",
 	}
 	if title, ok := titles[contender]; ok {
 		return title
@@ -127,6 +127,7 @@ func (r *Results) Verdicts() []Verdict {
 	j.most("d", PodManager, "pods created or deleted, in place", replacedPods, 0)
 	j.most("d", PodManagerRecreate, "writes, recreate", Writes, 215)
 	j.ratio("e", "time until all are ready", replicaSet, Seconds, 1.3)
+	j.ratio("e", "controller CPU", replicaSet, ControllerCPU, 2)
 	j.most("e", PodManager, "writes", Writes, 3000)
 	j.most("f", PodManager, "mutating requests", Writes, 0)
 	j.most("f", PodManager, "LIST requests", Lists, 0)

@@ -1,0 +1,126 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/mycompany/pod-operator/conformance"
+	"github.com/mycompany/pod-operator/internal/localkube"
+)
+
+// webhookPort is the port on which the controller serves its webhooks.
+func webhookPort(adapter *conformance.Adapter) (int, error) {
+	if built := adapter.Manager.Built; built != nil && built.WebhookPort != 0 {
+		return built.WebhookPort, nil
+	}
+	return localkube.FreePort()
+}
+
+// needed is what a manager of others needs of what it ships, when it runs as a process
+// with the rights of an admin: no Deployment and no roles.
+func needed(built *conformance.Built, objects []*unstructured.Unstructured, webhooks int) []*unstructured.Unstructured {
+	var chosen []*unstructured.Unstructured
+	if built.Namespace != "" {
+		namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
+		namespace.SetName(built.Namespace)
+		chosen = append(chosen, namespace)
+	}
+	for _, object := range objects {
+		switch object.GetKind() {
+		case "CustomResourceDefinition", "ConfigMap", "Secret":
+			chosen = append(chosen, object)
+		case "Service":
+			chosen = append(chosen, here(object))
+		case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
+			if keepWebhooks(object, built.Webhooks, webhooks) {
+				chosen = append(chosen, object)
+			}
+		}
+	}
+	return chosen
+}
+
+// here makes a Service another name for this machine. The API server asks webhooks by
+// the name of their Service, for which their certificates are, and finds the process.
+func here(service *unstructured.Unstructured) *unstructured.Unstructured {
+	service.Object["spec"] = map[string]any{"type": "ExternalName", "externalName": "localhost"}
+	return service
+}
+
+// keepWebhooks leaves those of some resources, on a port; false where none is left.
+func keepWebhooks(configuration *unstructured.Unstructured, resources []string, port int) bool {
+	all, _ := configuration.Object["webhooks"].([]any)
+	var kept []any
+	for _, item := range all {
+		webhook, _ := item.(map[string]any)
+		rules, _ := webhook["rules"].([]any)
+		if !slices.ContainsFunc(rules, func(rule any) bool { return about(rule, resources) }) {
+			continue
+		}
+		if service, ok, _ := unstructured.NestedMap(webhook, "clientConfig", "service"); ok {
+			service["port"] = int64(port)
+			webhook["clientConfig"].(map[string]any)["service"] = service
+		}
+		kept = append(kept, webhook)
+	}
+	configuration.Object["webhooks"] = kept
+	return len(kept) > 0
+}
+
+func about(rule any, resources []string) bool {
+	fields, _ := rule.(map[string]any)
+	list, _, _ := unstructured.NestedStringSlice(fields, "resources")
+	return slices.ContainsFunc(list, func(resource string) bool { return slices.Contains(resources, resource) })
+}
+
+var placeholder = regexp.MustCompile(`\$\((WEBHOOKS|DIR|PORT[1-9])\)`)
+
+// describeBuilt says how a manager that the user has built is started; what follows its
+// path in the command are more flags.
+func (s *stage) describeBuilt(command string, built *conformance.Built, webhooks int) error {
+	values := map[string]string{"WEBHOOKS": strconv.Itoa(webhooks), "DIR": filepath.Join(s.dir, "built")}
+	if err := os.MkdirAll(values["DIR"], 0o700); err != nil {
+		return err
+	}
+	for i := range 9 {
+		port, err := localkube.FreePort()
+		if err != nil {
+			return err
+		}
+		values[fmt.Sprintf("PORT%d", i+1)] = strconv.Itoa(port)
+	}
+	fill := func(list ...string) (out []string) {
+		for _, text := range list {
+			out = append(out, placeholder.ReplaceAllStringFunc(text, func(p string) string { return values[p[2:len(p)-1]] }))
+		}
+		return out
+	}
+	words := strings.Fields(command)
+	s.spec.Path, s.spec.Args = words[0], append(fill(built.Args...), words[1:]...)
+	s.spec.Env = append(s.spec.Env, fill(built.Env...)...)
+	s.ready = fill(built.Ready)[0]
+	return nil
+}
