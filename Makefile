@@ -55,7 +55,7 @@ GO_TEST := go run ./hack/runtests -vet=off -ldflags='-s -w'
 
 # make test leaves these to make test-rest: they need a browser, helm or hugo, start
 # many clusters, or take long. What make test does run, it runs with -short.
-REST := examples/flightrecorder test/bench test/chart test/dashboard test/docs test/examples test/faults/binary test/plugin \
+REST := examples/flightrecorder test/bench test/chart test/dashboard test/docs test/examples test/faults/binary test/lab test/plugin \
 	test/release test/shards test/tenants test/translation test/tutorial test/upgrade
 # What runs with the race detector: packages with goroutines of their own, and
 # two suites that have the operator in the process of the test.
@@ -103,6 +103,14 @@ up: ## Start a local Kubernetes with the operator and a sample on it. ARGS=--det
 	@go run ./hack/build -version '$(VERSION)' $(if $(CLUSTER),-only ours,$(k8s-flag))
 	@install -m 755 cmd/kubectl-podmanager/path/* $(BIN)/
 	@$(BIN)/playground up $(if $(CLUSTER),--cluster=$(CLUSTER),$(if $(K8S),--kubernetes=$(K8S))) $(ARGS)
+
+# The exercise that make lab CHECK=03 grades, and where the page is served.
+CHECK ?=
+LAB ?= 127.0.0.1:0
+
+.PHONY: lab
+lab: control-plane ## Open the operator lab: a page on which a controller's machinery can be watched, stepped and broken. CHECK=03 grades an exercise, LAB=127.0.0.1:8088 chooses the page's port.
+	@$(if $(CHECK),go run ./lab/check/cmd $(CHECK),go build -o $(BIN)/lab ./lab/cmd && exec $(BIN)/lab --address $(LAB))
 
 .PHONY: down
 down: ## Stop the local Kubernetes.

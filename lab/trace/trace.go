@@ -56,9 +56,10 @@ type Step struct {
 	Process string `json:"process,omitempty"`
 	// Queue is the state of the work queue after the step, where the step changed it.
 	Queue *Queue `json:"queue,omitempty"`
-	// Stored and Cached list the objects at the API server and in the indexer after the step.
-	Stored []string `json:"stored,omitempty"`
-	Cached []string `json:"cached,omitempty"`
+	// Stored and Cached list the objects at the API server and in the indexer after the step, where the step
+	// changed them: nil is no change, an empty list is nothing there.
+	Stored []string `json:"stored,omitzero"`
+	Cached []string `json:"cached,omitzero"`
 	// Milliseconds since the walk began.
 	At int64 `json:"at,omitempty"`
 }

@@ -51,6 +51,8 @@ type Tab struct {
 	mu         sync.Mutex
 	complaints []string
 	hosts      map[string]bool
+	// album is where pictures are kept, and what their names in docs/images begin with.
+	album string
 }
 
 // Open starts Chromium and opens the page of an operator as the owner of a
@@ -78,7 +80,7 @@ func OpenAt(t testing.TB, origin, view, token string, before ...chromedp.Action)
 	ctx, endTab := chromedp.NewContext(allocator)
 	ctx, endPatience := context.WithTimeout(ctx, 10*patience)
 	t.Cleanup(func() { endPatience(); endTab(); endAllocator() })
-	b := &Tab{TB: t, Ctx: ctx, origin: origin, hosts: map[string]bool{}}
+	b := &Tab{TB: t, Ctx: ctx, origin: origin, hosts: map[string]bool{}, album: "dashboard"}
 	chromedp.ListenTarget(ctx, b.note)
 	address := origin + "/#" + view
 	if token != "" {
@@ -134,6 +136,9 @@ func (b *Tab) See(what, expression string) {
 	}
 }
 
+// Album names the pictures that Keep saves, instead of dashboard.
+func (b *Tab) Album(name string) { b.album = name }
+
 // Keep saves a picture of the page under test-output/, and, with
 // UPDATE_SCREENSHOTS set, under docs/images/ as dashboard-NAME, where the
 // documents show it.
@@ -150,9 +155,9 @@ func (b *Tab) Keep(name string) {
 			b.Fatal(err)
 		}
 	}
-	write("test-output", "dashboard", name+".png")
-	if _, err := os.Stat(filepath.Join(project.Root(), "docs", "images", "dashboard-"+name+".png")); err == nil && os.Getenv("UPDATE_SCREENSHOTS") != "" {
-		write("docs", "images", "dashboard-"+name+".png")
+	write("test-output", b.album, name+".png")
+	if _, err := os.Stat(filepath.Join(project.Root(), "docs", "images", b.album+"-"+name+".png")); err == nil && os.Getenv("UPDATE_SCREENSHOTS") != "" {
+		write("docs", "images", b.album+"-"+name+".png")
 	}
 }
 
@@ -165,7 +170,7 @@ func (b *Tab) Content() {
 		b.Errorf("the browser complains: %s", strings.Join(b.complaints, "\n"))
 	}
 	for host := range b.hosts {
-		if host != "" && "https://"+host != b.origin {
+		if host != "" && "https://"+host != b.origin && "http://"+host != b.origin {
 			b.Errorf("the page asked %s", host)
 		}
 	}

@@ -40,6 +40,7 @@ import (
 var notRun = map[string]string{
 	"docs/conformance.md":     "it starts clusters of its own; the tests of conformance run the suite and read the adapter of the page",
 	"docs/explain.md":         "test/plugin runs it and compares the page with its transcripts",
+	"docs/lab.md":             "make lab runs until Ctrl-C; test/lab opens the same page and presses its buttons, and the tests of lab/check grade the exercises",
 	"docs/tour.md":            "test/examples runs it",
 	"docs/tutorial/README.md": "test/tutorial runs it",
 

@@ -48,6 +48,7 @@ var pages = map[string]string{
 	"docs/rollouts.md":           "docs/zh/rollouts.md",
 	"docs/collector.md":          "docs/zh/collector.md",
 	"docs/from-the-tutorials.md": "docs/zh/from-the-tutorials.md",
+	"docs/lab.md":                "docs/zh/lab.md",
 	"docs/tour.md":               "docs/zh/tour.md",
 	"docs/tutorial/README.md":    "docs/zh/tutorial.md",
 }

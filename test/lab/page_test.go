@@ -1,0 +1,234 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/mycompany/pod-operator/lab"
+	"github.com/mycompany/pod-operator/lab/exercises"
+	"github.com/mycompany/pod-operator/lab/trace"
+	"github.com/mycompany/pod-operator/test/browser"
+)
+
+// visit opens the page of a lab.
+func visit(t *testing.T, options lab.Options) (*room, *browser.Tab) {
+	t.Helper()
+	r := open(t, options)
+	b := browser.Open(t, r.origin, "", browser.Prefer("light"))
+	b.Album("lab")
+	english(b)
+	b.See("the page has followed the lab", `document.querySelectorAll('#steps li').length > 10 && document.getElementById('forward').disabled`)
+	return r, b
+}
+
+func english(b *browser.Tab) {
+	b.Do("speak English", chromedp.Evaluate(`document.documentElement.lang === 'en' || document.getElementById('language').click()`, nil))
+}
+
+func click(b *browser.Tab, id string) {
+	b.Helper()
+	b.See(id+" can be pressed", fmt.Sprintf(`(() => { const b = document.getElementById(%q); return b && !b.disabled; })()`, id))
+	b.Do("press "+id, chromedp.Evaluate(fmt.Sprintf(`document.getElementById(%q).dispatchEvent(new MouseEvent('click', {bubbles: true}))`, id), nil))
+}
+
+// reads waits until an element has a text.
+func reads(b *browser.Tab, selector, text string) {
+	b.Helper()
+	b.See(selector+" says "+text, fmt.Sprintf(`[...document.querySelectorAll(%q)].some((e) => e.textContent.includes(%q))`, selector, text))
+}
+
+func TestTheTokenVisitsAllBoxesAndThePageSaysWhy(t *testing.T) {
+	_, b := visit(t, lab.Options{})
+	b.Do("watch the token", chromedp.Evaluate(`window.visited = new Set();
+		new MutationObserver(() => visited.add(document.getElementById('token').dataset.box))
+			.observe(document.getElementById('token'), {attributes: true})`, nil))
+	click(b, "change-scale-1")
+	for _, box := range []string{"user", "api", "reflector", "deltas", "indexer", "handlers", "queue", "reconcile", "writes"} {
+		b.See("the token was at "+box, fmt.Sprintf(`visited.has(%q)`, box))
+	}
+	reads(b, "#since", "scale to 1")
+	reads(b, "#runs", "spec.replicas ← lab-page")
+	reads(b, "#runs", "delete Pod lab/web-2")
+	reads(b, "#runs", "Pod lab/web-2 is gone")
+	b.See("it is counted", `Number(document.getElementById('count').textContent) >= 2 &&
+		Number(document.getElementById('count').textContent) === document.querySelectorAll('#runs > li').length`)
+
+	click(b, "box-queue")
+	reads(b, "#about-body", "added while it is processed it becomes dirty")
+	reads(b, "#about-body", "examples/workqueue")
+	b.See("the code is linked with its version", `/controller-runtime@v\d+\.\d+\.\d+\/pkg\/controller\/priorityqueue#/.test(document.querySelector('#about-body a').href)`)
+	click(b, "close")
+	click(b, "language")
+	reads(b, "#since", "缩容到 1")
+	reads(b, "#box-queue", "工作队列")
+	click(b, "language")
+	reads(b, "#box-queue", "Work queue")
+	click(b, "change-scale-3")
+	reads(b, "#runs", "create Pod lab/web-2")
+
+	b.Do("hold a phone", chromedp.EmulateViewport(390, 844))
+	b.See("the picture is narrow", `document.getElementById('svg').getAttribute('viewBox').startsWith('0 0 360')`)
+	b.See("nothing is cut off", `document.documentElement.scrollWidth <= window.innerWidth`)
+	b.Keep("phone")
+	b.Content()
+}
+
+// TestThePageStepsOneThingAtATime is the walk of docs/lab.md: why 3 to 1 reconciles several times.
+func TestThePageStepsOneThingAtATime(t *testing.T) {
+	r, b := visit(t, lab.Options{})
+	click(b, "pause")
+	reads(b, "#status", "paused")
+	click(b, "change-scale-1")
+	b.See("the event is held before the reflector", `document.getElementById('box-reflector').textContent.includes('‖ MODIFIEDWeb lab/web')`)
+	b.See("the token rests", `document.getElementById('forward').disabled`)
+	b.Keep("event")
+	from := r.mark()
+	for _, gate := range []struct{ id, box string }{{"event", "reflector"}, {"item", "queue"}, {"reconcile", "reconcile"}, {"write", "writes"}} {
+		from := r.mark()
+		click(b, "step-"+gate.id)
+		r.await(from, "a step at "+gate.box, func(s trace.Step) bool { return s.Box == gate.box })
+	}
+	b.See("the next write is held in the picture", `document.getElementById('box-writes').textContent.includes('‖ deletePod lab/web-')`)
+	b.See("the key is being processed", `document.getElementById('queue-processing').textContent.includes('lab/web')`)
+	click(b, "step-event") // the pod that is being deleted
+	b.See("the key is dirty", `document.getElementById('queue-dirty').textContent.includes('lab/web')`)
+	b.See("the token rests", `document.getElementById('forward').disabled`)
+	b.Keep("dirty")
+	if n := count(r.steps(from), trace.BoxWrites, "delete"); n != 1 {
+		t.Errorf("%d deletes were sent for one step", n)
+	}
+	click(b, "run")
+	reads(b, "#status", "running")
+	r.rest(from)
+	reads(b, "#runs", "an echo of the write of reconcile")
+	b.Do("look at the count", chromedp.Evaluate(`document.getElementById('since-section').scrollIntoView()`, nil))
+	b.Keep("why")
+	click(b, "change-scale-3")
+	r.rest(r.see(from, trace.BoxUser, "scale-3", ""))
+	b.Content()
+}
+
+func TestThePageExplainsEachFault(t *testing.T) {
+	r, b := visit(t, lab.Options{})
+	for _, fault := range []struct{ id, change, says string }{
+		{"freeze", "scale-1", "The watch is frozen"},
+		{"drop", "scale-3", "Each reflector opens a new watch"},
+		{"hide", "scale-1", "is hidden from the reflector"},
+		{"relist", "", "410 Gone"},
+		{"conflict", "scale-3", "gets 409 Conflict"},
+		{"toomany", "scale-1", "gets 429 Too Many Requests"},
+		{"timeout", "scale-3", "was carried out, but the answer is lost"},
+		{"crash-before", "scale-1", "crashes before it sends"},
+		{"crash-during", "scale-3", "crashes while it waits for the answer"},
+		{"crash-after", "scale-1", "crashes after"},
+		{"second", "scale-3", "Each has its own cache, and both write"},
+		{"clock", "delete-pod", "turned forward by two hours"},
+	} {
+		from := r.mark()
+		click(b, "fault-"+fault.id)
+		if fault.change != "" {
+			click(b, "change-"+fault.change)
+		}
+		reads(b, "#steps .at-fault", fault.says)
+		switch fault.id {
+		case "freeze":
+			b.See("stored and cached differ", `document.querySelector('#compare .differs th')?.textContent === 'Web lab/web'`)
+			b.See("the button is on", `document.getElementById('fault-freeze').ariaPressed === 'true'`)
+			b.Keep("freeze")
+			click(b, "fault-freeze")
+		case "hide":
+			continue // the relist that follows ends it
+		case "second":
+			r.await(from, "a reconcile of b", func(s trace.Step) bool { return s.Process == "b" && s.Verb == "end" })
+			reads(b, "#status", "a, b")
+			r.rest(from)
+			click(b, "fault-second")
+		}
+		r.rest(from)
+	}
+	b.Content()
+}
+
+// walk is what a grader leaves behind.
+func walk() trace.Walk {
+	queue := &trace.Queue{Processing: []string{"default/app"}}
+	return trace.Walk{
+		Title:     trace.Text{EN: "A delete by name hits the successor", ZH: "按名称删除，删到了后继者"},
+		Violation: &trace.Text{EN: "The new pod was deleted.", ZH: "新的 Pod 被删除了。"},
+		Steps: []trace.Step{
+			{Box: trace.BoxUser, Verb: "create", Text: trace.Text{EN: "A user creates app.", ZH: "用户创建 app。"}, Stored: []string{"Pod default/app-0"}},
+			{Box: trace.BoxQueue, Verb: "Get", Text: trace.Text{EN: "A worker takes it.", ZH: "worker 取走它。"}, Queue: queue, Cached: []string{}},
+			{Box: trace.BoxWrites, Verb: "delete", Text: trace.Text{EN: "It deletes by name.", ZH: "它按名称删除。"}, Stored: []string{}},
+		},
+	}
+}
+
+func TestTheMapAndThePlayer(t *testing.T) {
+	root := t.TempDir()
+	third := exercises.All()[2]
+	raw, err := json.Marshal(walk())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		third.Walk():           string(raw),
+		exercises.ProgressFile: `{"exercises":{"01":{"passed":true,"at":"2026-01-01T00:00:00Z","tries":2},"03":{"passed":false,"at":"2026-01-01T00:00:00Z","tries":1}}}`,
+		third.Readme("en"):     "# Delete without a UID\n\nThe mistake is in `reconciler.go`:\n\n- **one** thing\n\n<details>\n<summary>Hint</summary>\n\nLook at the UID.\n\n</details>\n",
+		third.Readme("zh"):     "# 删除时不带 UID\n",
+	} {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, b := visit(t, lab.Options{Root: root})
+	b.See("all exercises are on the map", fmt.Sprintf(`document.querySelectorAll('#exercises li').length === %d`, len(exercises.All())))
+	reads(b, "#exercise-01.passed", "passed (2 tries)")
+	reads(b, "#exercise-03.failed", "make lab CHECK=03")
+	b.Do("read the third", chromedp.Evaluate(`document.querySelector('#exercise-03 button').click()`, nil))
+	reads(b, "#about-body code", "reconciler.go")
+	reads(b, "#about-body details", "Look at the UID.")
+	click(b, "close")
+
+	b.Do("replay its walk", chromedp.Navigate(r.origin+"/?walk=03"))
+	reads(b, "#violation-text", "The new pod was deleted.")
+	reads(b, "#now", "A user creates app.")
+	b.See("back ends at the beginning", `document.getElementById('back').disabled`)
+	click(b, "forward")
+	b.See("the token is at the queue", `document.getElementById('token').dataset.box === 'queue'`)
+	reads(b, "#queue-processing", "default/app")
+	b.See("what is not cached differs", `document.querySelector('#compare .differs th')?.textContent === 'Pod default/app-0'`)
+	click(b, "forward")
+	reads(b, "#now", "It deletes by name.")
+	b.See("forward ends at the end", `document.getElementById('forward').disabled`)
+	b.Keep("walk")
+	click(b, "back")
+	reads(b, "#now", "A worker takes it.")
+	b.Do("a walk that does not exist", chromedp.Navigate(r.origin+"/?walk=07"))
+	reads(b, "#problem", ".lab/walk-07.json does not exist")
+	b.Content()
+}
