@@ -84,7 +84,7 @@ func (w *Web) DeepCopyObject() runtime.Object { return w.DeepCopy() }
 // DeepCopyObject implements runtime.Object.
 func (l *WebList) DeepCopyObject() runtime.Object {
 	c := *l
-	l.ListMeta.DeepCopyInto(&c.ListMeta)
+	l.DeepCopyInto(&c.ListMeta)
 	c.Items = make([]Web, len(l.Items))
 	for i := range l.Items {
 		c.Items[i] = *l.Items[i].DeepCopy()
