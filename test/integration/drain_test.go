@@ -23,11 +23,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/localkube"
@@ -147,12 +148,13 @@ func TestADrainWithADisruptionBudget(t *testing.T) {
 func TestADrainWithoutRoom(t *testing.T) {
 	t.Parallel()
 	f := drained(t, 1, func(pm *appsv1.PodManager) { pm.Spec.Disruption.DeadlineSeconds = ptr.To[int32](8) })
-	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: f.Namespace, Name: "pods"}}
-	quota.Spec.Hard = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}
-	suite.Create(t, quota)
-	testkit.Eventually(t, "the quota is in force", func() error {
-		if err := suite.Client.Get(t.Context(), types.NamespacedName{Namespace: f.Namespace, Name: "pods"}, quota); err != nil || len(quota.Status.Used) == 0 {
-			return fmt.Errorf("%w: %+v", err, quota.Status)
+	quota(t, f.Namespace, 1)
+	// What its status says, admission knows a moment later.
+	testkit.Eventually(t, "the quota refuses pods", func() error {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: f.Namespace, Name: "canary"}}
+		pod.Spec.Containers = []corev1.Container{{Name: "app", Image: "nginx:1.27"}}
+		if err := suite.Client.Create(t.Context(), pod, client.DryRunAll); !apierrors.IsForbidden(err) {
+			return fmt.Errorf("a pod is answered with %w", err)
 		}
 		return nil
 	})
