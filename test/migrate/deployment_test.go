@@ -182,9 +182,13 @@ func (s subject) goOn(w *world, then string, untouched bool) {
 		w.expectUntouched()
 		return
 	}
-	if err := w.giveBack(suite.Client); err != nil && !untouched && !w.back() {
-		w.Fatal(err)
-	}
+	// Just after the take-over the status may be behind: it says to wait, as users would.
+	testkit.Eventually(w, "it is given back", func() error {
+		if err := w.giveBack(suite.Client); err != nil && !untouched && !w.back() {
+			return err
+		}
+		return nil
+	})
 	s.await(w)
 	w.expectOwner(s.owner)
 	w.expectUntouched()
