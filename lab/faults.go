@@ -17,7 +17,6 @@ limitations under the License.
 package lab
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -143,11 +142,13 @@ func (l *Lab) sayFault(fault string, on bool, off trace.Text) {
 func (l *Lab) toggleSecond() error {
 	l.faults.mu.Lock()
 	start := !l.faults.second
-	l.faults.second = start
 	l.faults.mu.Unlock()
 	if err := l.options.Second(start); err != nil {
-		return errors.Join(err, errors.New("start a second operator"))
+		return fmt.Errorf("start or stop the second operator: %w", err)
 	}
+	l.faults.mu.Lock()
+	l.faults.second = start
+	l.faults.mu.Unlock()
 	l.sayFault(FaultSecond, start, text("The second operator, b, is stopped.", "第二个 operator（b）已停止。"))
 	return nil
 }
