@@ -169,16 +169,21 @@ func TestADrainWithoutRoom(t *testing.T) {
 	}
 }
 
-// TestANodeThatAnnouncesItsEnd: its pods move early. The test has nodes of its own,
-// because others share the cluster.
+// TestANodeThatAnnouncesItsEnd: its pods move early. The test has nodes of its own
+// that take no other pods, because others share the cluster.
 func TestANodeThatAnnouncesItsEnd(t *testing.T) {
 	t.Parallel()
 	spot := map[string]string{"example.com/pool": "spot"}
-	if err := suite.Cluster.CreateNodes(t.Context(), localkube.NodeOptions{Count: 2, Prefix: "spot-", Labels: spot}); err != nil {
+	taint := corev1.Taint{Key: "example.com/pool", Value: "spot", Effect: corev1.TaintEffectNoSchedule}
+	nodes := localkube.NodeOptions{Count: 2, Prefix: "spot-", Labels: spot, Taints: []corev1.Taint{taint}}
+	if err := suite.Cluster.CreateNodes(t.Context(), nodes); err != nil {
 		t.Fatal(err)
 	}
 	f := drained(t, 1, func(pm *appsv1.PodManager) {
-		pm.Spec.Template = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{NodeSelector: spot, Containers: []corev1.Container{}}}
+		pm.Spec.Template = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			NodeSelector: spot, Containers: []corev1.Container{},
+			Tolerations: []corev1.Toleration{{Key: taint.Key, Value: taint.Value, Effect: taint.Effect}},
+		}}
 	})
 	leaving := f.Pods()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: leaving[0].Spec.NodeName}}

@@ -71,7 +71,12 @@ func TestPlanOfADrain(t *testing.T) {
 	namespace := suite.Namespace(t)
 	p := admin(namespace)
 	web, api := suite.Fleet(t, namespace, "web"), suite.Fleet(t, namespace, "api")
-	suite.Create(t, surgingFirst(web.Build().Replicas(2)))
+	suite.Create(t, surgingFirst(web.Build().Replicas(2).PodSpec(func(spec *corev1.PodSpec) {
+		spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+			MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule, // one of them leaves
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{appsv1.LabelName: "web"}},
+		}}
+	})))
 	suite.Create(t, api.Build().Replicas(1).Obj())
 	web.ExpectReady(2)
 	api.ExpectReady(1)
