@@ -27,6 +27,7 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	kjson "sigs.k8s.io/json"
@@ -113,7 +114,7 @@ func (s *sieve) list(response *http.Response) (*http.Response, error) {
 	}
 	good := make([]json.RawMessage, 0, len(items))
 	for _, item := range items {
-		if _, ok := s.pass(item); ok {
+		if s.pass(item) == nil {
 			good = append(good, item)
 		}
 	}
@@ -131,24 +132,29 @@ func (s *sieve) list(response *http.Response) (*http.Response, error) {
 	return response, nil
 }
 
-// pass looks at one object. metadata is what a bad one still shows.
-func (s *sieve) pass(raw []byte) (metadata *metav1.PartialObjectMetadata, ok bool) {
+// pass looks at one object. bad is what an object that cannot be decoded still
+// shows, and nil for others.
+func (s *sieve) pass(raw []byte) (bad *metav1.PartialObjectMetadata) {
 	object, err := s.quarantine.scheme.New(s.kind.GroupVersionKind)
 	if err == nil {
 		err = kjson.UnmarshalCaseSensitivePreserveInts(raw, object)
 	}
-	metadata = &metav1.PartialObjectMetadata{}
-	if unreadable := kjson.UnmarshalCaseSensitivePreserveInts(raw, metadata); unreadable != nil {
-		// Not even its metadata: the name has to do.
-		metadata = nameOf(raw)
+	var good metav1.Object
+	if err == nil {
+		good, err = meta.Accessor(object)
 	}
 	if err == nil {
-		s.quarantine.release(s.kind.Kind, metadata.Namespace, metadata.Name)
-		return metadata, true
+		s.quarantine.release(s.kind.Kind, good.GetNamespace(), good.GetName())
+		return nil
 	}
-	metadata.SetGroupVersionKind(s.kind.GroupVersionKind)
-	s.quarantine.put(Entry{stream: s.stream, Kind: s.kind, Object: *metadata, Orphans: orphans(raw), Reason: err.Error()})
-	return metadata, false
+	bad = &metav1.PartialObjectMetadata{}
+	if unreadable := kjson.UnmarshalCaseSensitivePreserveInts(raw, bad); unreadable != nil {
+		// Not even its metadata: the name has to do.
+		bad = nameOf(raw)
+	}
+	bad.SetGroupVersionKind(s.kind.GroupVersionKind)
+	s.quarantine.put(Entry{stream: s.stream, Kind: s.kind, Object: *bad, Orphans: orphans(raw), Reason: err.Error()})
+	return bad
 }
 
 func nameOf(raw []byte) *metav1.PartialObjectMetadata {
@@ -218,19 +224,15 @@ func (s *sieve) frame(raw []byte) []byte {
 	}
 	switch event.Type {
 	case watch.Added, watch.Modified:
-		metadata, ok := s.pass(event.Object)
-		if ok {
-			return raw
+		if bad := s.pass(event.Object); bad != nil {
+			return deleted(raw, bad)
 		}
-		return deleted(raw, metadata)
 	case watch.Deleted:
 		// The last state of a bad object is as bad.
-		metadata, ok := s.pass(event.Object)
-		s.quarantine.release(s.kind.Kind, metadata.Namespace, metadata.Name)
-		if ok {
-			return raw
+		if bad := s.pass(event.Object); bad != nil {
+			s.quarantine.release(s.kind.Kind, bad.Namespace, bad.Name)
+			return deleted(raw, bad)
 		}
-		return deleted(raw, metadata)
 	case watch.Bookmark, watch.Error:
 	}
 	return raw
