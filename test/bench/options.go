@@ -123,7 +123,7 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	fs.StringVar(&o.Manager, "manager", "bin/manager", "The operator.")
 	fs.StringVar(&o.CloneSetManager, "cloneset-manager", "", "A manager of OpenKruise that you built; without it CloneSet does not take part.")
 	fs.StringVar(&o.CloneSetConfig, "cloneset-config", "", "The folder config of the source that it was built from, for its CRDs and webhooks.")
-	fs.StringVar(&o.Output, "output", "test-output/bench.json", "Where the samples go.")
+	fs.StringVar(&o.Output, "output", "test/bench/results/bench.json", "Where the samples go.")
 	fs.StringVar(&o.Document, "document", "docs/performance.md", "The document to update; empty for none.")
 	fs.StringVar(&o.Images, "images", "docs/images", "The folder for the plots.")
 	fs.BoolVar(&o.Merge, "merge", false, "Keep the steps of an earlier output that are not measured now.")
