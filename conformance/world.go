@@ -99,10 +99,14 @@ func (w *world) object(ctx context.Context) (*unstructured.Unstructured, error) 
 	return object, w.client.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: w.name}, object)
 }
 
+// conflicts is how often an edit is tried again, for some 5 s: a controller may write
+// its status in quick succession.
+var conflicts = wait.Backoff{Steps: 10, Duration: 10 * time.Millisecond, Factor: 2, Jitter: 0.5}
+
 // edit changes the object as a user does, who tries again when another writer was faster.
 func (w *world) edit(ctx context.Context, change func(*unstructured.Unstructured) error) (*unstructured.Unstructured, error) {
 	var object *unstructured.Unstructured
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() (err error) {
+	err := retry.RetryOnConflict(conflicts, func() (err error) {
 		if object, err = w.object(ctx); err != nil {
 			return err
 		}
@@ -125,7 +129,7 @@ func (w *world) pods() []*corev1.Pod {
 
 // editPod changes a pod.
 func (w *world) editPod(ctx context.Context, name string, change func(*corev1.Pod)) error {
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	return retry.RetryOnConflict(conflicts, func() error {
 		pod := &corev1.Pod{}
 		if err := w.client.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, pod); err != nil {
 			return err
