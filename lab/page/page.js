@@ -85,14 +85,15 @@ function go(i) {
   draw();
 }
 
-// play moves the token towards the newest step, faster the further it is behind.
+// play moves the token towards the newest step, faster the further it is behind. It
+// leaves steps out only from so far behind that nobody would wait.
 function play() {
   const behind = page.steps.length - 1 - page.cursor;
   if (page.follow && behind > 0) {
-    page.cursor += still.matches ? behind : Math.max(1, Math.floor(behind / 40));
+    page.cursor += still.matches ? behind : behind < 400 ? 1 : Math.floor(behind / 40);
     draw();
   }
-  setTimeout(play, behind > 20 ? 30 : 110);
+  setTimeout(play, behind > 100 ? 10 : behind > 20 ? 30 : 110);
 }
 const still = window.matchMedia('(prefers-reduced-motion: reduce)');
 

@@ -58,15 +58,44 @@ func reads(b *browser.Tab, selector, text string) {
 	b.See(selector+" says "+text, fmt.Sprintf(`[...document.querySelectorAll(%q)].some((e) => e.textContent.includes(%q))`, selector, text))
 }
 
-func TestTheTokenVisitsAllBoxesAndThePageSaysWhy(t *testing.T) {
-	_, b := visit(t, lab.Options{})
+// watchToken notes the boxes at which the token is from now on.
+func watchToken(b *browser.Tab) {
+	b.Helper()
 	b.Do("watch the token", chromedp.Evaluate(`window.visited = new Set();
 		new MutationObserver(() => visited.add(document.getElementById('token').dataset.box))
 			.observe(document.getElementById('token'), {attributes: true})`, nil))
-	click(b, "change-scale-1")
+}
+
+func everyBoxIsVisited(b *browser.Tab) {
+	b.Helper()
 	for _, box := range []string{"user", "api", "reflector", "deltas", "indexer", "handlers", "queue", "reconcile", "writes"} {
 		b.See("the token was at "+box, fmt.Sprintf(`visited.has(%q)`, box))
 	}
+}
+
+// TestABusyPageMissesNoBox: it catches up with a hundred steps one by one.
+func TestABusyPageMissesNoBox(t *testing.T) {
+	r, b := visit(t, lab.Options{})
+	from := r.mark()
+	watchToken(b)
+	click(b, "change-image-new")
+	b.Do("be busy", chromedp.Evaluate(`(() => { for (const end = Date.now() + 8000; Date.now() < end;); })()`, nil))
+	r.rest(from)
+	if n := r.mark() - from; n < 100 {
+		t.Fatalf("the change took %d steps, too few to leave the page behind", n)
+	}
+	everyBoxIsVisited(b)
+	from = r.mark()
+	click(b, "change-image-old")
+	r.rest(from)
+	b.Content()
+}
+
+func TestTheTokenVisitsAllBoxesAndThePageSaysWhy(t *testing.T) {
+	_, b := visit(t, lab.Options{})
+	watchToken(b)
+	click(b, "change-scale-1")
+	everyBoxIsVisited(b)
 	reads(b, "#since", "scale to 1")
 	reads(b, "#runs", "spec.replicas ← lab-page")
 	reads(b, "#runs", "delete Pod lab/web-2")
