@@ -85,8 +85,8 @@ function go(i) {
   draw();
 }
 
-// play moves the token towards the newest step, faster the further it is behind. It
-// leaves steps out only from so far behind that nobody would wait.
+// play moves the token towards the newest step, faster the further it is behind, and
+// leaves steps out only when it is very far behind.
 function play() {
   const behind = page.steps.length - 1 - page.cursor;
   if (page.follow && behind > 0) {

@@ -191,36 +191,53 @@ func TestCurvesAreToScale(t *testing.T) {
 	}
 }
 
-// The page says what was measured: it changes with the samples, and not by hand.
-func TestTheScalePageIsThatOfTheSamples(t *testing.T) {
-	s, err := ReadScale(filepath.Join(testkit.Root(), "test", "bench", "results", "scale.json"))
+// The pages say what was measured: they change with the samples, and not by hand.
+func TestThePagesAreThoseOfTheSamples(t *testing.T) {
+	results := filepath.Join(testkit.Root(), "test", "bench", "results")
+	scale, err := ReadScale(filepath.Join(results, "scale.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "scale.md"))
+	bench, err := Read(filepath.Join(results, "bench.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := filepath.Join(t.TempDir(), "scale.md")
-	if err := os.WriteFile(page, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.WriteDocument(page, filepath.Join(filepath.Dir(page), "images")); err != nil {
-		t.Fatal(err)
-	}
-	for path, made := range map[string]string{
-		filepath.Join("docs", "scale.md"): page, filepath.Join("docs", "images", scalePlot): filepath.Join(filepath.Dir(page), "images", scalePlot),
-	} {
-		want, err := os.ReadFile(made)
-		if err != nil {
-			t.Fatal(err)
+	for verb, c := range map[string]struct {
+		name    string
+		results interface {
+			WriteDocument(path, images string) error
 		}
-		got, err := os.ReadFile(filepath.Join(testkit.Root(), path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), string(got)); diff != "" {
-			t.Errorf("%s is not that of test/bench/results/scale.json: make scale SCALE=--report-only (-want +got):\n%s", path, diff)
-		}
+	}{"make scale SCALE": {"scale.md", &scale}, "make bench BENCH": {"performance.md", &bench}} {
+		t.Run(c.name, func(t *testing.T) {
+			docs, made := filepath.Join(testkit.Root(), "docs"), t.TempDir()
+			page, err := os.ReadFile(filepath.Join(docs, c.name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(made, c.name), page, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.results.WriteDocument(filepath.Join(made, c.name), filepath.Join(made, "images")); err != nil {
+				t.Fatal(err)
+			}
+			plots, err := filepath.Glob(filepath.Join(made, "images", "*"))
+			if err != nil || len(plots) == 0 {
+				t.Fatalf("no plots: %v", err)
+			}
+			for _, path := range append(plots, filepath.Join(made, c.name)) {
+				want, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				name := strings.TrimPrefix(path, made)
+				got, err := os.ReadFile(filepath.Join(docs, name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), string(got)); diff != "" {
+					t.Errorf("docs%s is not that of the samples: %s=--report-only (-want +got):\n%s", name, verb, diff)
+				}
+			}
+		})
 	}
 }
