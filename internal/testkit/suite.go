@@ -168,7 +168,7 @@ func RunOperator(ctx context.Context, config *rest.Config, options manager.Optio
 func OperatorOptions() manager.Options {
 	return manager.Options{
 		MetricsAddress: "0", ProbeAddress: "0", SecureMetrics: true,
-		ConcurrentReconciles: 4, CollectorWatches: 1200, QPS: -1, Burst: 100, Record: true,
+		ConcurrentReconciles: 8, CollectorWatches: 1200, QPS: -1, Burst: 100, Record: true,
 	}
 }
 

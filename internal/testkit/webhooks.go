@@ -35,6 +35,8 @@ import (
 const (
 	// WebhookConfiguration is what config/ calls the webhook configurations.
 	WebhookConfiguration = "pod-operator-admission"
+	// IdentityConfiguration is never called, and says who the operator is.
+	IdentityConfiguration = "pod-operator-identity"
 	// ServingCA is what config/ calls the ConfigMap with the operator's CA.
 	ServingCA = "pod-operator-serving-ca"
 )
@@ -78,7 +80,7 @@ func WebhookOptions() (manager.Options, error) {
 		return options, err
 	}
 	options.Webhooks = manager.Webhooks{
-		Address: address, URL: "https://" + address, CertLifetime: certs.DefaultLifetime, Configuration: WebhookConfiguration,
+		Address: address, URL: "https://" + address, CertLifetime: certs.DefaultLifetime, Configuration: WebhookConfiguration, Identity: IdentityConfiguration,
 	}
 	options.LeaderElectionNamespace = OperatorNamespace
 	options.Certificate.ConfigMap = ServingCA

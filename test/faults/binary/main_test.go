@@ -30,6 +30,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -296,14 +297,17 @@ const (
 )
 
 // judge asks the oracles about a namespace that is at rest, and returns how many
-// rules were broken. S4 is judged where the fair run's tally is given.
-func (o *operators) judge(t *testing.T, namespace string, rules oracle.Rules, fair map[string]int) (violations int, tally map[string]int) {
+// rules were broken. S4 is judged where the fair run's tally is given. What became of
+// the nodes is not part of a namespace.
+func (o *operators) judge(t *testing.T, namespace string, rules oracle.Rules, fair map[string]int, nodes ...oracle.Revision) (violations int, tally map[string]int) {
 	t.Helper()
 	found := o.stayQuiet(t, namespace)
 	history, end := o.g.story(t, namespace)
+	history = append(nodes, history...)
+	slices.SortStableFunc(history, func(a, b oracle.Revision) int { return int(a.Version - b.Version) })
 	o.Sign(history)
-	found = append(found, oracle.Check(history, rules)...)
-	found = append(found, oracle.Leftovers(end)...)
+	found = slices.Concat(found, oracle.Check(history, rules), oracle.Leftovers(end), oracle.Told(history, rules), oracle.Needless(history, rules),
+		oracle.AtRest(history, rules, time.Now()), oracle.ToldAtRest(history, rules, time.Now()))
 	tally = oracle.Tally(history)
 	if diff := cmp.Diff(fair, tally); fair != nil && diff != "" {
 		found = append(found, oracle.Violation{Rule: "S4", Message: "other creates and deletes than without faults (-without +with):\n" + diff})

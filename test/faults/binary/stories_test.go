@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -51,6 +52,7 @@ type plot struct {
 	t         *testing.T
 	namespace string
 	rules     oracle.Rules
+	nodes     []oracle.Revision
 }
 
 // stories are what users, nodes and other people's webhooks do.
@@ -89,7 +91,7 @@ func TestStories(t *testing.T) {
 				})
 				p := &plot{ground: g, operators: o, t: t, namespace: g.Namespace(t)}
 				tell(p)
-				o.judge(t, p.namespace, p.rules, nil)
+				o.judge(t, p.namespace, p.rules, nil, p.nodes...)
 			})
 		}
 	})
@@ -240,6 +242,7 @@ func podsRejected(p *plot) {
 // podsMutated: what a webhook adds to pods is not taken for a difference to the
 // template, in particular not for one to roll out.
 func podsMutated(p *plot) {
+	p.rules.Mutated = true
 	p.webhook(func(pod *corev1.Pod) (string, []map[string]any) {
 		return "", []map[string]any{
 			{"op": "add", "path": "/metadata/annotations", "value": map[string]string{"mesh.example.com/injected": "true"}},
@@ -332,6 +335,21 @@ func ownWebhookDown(p *plot) {
 	p.goneForGood(pm)
 }
 
+// seesNodeGo notes for the judge which nodes there are, and that one is about to go.
+func (p *plot) seesNodeGo(name string) {
+	p.t.Helper()
+	var list corev1.NodeList
+	p.must(p.Client.List(p.t.Context(), &list))
+	version, err := strconv.ParseInt(list.ResourceVersion, 10, 64)
+	p.must(err)
+	for i := range list.Items {
+		p.nodes = append(p.nodes, oracle.Revision{Version: 1, Object: &list.Items[i]})
+		if list.Items[i].Name == name {
+			p.nodes = append(p.nodes, oracle.Revision{Version: version, Object: &list.Items[i], Gone: true})
+		}
+	}
+}
+
 func nodeLost(p *plot) {
 	labels := map[string]string{"pool": p.namespace}
 	// The pods of other stories stay off nodes that go.
@@ -350,6 +368,7 @@ func nodeLost(p *plot) {
 	p.create(pm)
 	p.ready()
 	node := p.pod("web-0").Spec.NodeName
+	p.seesNodeGo(node)
 	p.must(p.Client.Delete(p.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}))
 	testkit.Eventually(p.t, "four pods run, none on the lost node", func() error {
 		var list corev1.PodList

@@ -52,9 +52,9 @@ const quiet = 1500 * time.Millisecond
 // late the last write may come.
 const long = 6 * time.Second
 
-// glance is the time between two looks: a look is four lists, and many cases run
+// lookEvery is the time between two looks: a look is four lists, and many cases run
 // at once.
-const glance = 100 * time.Millisecond
+const lookEvery = 100 * time.Millisecond
 
 // fair is how a scenario goes without faults.
 type fair struct {
@@ -317,7 +317,7 @@ func (c *stage) rest(anonymous, unready bool) oracle.End {
 	}
 	var last oracle.End
 	since := time.Now()
-	testkit.EventuallyEvery(c.t, glance, "the namespace is at rest", func() error {
+	testkit.EventuallyEvery(c.t, lookEvery, "the namespace is at rest", func() error {
 		end, all := c.look(anonymous)
 		if !cmp.Equal(end, last) || slices.ContainsFunc(all, func(obj client.Object) bool { return unfinished(obj, unready) }) ||
 			!unready && unnoticed(all) {
@@ -370,7 +370,7 @@ func unnoticed(all []client.Object) bool {
 // reach waits for the end of a step without faults (L1).
 func (c *stage) reach(want oracle.End, anonymous bool) {
 	c.t.Helper()
-	testkit.EventuallyEvery(c.t, glance, "the namespace is as without faults", func() error {
+	testkit.EventuallyEvery(c.t, lookEvery, "the namespace is as without faults", func() error {
 		c.tend()
 		end, _ := c.look(anonymous)
 		if diff := cmp.Diff(want, end); diff != "" {
@@ -431,8 +431,9 @@ func (c *stage) story() []oracle.Revision {
 func (c *stage) judge(s scenario.Scenario) {
 	c.t.Helper()
 	_, all := c.look(false)
-	found := slices.Concat(
-		oracle.Check(c.story(), oracle.Rules{FinalizerStripped: s.Stripped}), oracle.Leftovers(all))
+	history, rules := c.story(), oracle.Rules{FinalizerStripped: s.Stripped}
+	found := slices.Concat(oracle.Check(history, rules), oracle.Leftovers(all), oracle.Told(history, rules), oracle.Needless(history, rules),
+		oracle.AtRest(history, rules, time.Now()), oracle.ToldAtRest(history, rules, time.Now()))
 	for _, v := range found {
 		c.t.Error(v)
 	}

@@ -24,7 +24,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/plan"
 )
 
 // place is what successors have in common: with ordinals the slot, and with
@@ -53,7 +52,7 @@ func (c *checker) placeOf(pod *corev1.Pod) (p place, random, ok bool) {
 		return place{}, false, false
 	}
 	versions := c.owners[ref.UID]
-	random = versions[len(versions)-1].random
+	random = versions[len(versions)-1].Random
 	p = place{owner: ref.UID, slot: pod.Labels[appsv1.LabelSlot]}
 	if random {
 		p.slot = "of " + pod.Labels[appsv1.LabelRevision]
@@ -75,7 +74,7 @@ func (c *checker) seeFailure(before, pod *corev1.Pod) {
 		}
 	}
 	f := c.fates[p]
-	if f == nil || f.revision != pod.Labels[appsv1.LabelRevision] || at.Sub(f.ended) > 2*c.backoff(p.owner).Max {
+	if f == nil || f.revision != pod.Labels[appsv1.LabelRevision] || at.Sub(f.ended) > 2*c.specOf(p.owner).BackoffMax {
 		f = &fate{revision: pod.Labels[appsv1.LabelRevision], waiting: map[types.UID]bool{}, succeeded: true}
 		c.fates[p] = f
 	}
@@ -102,15 +101,21 @@ func (c *checker) failedAt(pod *corev1.Pod) (time.Time, bool) {
 			latest = at
 		}
 	}
+	for i := range pod.Status.ContainerStatuses { // it may have been unready for longer
+		if end := pod.Status.ContainerStatuses[i].State.Terminated; end != nil && end.FinishedAt.After(latest) {
+			latest = end.FinishedAt.Time
+		}
+	}
 	if !c.now.IsZero() && latest.After(c.now) {
 		latest = c.now // the node's clock is ahead
 	}
 	return latest, true
 }
 
-func (c *checker) backoff(owner types.UID) plan.FailedPods {
+// specOf is what an owner asks for now.
+func (c *checker) specOf(owner types.UID) *Spec {
 	versions := c.owners[owner]
-	return versions[len(versions)-1].failed
+	return versions[len(versions)-1].Spec
 }
 
 // checkBackoff is B. An operator that crashed may have forgotten a failure that
@@ -121,12 +126,11 @@ func (c *checker) checkBackoff(r *Revision, created *corev1.Pod) {
 	if !ok || f == nil || f.revision != created.Labels[appsv1.LabelRevision] || len(f.waiting) == 0 {
 		return
 	}
-	least := wait(c.backoff(p.owner), f.failures-c.rules.Restarts)
+	least := c.specOf(p.owner).Backoff(f.failures - c.rules.Restarts)
 	early := created.CreationTimestamp.Add(time.Second).Before(f.ended.Add(least)) // the API tells whole seconds
 	if random {
-		versions := c.owners[p.owner]
-		last := &versions[len(versions)-1]
-		early = early && c.liveOf(p.owner, last)+len(f.waiting) > last.bound
+		last := c.specOf(p.owner)
+		early = early && c.liveOf(p.owner, last)+len(f.waiting) > last.bound()
 	}
 	if early {
 		c.report(r, "B", "pod %s comes %s after the last of %d failures in a row, and has to wait %s",
@@ -146,17 +150,4 @@ func (c *checker) forgive(r *Revision, pod *corev1.Pod) {
 	if p, _, ok := c.placeOf(pod); ok && r.Actor == "user" && c.fates[p] != nil {
 		delete(c.fates[p].waiting, pod.UID)
 	}
-}
-
-// wait is the documented backoff: none for the first failure, the initial one for
-// the second, and twice as long for each that follows.
-func wait(backoff plan.FailedPods, failures int) time.Duration {
-	if failures <= 1 {
-		return 0
-	}
-	least := backoff.Initial
-	for range failures - 2 {
-		least = min(2*least, backoff.Max)
-	}
-	return min(least, backoff.Max)
 }

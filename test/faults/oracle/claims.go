@@ -24,8 +24,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/desired"
-	"github.com/mycompany/pod-operator/internal/plan"
 )
 
 // claimChecker is D: it knows of every owner what it asked for when, and which of
@@ -39,22 +37,28 @@ type claimChecker struct {
 	// that name was there.
 	condemned map[types.UID]map[string]bool
 	pods      map[types.UID]*corev1.Pod
-	// made are the claims that the operator made, and for which owner; ended
-	// those whose deletion was asked for.
+	// made are the claims that the operator made, and for which owner; extra are
+	// those of them that were made for an ordinal beyond the base, which has not
+	// belonged to it since; ended those whose deletion was asked for.
 	made  map[types.UID]types.UID
+	extra map[types.UID]string
 	ended map[types.UID]bool
+	// bare are the claims on which no PodManager's label is, and found those of them
+	// that the operator itself put its label on.
+	bare, found map[types.UID]bool
 }
 
 // claimPolicy is what an owner asked for from a version on.
 type claimPolicy struct {
 	version int64
-	want    plan.Desired
+	want    *Spec
 }
 
 func newClaimChecker() *claimChecker {
 	return &claimChecker{
 		owners: map[types.UID][]claimPolicy{}, gone: map[types.UID]int64{}, condemned: map[types.UID]map[string]bool{},
-		pods: map[types.UID]*corev1.Pod{}, made: map[types.UID]types.UID{}, ended: map[types.UID]bool{},
+		pods: map[types.UID]*corev1.Pod{}, made: map[types.UID]types.UID{}, extra: map[types.UID]string{}, ended: map[types.UID]bool{},
+		bare: map[types.UID]bool{}, found: map[types.UID]bool{},
 	}
 }
 
@@ -63,10 +67,23 @@ func (c *claimChecker) seeOwner(r *Revision, pm *appsv1.PodManager) {
 		c.gone[pm.UID] = r.Version
 		return
 	}
-	c.owners[pm.UID] = append(c.owners[pm.UID], claimPolicy{r.Version, desired.PodManager(pm).Desired})
+	c.owners[pm.UID] = append(c.owners[pm.UID], claimPolicy{r.Version, SpecOf(pm)})
 	for _, pod := range c.pods {
 		c.judge(pod)
 	}
+	for uid, name := range c.extra {
+		if c.made[uid] == pm.UID && !c.beyond(pm.UID, name) {
+			delete(c.extra, uid)
+		}
+	}
+}
+
+// beyond: the claim is that of an ordinal that is not in the base now.
+func (c *claimChecker) beyond(owner types.UID, claim string) bool {
+	versions := c.owners[owner]
+	want := versions[len(versions)-1].want
+	slot, ok := want.ClaimOrdinal(claim)
+	return ok && !want.InBase(slot)
 }
 
 func (c *claimChecker) seePod(r *Revision, pod *corev1.Pod) {
@@ -89,14 +106,20 @@ func (c *claimChecker) judge(pod *corev1.Pod) {
 		c.condemned[ref.UID] = map[string]bool{}
 	}
 	versions := c.owners[ref.UID]
-	want := &versions[len(versions)-1].want
-	slot := plan.SlotOf(want, pod.Name, pod.Labels[appsv1.LabelSlot])
-	c.condemned[ref.UID][pod.Name] = want.Claims.WhenScaled == appsv1.ClaimDelete && !inRange(want, slot)
+	want := versions[len(versions)-1].want
+	slot, ok := want.SlotOf(pod)
+	c.condemned[ref.UID][pod.Name] = want.WhenScaled == appsv1.ClaimDelete && (!ok || !want.InBase(slot))
 }
 
-// seeClaim judges the operator's deletions.
+// seeClaim judges the operator's deletions: "the operator deletes a claim only if
+// this PodManager, identified by its UID, scaled down the claim's pod or reserved
+// its ordinal while the policy was Delete", and "deletes the claim when the pod is
+// gone". "A claim that a rollout created for a surge pod is deleted with that pod; a
+// claim that already existed is kept." And "it deletes only claims that the operator
+// made, and those that migrate handed over".
 func (c *checker) seeClaim(r *Revision, claim *corev1.PersistentVolumeClaim) {
 	c.claims.seeMade(r, claim)
+	c.claims.seeFound(r, claim)
 	c.checkClaimTakeOver(r, claim)
 	if !r.Gone && claim.DeletionTimestamp == nil || c.claims.ended[claim.UID] {
 		return
@@ -106,9 +129,13 @@ func (c *checker) seeClaim(r *Revision, claim *corev1.PersistentVolumeClaim) {
 		return
 	}
 	for _, pod := range c.pods {
-		if pod.DeletionTimestamp == nil && slices.Contains(claimNames(pod), claim.Name) && !c.claims.goes(pod) {
+		if slices.Contains(ClaimsOf(pod), claim.Name) && !c.claims.goes(pod) {
 			c.report(r, "D", "claim %s is deleted, and pod %s uses it", claim.Name, pod.Name)
 		}
+	}
+	if c.claims.found[claim.UID] {
+		c.report(r, "D", "claim %s is deleted, and the operator found it: neither did it make the claim, nor was it handed over", claim.Name)
+		return
 	}
 	for uid := range c.claims.owners {
 		// A write that arrives late was right when it was sent, and so was one of a
@@ -129,8 +156,7 @@ func (c *claimChecker) goes(pod *corev1.Pod) bool {
 		return false
 	}
 	versions := c.owners[ref.UID]
-	want := &versions[len(versions)-1].want
-	return want.Deletion == plan.DeletionDelete && want.Claims.WhenDeleted == appsv1.ClaimDelete
+	return versions[len(versions)-1].want.condemnsAll()
 }
 
 // seeMade notes for which owner the operator made a claim.
@@ -140,20 +166,25 @@ func (c *claimChecker) seeMade(r *Revision, claim *corev1.PersistentVolumeClaim)
 	}
 	c.made[claim.UID] = ""
 	for uid, versions := range c.owners {
-		if r.Actor == Operator && c.gone[uid] == 0 && versions[0].want.Name == claim.Labels[appsv1.LabelName] {
+		if wrote(r) && c.gone[uid] == 0 && versions[0].want.Name == claim.Labels[appsv1.LabelName] {
 			c.made[claim.UID] = uid
+			if c.beyond(uid, claim.Name) {
+				c.extra[claim.UID] = claim.Name
+			}
 		}
 	}
 }
 
-func claimNames(pod *corev1.Pod) []string {
-	var names []string
-	for i := range pod.Spec.Volumes {
-		if claim := pod.Spec.Volumes[i].PersistentVolumeClaim; claim != nil {
-			names = append(names, claim.ClaimName)
-		}
+// seeFound notes who put the first label of a PodManager on a claim: the operator, or
+// one who hands it over.
+func (c *claimChecker) seeFound(r *Revision, claim *corev1.PersistentVolumeClaim) {
+	switch labelled := claim.Labels[appsv1.LabelName] != ""; {
+	case !labelled:
+		c.bare[claim.UID] = true
+	case c.bare[claim.UID]:
+		delete(c.bare, claim.UID)
+		c.found[claim.UID] = r.Actor == Operator || r.Actor == Late
 	}
-	return names
 }
 
 // mayDelete: in a version of the owner that the writer may have acted on, the
@@ -164,32 +195,26 @@ func (c *claimChecker) mayDelete(r *Revision, owner types.UID, claim *corev1.Per
 		if i+1 < len(versions) && versions[i+1].version <= r.Floor {
 			continue
 		}
-		want := &versions[i].want
-		slot := plan.ClaimSlot(want, claim.Name)
-		if slot == plan.NoSlot || want.Name != claim.Labels[appsv1.LabelName] {
+		want := versions[i].want
+		slot, ok := want.ClaimOrdinal(claim.Name)
+		if !ok || want.Name != claim.Labels[appsv1.LabelName] {
 			continue
 		}
-		condemned, had := c.condemned[owner][plan.SlotName(want, slot)]
+		condemned, had := c.condemned[owner][want.PodName(slot)]
+		_, extra := c.extra[claim.UID]
 		switch {
-		case want.Deletion == plan.DeletionDelete && want.Claims.WhenDeleted == appsv1.ClaimDelete && (had || c.made[claim.UID] == owner):
+		case extra && c.made[claim.UID] == owner:
 			return true
-		case want.Claims.WhenScaled == appsv1.ClaimDelete && !inRange(want, slot) && condemned:
+		case want.condemnsAll() && (had || c.made[claim.UID] == owner):
+			return true
+		case want.WhenScaled == appsv1.ClaimDelete && !want.InBase(slot) && condemned:
 			return true
 		}
 	}
 	return false
 }
 
-// inRange: the ordinal is among the first replicas that are not reserved.
-func inRange(want *plan.Desired, slot int) bool {
-	if slices.Contains(want.Reserved, slot) {
-		return false
-	}
-	below := slot
-	for _, ordinal := range want.Reserved {
-		if ordinal < slot {
-			below--
-		}
-	}
-	return below < want.Replicas
+// condemnsAll: the owner is being deleted, and pods and claims with it.
+func (s *Spec) condemnsAll() bool {
+	return s.Deleted && !s.Orphans && s.WhenDeleted == appsv1.ClaimDelete
 }

@@ -19,43 +19,36 @@ limitations under the License.
 // produced them, so the simulator, the in-process operator on a real API server
 // and the real binary are all judged by the same rules.
 //
-//   - S1: a create never brings the live pods of an owner beyond replicas plus
-//     maxSurge. What counts is what the owner asked for when the writer last
-//     saw it, or since: an edit that the writer cannot have seen does not bind it.
-//   - S2: two live pods of an owner never have the same slot.
-//   - S3: the operator writes only pods that it controls, and orphans that match
-//     and do not carry the UID of another owner.
-//   - S4: pods are created and deleted as often as in the run without faults.
-//   - L1: the end state is that of the run without faults.
-//   - L2: at the end there are no more writes. (Checked by the driver of the run.)
-//   - D: a volume claim is deleted only when this owner, by UID, condemned its
-//     pod: it scaled the pod away while whenScaled was Delete, or is being deleted
-//     itself while whenDeleted is Delete. Never while a pod uses the claim.
-//   - B: no successor of a failed pod comes before its backoff, whatever the
-//     revision, the slot and the strategy.
-//   - C: no change stays half done: at the end, a pod whose size the operator wrote
-//     has the size of the revision that its label names.
-//   - R: nothing is left behind, and an owner is gone only after its pods.
-//   - P: what can be done is done: a refusal holds back only its own slot and
-//     what shares its budget, and is reported.
-//   - H: where nothing outside changes, writes end; and in no minute are more
-//     than RefusedPerMinute of them refused.
-//   - F: a rollout is halted or rolled back only for its own fault: pods of its
-//     revision were there, could run and were not ready for the deadline.
-//   - T: what the status says agrees with what the pods are: where Ready is True,
-//     every pod is on the wanted revision and ready.
-//   - Q: with podManagementPolicy OrderedReady a pod is created when all lower
-//     ordinals are ready, and one beyond replicas goes when all higher ones are
-//     gone.
-//   - V: with disruption.policy SurgeFirst a pod that leaves its node goes when as
-//     many others as replicas are ready.
-//   - O: while an owner takes pods over from another workload, the operator
-//     writes no pod but to adopt it, and no claim.
+// It shares no code with the operator. What an owner asks for (spec.go), what a pod
+// does (pods.go) and which revision it is of (revisions.go) are read from the stored
+// objects as the documentation explains them, and each rule quotes the sentence that
+// it enforces. Nothing else is forgiven. A writer is judged by what it had seen
+// (Revision.Floor and Revision.Seen) or could have since: what it cannot have seen
+// does not bind it.
+//
+//   - S1, S2 (bound.go): how many pods there may be, and one for each slot.
+//   - S3 (ownership.go): whose pods the operator writes.
+//   - U (budget.go): how many pods that serve have to stay, whatever the cause.
+//   - V (drains.go): when a pod may leave its node.
+//   - Q (order.go): in which order pods come and go.
+//   - G (holds.go): holds.
+//   - B (backoff.go): when the successor of a failed pod may come.
+//   - D (claims.go), K (claims_at_rest.go): volume claims.
+//   - O (takeover.go): what is left alone while pods are taken over.
+//   - F (blame.go): when a rollout fails.
+//   - N (needless.go): nothing happens without a cause.
+//   - T (truth.go, told.go): what the status says is true.
+//   - M (spread.go): how pods are spread after a rebalance.
+//   - L1 (at_rest.go), C (sizes.go), P, H (refusals.go), R, S4: what is so at the
+//     end. L2, that nothing is written then, the driver of the run checks.
+//
+// docs/reliability.md says what each of them means.
 package oracle
 
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -67,8 +60,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/desired"
-	"github.com/mycompany/pod-operator/internal/plan"
 )
 
 // Actors. Late is the operator whose write arrived after it had died.
@@ -88,6 +79,11 @@ type Revision struct {
 	// Floor is the oldest version of the owner that the writer may have acted
 	// on; 0 means any.
 	Floor int64
+	// Cached is the oldest version of the owner that a status may be about. A process that
+	// has written nothing yet reads the owner live before its first status, as before it
+	// first acts; later an adoption reads it live, too, and the status need not be about that
+	// version. 0 means Floor.
+	Cached int64
 	// Seen is the version up to which the writer had at least seen the pods; 0
 	// means unknown, and T is not judged.
 	Seen int64
@@ -108,8 +104,14 @@ func (v Violation) String() string {
 
 // Rules choose what of a history is judged.
 type Rules struct {
-	// Undeletable are the pods whose deletion was refused: they may be too many,
-	// and S1 does not count them.
+	// Budget is how many pods the PodDisruptionBudgets in force at the end keep, the
+	// strictest of them: an eviction may wait for ever.
+	Budget int
+	// Full: at some time a node had no room for one more pod.
+	Full bool
+	// Mutated: a webhook of others changes new pods, so they are not what a revision asks for.
+	Mutated bool
+	// Undeletable are the pods whose deletion is refused: they may be left at rest.
 	Undeletable map[string]bool
 	// Kind is the kind of owner whose controller is judged; empty means
 	// PodManager. ReplicaSets can be judged too: they have no slots and no
@@ -121,23 +123,36 @@ type Rules struct {
 	// FinalizerStripped: a user took the finalizer off, so the owner cannot
 	// wait for its pods.
 	FinalizerStripped bool
-	// Split: two operators led at once, and one may not know what the other did.
-	Split bool
+	// Split: two operators led at once, from this version on, and one may not know
+	// what the other did.
+	Split   bool
+	SplitAt int64
+	// Jumped: the clock of the operator was set, and its times are not comparable.
+	Jumped bool
 	// Away are the times in which no operator ran, and Lapses how many times one
 	// took over from another.
 	Away   []Span
 	Lapses int
+	// Starts are the versions after which a process of the operator started.
+	Starts []int64
+	// Requests are the writes that the operator asked for, where they are known.
+	Requests []Request
 }
+
+// split: another operator may have led when this was written.
+func (r *Rules) split(at *Revision) bool { return r.Split && at.Version >= r.SplitAt }
 
 // Check judges a history, which must be in the order of its versions.
 func Check(history []Revision, rules Rules) []Violation {
-	rules.Kind = cmp.Or(rules.Kind, desired.PodManagerGVK.Kind)
+	rules.Kind = cmp.Or(rules.Kind, Kind)
 	c := &checker{
 		rules: rules, pods: map[types.UID]*corev1.Pod{}, owners: map[types.UID][]ownerVersion{},
 		names: map[types.UID]string{}, claims: newClaimChecker(),
 		traces: map[types.UID]*trace{},
-		fleets: map[types.UID]*fleetTrace{}, nodes: map[string]bool{}, deadlines: map[types.UID]time.Duration{},
+		fleets: map[types.UID]*fleetTrace{}, nodes: map[string]bool{},
 		rollbacks: map[types.UID]metav1.Time{}, fates: map[place]*fate{},
+		services: map[types.UID]*service{}, machines: map[string]*corev1.Node{}, templates: map[string]*corev1.PodTemplateSpec{},
+		revisions: map[string]*kappsv1.ControllerRevision{},
 	}
 	for i := range history {
 		c.see(&history[i])
@@ -145,19 +160,14 @@ func Check(history []Revision, rules Rules) []Violation {
 	return c.found
 }
 
+// ownerVersion is what an owner asked for from a version on.
 type ownerVersion struct {
 	version int64
-	bound   int
-	random  bool
-	failed  plan.FailedPods
-	// takesOver: pods are adopted, and nothing else is done to any.
-	takesOver bool
-	// surgeFirst: pods are replaced before they leave their nodes.
-	surgeFirst bool
-	// ordered: pods come and go one by one.
-	ordered  bool
-	replicas int
-	reserved []int
+	*Spec
+	// template is what the pods are to be made from, and rollback tells that it
+	// failed.
+	template *corev1.PodTemplateSpec
+	rollback *appsv1.RollbackRecord
 }
 
 type checker struct {
@@ -171,12 +181,18 @@ type checker struct {
 	// fates is what B remembers.
 	fates map[place]*fate
 
+	// What the rules about serving pods remember: the pods, the nodes, and the
+	// stored revisions and their templates by name.
+	services  map[types.UID]*service
+	machines  map[string]*corev1.Node
+	revisions map[string]*kappsv1.ControllerRevision
+	templates map[string]*corev1.PodTemplateSpec
+
 	// What T and F remember.
 	now       time.Time
 	traces    map[types.UID]*trace
 	fleets    map[types.UID]*fleetTrace
 	nodes     map[string]bool
-	deadlines map[types.UID]time.Duration
 	rollbacks map[types.UID]metav1.Time
 }
 
@@ -189,11 +205,20 @@ func (c *checker) see(r *Revision) {
 	switch obj := r.Object.(type) {
 	case *corev1.Node:
 		c.nodes[obj.Name] = !r.Gone
+		c.followNode(r, obj)
+	case *kappsv1.ControllerRevision:
+		c.revisions[obj.Name] = obj
+		if r.Gone {
+			delete(c.revisions, obj.Name)
+		}
+		if template, err := TemplateOf(obj); err == nil {
+			c.templates[obj.Name] = template
+		}
 	case *appsv1.PodManager:
 		c.seeOwner(r, obj)
 	case *kappsv1.ReplicaSet:
 		if !r.Gone {
-			c.owners[obj.UID] = append(c.owners[obj.UID], ownerVersion{version: r.Version, bound: int(ptr.Deref(obj.Spec.Replicas, 1))})
+			c.owners[obj.UID] = append(c.owners[obj.UID], ownerVersion{version: r.Version, Spec: &Spec{Replicas: int(ptr.Deref(obj.Spec.Replicas, 1)), Random: true}})
 		}
 	case *corev1.Pod:
 		c.claims.seePod(r, obj)
@@ -210,15 +235,9 @@ func (c *checker) seeOwner(r *Revision, pm *appsv1.PodManager) {
 		c.checkFinalizer(r, pm)
 		return
 	}
-	c.checkTold(r, pm)
 	c.checkBlame(r, pm)
-	want := desired.PodManager(pm).Desired
-	c.owners[pm.UID] = append(c.owners[pm.UID], ownerVersion{
-		version: r.Version, bound: want.Replicas + want.MostSurge(), random: want.Identity == appsv1.IdentityRandom,
-		failed: want.FailedPods, takesOver: want.TakeOver != "" && want.Deletion == plan.DeletionNone,
-		surgeFirst: want.Disruption.SurgeFirst && want.Deletion == plan.DeletionNone,
-		ordered:    want.Ordered && want.Deletion == plan.DeletionNone, replicas: want.Replicas, reserved: want.Reserved,
-	})
+	c.owners[pm.UID] = append(c.owners[pm.UID], ownerVersion{r.Version, SpecOf(pm), WantedTemplate(pm), pm.Status.Rollback})
+	c.followOwner(pm.UID)
 }
 
 // checkFinalizer: the finalizer holds the owner until its pods are gone or
@@ -241,9 +260,14 @@ func (c *checker) checkFinalizer(r *Revision, pm *appsv1.PodManager) {
 func (c *checker) seePod(r *Revision, pod *corev1.Pod) {
 	before := c.pods[pod.UID]
 	c.checkOwnership(r, before, pod)
+	c.checkHolds(r, before, pod)
 	c.checkTakeOver(r, before, pod)
 	c.checkRemoval(r, before, pod)
 	c.checkLeaving(r, before, pod)
+	c.checkStandIn(r, before, pod)
+	c.checkBudget(r, before, pod)
+	c.follow(r, pod)
+	c.readyAgain(before, pod)
 	c.trace(r, pod)
 	if t := c.traces[pod.UID]; t != nil {
 		c.progress(t.owner)
@@ -261,95 +285,6 @@ func (c *checker) seePod(r *Revision, pod *corev1.Pod) {
 	}
 	c.seeFailure(before, pod)
 	c.checkSlot(r, pod)
-}
-
-// checkOwnership is S3.
-func (c *checker) checkOwnership(r *Revision, before, after *corev1.Pod) {
-	if r.Actor != Operator && r.Actor != Late {
-		return
-	}
-	if before == nil {
-		before = after
-	}
-	ref := metav1.GetControllerOf(before)
-	switch {
-	case ref != nil && ref.Kind != c.rules.Kind:
-		c.report(r, "S3", "the operator wrote pod %s, which %s %s controls", after.Name, ref.Kind, ref.Name)
-	case ref == nil && before.Labels[appsv1.LabelName] == "":
-		c.report(r, "S3", "the operator wrote pod %s, which has no owner and matches nothing", after.Name)
-	case ref == nil && c.carriesAnother(before):
-		c.report(r, "S3", "the operator wrote pod %s, which carries the UID of PodManager %s", after.Name,
-			c.names[types.UID(before.Labels[appsv1.LabelUID])])
-	}
-}
-
-// carriesAnother: the pod was made by an owner of another name than its label
-// says now.
-func (c *checker) carriesAnother(pod *corev1.Pod) bool {
-	name, known := c.names[types.UID(pod.Labels[appsv1.LabelUID])]
-	return known && name != pod.Labels[appsv1.LabelName]
-}
-
-// Live reports whether a pod counts: it runs, or will.
-func Live(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed && pod.Status.Phase != corev1.PodSucceeded
-}
-
-// checkBound is S1. Adopted pods are not the operator's making: they may be
-// too many, and then go.
-func (c *checker) checkBound(r *Revision, created *corev1.Pod) {
-	ref := metav1.GetControllerOf(created)
-	if ref == nil {
-		return
-	}
-	versions := c.owners[ref.UID]
-	if len(versions) == 0 {
-		return
-	}
-	if r.Actor == Late && versions[len(versions)-1].random {
-		return // no operator could have known of it, and the next pass removes it
-	}
-	bound := 0
-	for i, v := range versions {
-		if i+1 < len(versions) && versions[i+1].version <= r.Floor {
-			continue
-		}
-		bound = max(bound, v.bound)
-	}
-	if live := c.liveOf(ref.UID, &versions[len(versions)-1]); live > bound {
-		c.report(r, "S1", "with pod %s there are %d live pods, and no more than %d may be", created.Name, live, bound)
-	}
-}
-
-// liveOf counts the live pods that were made for an owner.
-func (c *checker) liveOf(owner types.UID, want *ownerVersion) int {
-	live := 0
-	for _, pod := range c.pods {
-		if ref := metav1.GetControllerOf(pod); ref != nil && ref.UID == owner && Live(pod) && !adopted(pod) &&
-			!c.rules.Undeletable[pod.Name] && !want.beyond(pod) {
-			live++
-		}
-	}
-	return live
-}
-
-// adopted pods were not made from a revision of ours.
-func adopted(pod *corev1.Pod) bool {
-	return metav1.GetControllerOf(pod).Kind == desired.PodManagerGVK.Kind && pod.Labels[appsv1.LabelRevision] == ""
-}
-
-// checkSlot is S2.
-func (c *checker) checkSlot(r *Revision, pod *corev1.Pod) {
-	ref, slot := metav1.GetControllerOf(pod), pod.Labels[appsv1.LabelSlot]
-	if ref == nil || slot == "" || !Live(pod) {
-		return
-	}
-	for _, other := range c.pods {
-		owner := metav1.GetControllerOf(other)
-		if other.UID != pod.UID && owner != nil && owner.UID == ref.UID && Live(other) && other.Labels[appsv1.LabelSlot] == slot {
-			c.report(r, "S2", "pods %s and %s both live in slot %s", other.Name, pod.Name, slot)
-		}
-	}
 }
 
 // Tally counts how often pods of each name were created and deleted, for S4.
@@ -375,6 +310,15 @@ func Tally(history []Revision) map[string]int {
 	return tally
 }
 
+// waits: a pod of the owner is kept by a hold or a finalizer, or its kubelet has not
+// ended it. "The finalizer keeps a PodManager until its pods are gone or released."
+func waits(owner types.UID, end []client.Object) bool {
+	return slices.ContainsFunc(end, func(obj client.Object) bool {
+		pod, ok := obj.(*corev1.Pod)
+		return ok && controllerOf(pod) == owner && (pod.DeletionTimestamp != nil || len(pod.Finalizers) > 0 || Held(pod, appsv1.LabelHoldDelete))
+	})
+}
+
 // Leftovers is the part of R that is judged at the end.
 func Leftovers(end []client.Object) []Violation {
 	owners := map[types.UID]bool{}
@@ -390,10 +334,10 @@ func Leftovers(end []client.Object) []Violation {
 			found = append(found, Violation{Rule: "R", Version: version, Message: fmt.Sprintf(format, args...)})
 		}
 		ref := metav1.GetControllerOf(obj)
-		ours := ref != nil && ref.Kind == desired.PodManagerGVK.Kind
+		ours := ref != nil && ref.Kind == Kind
 		switch obj.(type) {
 		case *appsv1.PodManager:
-			if obj.GetDeletionTimestamp() != nil {
+			if obj.GetDeletionTimestamp() != nil && !waits(obj.GetUID(), end) {
 				leak("owner %s waits for ever, finalizers %v", obj.GetName(), obj.GetFinalizers())
 			}
 		case *corev1.Pod:

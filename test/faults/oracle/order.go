@@ -18,107 +18,108 @@ package oracle
 
 import (
 	"slices"
-	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/desired"
 )
 
 // orderOf is what Q judges by, or nil: an owner that asked for order in every
 // version that the writer may have acted on, and for the same ordinals.
-func (c *checker) orderOf(r *Revision, pod *corev1.Pod) *ownerVersion {
-	ref := metav1.GetControllerOf(pod)
-	if ref == nil || r.Actor != Operator || r.Seen == 0 || c.rules.Split {
+func (c *checker) orderOf(r *Revision, pod *corev1.Pod) *Spec {
+	owner, ok := owned(pod)
+	if !ok || !c.sees(r) || len(c.owners[owner]) == 0 {
 		return nil
 	}
-	versions := c.owners[ref.UID]
-	if len(versions) == 0 {
-		return nil
-	}
-	last := &versions[len(versions)-1]
-	for i := range versions {
-		if i+1 < len(versions) && versions[i+1].version <= r.Floor {
-			continue
-		}
-		if v := &versions[i]; !v.ordered || v.replicas != last.replicas || !slices.Equal(v.reserved, last.reserved) {
+	last := c.specOf(owner)
+	for _, v := range c.candidates(r, owner) {
+		if !v.Ordered || v.Deleted || v.Replicas != last.Replicas || !slices.Equal(v.Reserved, last.Reserved) || v.MinReady != last.MinReady {
 			return nil
 		}
 	}
 	return last
 }
 
-// checkStart is Q: a pod of the base is created when all lower ordinals have a pod
-// that was ready when the writer looked, or since.
+// checkStart is Q: "The operator creates a pod only when the pods of all lower
+// ordinals are available, also a pod that replaces a failed one or one that a rollout
+// deleted." They were when the writer looked, or since.
 func (c *checker) checkStart(r *Revision, pod *corev1.Pod) {
 	want := c.orderOf(r, pod)
-	slot, ok := slotOf(pod)
-	if want == nil || !ok || slices.Index(want.base(), slot) < 0 {
+	if want == nil {
 		return
 	}
-	owner := metav1.GetControllerOf(pod).UID
-	for _, lower := range want.base() {
-		if lower >= slot {
+	ordinal, ok := want.Ordinal(pod.Name)
+	if !ok || !want.InBase(ordinal) {
+		return
+	}
+	for _, lower := range want.Base() {
+		if lower >= ordinal {
 			break
 		}
-		ready := false
-		for _, t := range c.traces {
-			ready = ready || t.owner == owner && t.slot == strconv.Itoa(lower) && (t.ready || t.unreadyAt > r.Seen)
-		}
-		if !ready {
-			c.report(r, "Q", "pod %s is created, and the pod of ordinal %d is not ready", pod.Name, lower)
+		if !c.available(r, pod, want.PodName(lower), want.MinReady) {
+			c.report(r, "Q", "pod %s is created, and the pod of ordinal %d is not available", pod.Name, lower)
 		}
 	}
 }
 
-// checkRemoval is Q: a pod beyond the base goes when no higher one is there.
+// available: a pod of this name and the same owner is, or was when the writer
+// looked.
+func (c *checker) available(r *Revision, pod *corev1.Pod, name string, length time.Duration) bool {
+	owner, _ := owned(pod)
+	for _, s := range c.services {
+		if s.owner == owner && s.pod.Name == name && s.served(r, length) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkRemoval is Q: "A scale-down deletes one pod at a time, the highest ordinal
+// first: each when all higher ones are gone and the pods that stay are available."
 func (c *checker) checkRemoval(r *Revision, before, pod *corev1.Pod) {
 	want := c.orderOf(r, pod)
-	slot, ok := slotOf(pod)
-	if want == nil || !ok || before == nil || before.DeletionTimestamp != nil || !r.Gone && pod.DeletionTimestamp == nil ||
-		!c.waitsForTurn(want, before, slot) {
+	s := c.services[pod.UID]
+	if want == nil || s == nil || before == nil || before.DeletionTimestamp != nil || !r.Gone && pod.DeletionTimestamp == nil ||
+		DeleteRequested(before) || !c.waitsForTurn(want, s) {
 		return
 	}
-	for _, other := range c.pods {
-		higher, ok := slotOf(other)
-		ref := metav1.GetControllerOf(other)
-		if ok && higher > slot && ref != nil && ref.UID == metav1.GetControllerOf(pod).UID && c.waitsForTurn(want, other, higher) {
-			c.report(r, "Q", "pod %s is removed, and pod %s is there", pod.Name, other.Name)
+	ordinal, _ := want.Ordinal(pod.Name)
+	for _, other := range c.services {
+		if higher, ok := want.Ordinal(other.pod.Name); ok && other.owner == s.owner && higher > ordinal && c.waitsForTurn(want, other) {
+			c.report(r, "Q", "pod %s is removed, and pod %s is there", pod.Name, other.pod.Name)
+		}
+	}
+	for _, base := range want.Base() {
+		if name := want.PodName(base); !c.available(r, pod, name, want.MinReady) {
+			c.report(r, "Q", "pod %s is removed, and pod %s, which stays, is not available", pod.Name, name)
 		}
 	}
 }
 
-// waitsForTurn: a pod beyond the base that lives or terminates, is none of the
-// rollout's, and whose node is there.
-func (c *checker) waitsForTurn(want *ownerVersion, pod *corev1.Pod, slot int) bool {
-	ended := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
-	gone := pod.Spec.NodeName != "" && !c.nodes[pod.Spec.NodeName]
-	return !ended && !gone && !slices.Contains(want.base(), slot) && !slices.Contains(want.reserved, slot) &&
-		pod.Annotations[appsv1.AnnotationSurge] == ""
-}
-
-func slotOf(pod *corev1.Pod) (slot int, ok bool) {
-	slot, err := strconv.Atoi(pod.Labels[appsv1.LabelSlot])
-	return slot, err == nil
-}
-
-// base are the ordinals that always have a pod.
-func (v *ownerVersion) base() []int {
-	var slots []int
-	for slot := 0; len(slots) < v.replicas; slot++ {
-		if !slices.Contains(v.reserved, slot) {
-			slots = append(slots, slot)
-		}
+// waitsForTurn: a pod that a scale-down left beyond the base, which lives or
+// terminates and whose node is there. "Its surge pods come and go as it needs them": a
+// pod that was made beyond the base and never belonged to it is a rollout's or a
+// drain's, as long as so many may be beyond.
+func (c *checker) waitsForTurn(want *Spec, s *service) bool {
+	pod := s.pod
+	ordinal, ok := want.Ordinal(pod.Name)
+	if !ok || ended(pod) || c.pods[pod.UID] == nil || c.lost(pod) || want.InBase(ordinal) || slices.Contains(want.Reserved, ordinal) {
+		return false
 	}
-	return slots
+	return s.inBase || !want.mayStandIn(ordinal)
 }
 
-// beyond: with OrderedReady a pod beyond the base waits for its turn to go, and does
-// not keep another one from coming.
-func (v *ownerVersion) beyond(pod *corev1.Pod) bool {
-	slot, ok := slotOf(pod)
-	ref := metav1.GetControllerOf(pod)
-	return v.ordered && ok && ref != nil && ref.Kind == desired.PodManagerGVK.Kind && !slices.Contains(v.base(), slot)
+// mayStandIn: surge pods "get the ordinals from replicas upward", as many as may be.
+func (s *Spec) mayStandIn(ordinal int) bool {
+	return !s.InBase(ordinal) && (&Spec{Replicas: s.Replicas + s.SurgeAllowed(), Reserved: s.Reserved}).InBase(ordinal)
+}
+
+// beyond: with OrderedReady a pod outside the base that belonged to it, or whose
+// ordinal no surge pod gets, waits for its turn to go, and does not keep another one
+// from coming: "A missing lower ordinal comes first", and when ordinals change "all new pods come first, one
+// after the other, and then the others go, so that there may be more than maxSurge
+// pods too many for a while".
+func (c *checker) beyond(want *Spec, pod *corev1.Pod) bool {
+	s := c.services[pod.UID]
+	ordinal, ok := want.Ordinal(pod.Name)
+	return want.Ordered && (!ok || !want.InBase(ordinal)) && (!ok || !want.mayStandIn(ordinal) || s != nil && s.inBase)
 }

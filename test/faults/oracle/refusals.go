@@ -18,6 +18,7 @@ package oracle
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/desired"
 )
 
 // Injected is the container that a webhook adds to pods. Two runs are compared
@@ -48,8 +48,10 @@ type Request struct {
 	// Version is that of the cluster when it was asked for.
 	Version          int64
 	Verb, Kind, Name string
-	// Refused: the API server said no, and nothing happened.
-	Refused bool
+	// Refused: the API server said no, and nothing happened. TooLarge: it was a resize
+	// beyond all that the pod's node can allocate. Invalid: it was a resize that no pod
+	// can have.
+	Refused, TooLarge, Invalid bool
 }
 
 // Refusal is a rule of the API server that is in force at the end, and an object
@@ -136,8 +138,10 @@ func (j *judge) told() {
 		j.report("owner %s does not say that it is stalled: %s", j.pm.Name, strings.Join(messages, "; "))
 		return
 	}
-	for _, m := range messages {
-		if strings.Contains(c.Message, m) {
+	// A conflict does not have to be told, because it could pass. Where it does not, it is
+	// as permanent as the others.
+	for _, r := range j.refusals {
+		if strings.Contains(c.Message, r.Message) {
 			return
 		}
 	}
@@ -165,13 +169,13 @@ func (j *judge) needed() bool {
 }
 
 func (j *judge) slots() {
-	want := desired.PodManager(j.pm).Desired
-	if j.needed() || j.pm.DeletionTimestamp != nil || want.TakeOver != "" || want.Identity != appsv1.IdentityOrdinal {
+	want := SpecOf(j.pm)
+	if j.needed() || j.pm.DeletionTimestamp != nil || want.TakesOver || want.Random {
 		return
 	}
 	held := 0
 	for slot := range want.Replicas + len(want.Reserved) {
-		if !inRange(&want, slot) {
+		if !want.InBase(slot) {
 			continue
 		}
 		name := fmt.Sprintf("%s-%d", j.pm.Name, slot)
@@ -183,25 +187,52 @@ func (j *judge) slots() {
 			}
 			continue
 		}
-		if pod == nil || !Live(pod) {
+		if (pod == nil || !Live(pod)) && !j.full(want) {
 			j.report("slot %d of %s is empty, and nothing that is refused is about it", slot, j.pm.Name)
 		}
 	}
 	if want.Ordered && slices.ContainsFunc(j.refusals, func(r Refusal) bool { return r.Kind == "Pod" }) {
 		return // what may not be deleted keeps those below it
 	}
-	j.extras(want.Replicas+len(want.Reserved), min(held, want.Update.MaxSurge))
+	j.extras(want.Replicas+len(want.Reserved), min(held, want.MaxSurge))
 }
 
-// extras: beyond the replicas there are only pods that may not be deleted, and
-// the surge that stands in for pods which are held back.
+// full: as many pods live as may, because some may not be deleted: they share the
+// budget of those that are missing.
+func (j *judge) full(want *Spec) bool {
+	live := 0
+	for _, pod := range j.pods {
+		if ref := metav1.GetControllerOf(pod); ref != nil && ref.UID == j.pm.UID && Live(pod) {
+			live++
+		}
+	}
+	return live >= want.Replicas+want.SurgeAllowed()
+}
+
+// extras: beyond the replicas there are only pods that may not be deleted, pods with a
+// hold ("do not delete the pod until the label is removed"), the surge that stands in
+// for pods which are held back, and, where those of the fleet do not serve, so many
+// that do: "a pod that serves stays, also above replicas, as long as fewer than replicas
+// minus maxUnavailable pods would serve without it".
 func (j *judge) extras(replicas, surge int) {
-	for name, pod := range j.pods {
-		if ref := metav1.GetControllerOf(pod); ref == nil || ref.UID != j.pm.UID || !Live(pod) || j.touched(name) {
+	want := SpecOf(j.pm)
+	needed := want.Replicas - want.Unavailable()
+	for _, slot := range want.Base() {
+		if pod := j.pods[want.PodName(slot)]; pod != nil && Live(pod) && Serves(pod) {
+			needed--
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(j.pods)) {
+		pod := j.pods[name]
+		if ref := metav1.GetControllerOf(pod); ref == nil || ref.UID != j.pm.UID || !Live(pod) || j.touched(name) || Held(pod, appsv1.LabelHoldDelete) {
 			continue
 		}
 		var slot int
 		if _, err := fmt.Sscanf(strings.TrimPrefix(name, j.pm.Name+"-"), "%d", &slot); err == nil && slot >= replicas+surge {
+			if needed > 0 && Serves(pod) {
+				needed--
+				continue
+			}
 			j.report("pod %s is beyond the replicas of %s, and nothing that is refused is about it", name, j.pm.Name)
 		}
 	}

@@ -17,69 +17,66 @@ limitations under the License.
 package oracle
 
 import (
-	"strconv"
+	"slices"
 
-	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/podrender"
 )
 
-// Halves is C, which is judged at the end: a resize and the label of its revision
-// are two writes, and no pod stays with only one of them. Sizes that others wrote
-// last are theirs.
-func Halves(history []Revision, end []client.Object) []Violation {
-	templates := map[string]*corev1.PodTemplateSpec{}
-	for _, obj := range end {
-		if revision, ok := obj.(*kappsv1.ControllerRevision); ok {
-			if template, err := podrender.Decode(revision); err == nil {
-				templates[revision.Name] = template
+// sizeDiffers: the pod has not what the template asks for. Where only a limit is
+// asked for, the API server makes the request of it.
+func sizeDiffers(template, pod *corev1.PodSpec) bool {
+	for _, want := range sized(template) {
+		have := corev1.ResourceRequirements{}
+		for _, c := range sized(pod) {
+			if c.Name == want.Name {
+				have = c.Resources
 			}
 		}
-	}
-	var found []Violation
-	resizers := lastResizers(history)
-	for _, obj := range end {
-		pod, ok := obj.(*corev1.Pod)
-		if !ok || !Live(pod) || resizers[pod.UID] != Operator && resizers[pod.UID] != Late {
-			continue
-		}
-		name := pod.Labels[appsv1.LabelRevision]
-		if template := templates[name]; template != nil && len(podrender.SizeOf(template).Differs(&pod.Spec)) > 0 {
-			version, _ := strconv.ParseInt(pod.ResourceVersion, 10, 64)
-			found = append(found, Violation{
-				Rule: "C", Version: version, Message: "pod " + pod.Name + " is on revision " + name + " and has the size of another: " + sizeText(pod),
-			})
+		if amountsDiffer(want.Resources.Limits, have.Limits) || amountsDiffer(want.Resources.Requests, have.Requests) {
+			return true
 		}
 	}
-	return found
+	return false
 }
 
-// lastResizers say who changed the size of each pod last.
-func lastResizers(history []Revision) map[types.UID]string {
-	sizes, resizers := map[types.UID]string{}, map[types.UID]string{}
-	for i := range history {
-		pod, ok := history[i].Object.(*corev1.Pod)
-		if !ok {
-			continue
+func amountsDiffer(want, have corev1.ResourceList) bool {
+	for _, name := range sizes {
+		w, asked := want[name]
+		if h, ok := have[name]; asked && (!ok || h.Cmp(w) != 0) {
+			return true
 		}
-		size := sizeText(pod)
-		if before, known := sizes[pod.UID]; known && before != size {
-			resizers[pod.UID] = history[i].Actor
-		}
-		sizes[pod.UID] = size
 	}
-	return resizers
+	return false
+}
+
+// sizes are the resources that can be changed in place.
+var sizes = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
+
+// sized are the containers that run as long as the pod does.
+func sized(spec *corev1.PodSpec) []corev1.Container {
+	list := slices.Clone(spec.Containers)
+	for i := range spec.InitContainers {
+		if p := spec.InitContainers[i].RestartPolicy; p != nil && *p == corev1.ContainerRestartPolicyAlways {
+			list = append(list, spec.InitContainers[i])
+		}
+	}
+	return list
 }
 
 // sizeText is what the containers of a pod ask for.
 func sizeText(pod *corev1.Pod) string {
 	text := ""
-	for _, a := range podrender.SizeOf(&corev1.PodTemplateSpec{Spec: pod.Spec}) {
-		text += a.Container + " " + string(a.Resource) + " " + a.Quantity.String() + " "
+	for _, c := range sized(&pod.Spec) {
+		for _, name := range sizes {
+			request, requested := c.Resources.Requests[name]
+			limit, limited := c.Resources.Limits[name]
+			if requested {
+				text += c.Name + " " + string(name) + " " + request.String() + " "
+			}
+			if limited {
+				text += c.Name + " " + string(name) + " " + limit.String() + " "
+			}
+		}
 	}
 	return text
 }

@@ -59,7 +59,7 @@ func (c *checker) takesOver(r *Revision, owner types.UID) bool {
 		if i+1 < len(versions) && versions[i+1].version <= r.Floor {
 			continue
 		}
-		if !v.takesOver {
+		if !v.TakesOver || v.Deleted {
 			return false
 		}
 	}

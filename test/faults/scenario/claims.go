@@ -63,6 +63,9 @@ func claimed() []Scenario {
 		{Name: "claims of a StatefulSet", Steps: []Step{
 			foreignClaim(0), foreignClaim(1), create(fleet(2, volumes(appsv1.ClaimDelete))), scale(1), scale(2),
 		}},
+		{Name: "delete with claims of a StatefulSet", Steps: []Step{
+			foreignClaim(0), create(fleet(2, volumes(appsv1.ClaimDelete))), remove(),
+		}},
 		{Name: "delete with claims", Steps: []Step{leaveClaim(2), create(fleet(2, volumes(appsv1.ClaimDelete))), remove()}},
 	}
 }

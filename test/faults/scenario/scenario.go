@@ -54,6 +54,8 @@ type World struct {
 	client.Client
 	Namespace string
 	Now       time.Time
+	// Cluster is nil on a real API server.
+	Cluster Cluster
 }
 
 // Step is something that a user or a node does.
@@ -62,6 +64,12 @@ type Step struct {
 	Do   func(ctx context.Context, w World) error
 	// Unready: the fleet is not ready when it comes to rest after the step.
 	Unready bool
+	// After is how many choices after the step before it is taken, and Wait how long
+	// after it; without them the cluster comes to rest first.
+	After int
+	Wait  time.Duration
+	// Counts are the names under which the step counts as carried out.
+	Counts []string
 }
 
 // unready marks a step.
@@ -82,6 +90,8 @@ type Scenario struct {
 	Uncounted bool
 	// Stripped: the user takes the finalizer off.
 	Stripped bool
+	// Drawn: steps may find nothing to do or be refused, and the world is the large one.
+	Drawn bool
 }
 
 // All are the scenarios.
@@ -119,9 +129,10 @@ func Claims(n int32) Scenario {
 	return Scenario{Name: "claims", Steps: []Step{unready(create(fleet(n, claims)))}}
 }
 
-// ScaleDownAndFail scales from three to two, and then the first pod fails.
+// ScaleDownAndFail scales from three to two, and then the first pod fails. One may be
+// missing, so that the third is to go all the same.
 func ScaleDownAndFail() Scenario {
-	return Scenario{Name: "scale down and fail", Steps: []Step{create(fleet(3)), unready(scale(2)), unready(failPod(Name + "-0"))}}
+	return Scenario{Name: "scale down and fail", Steps: []Step{create(fleet(3, unavailable(1))), unready(scale(2)), unready(failPod(Name + "-0"))}}
 }
 
 // AdoptAndGrow makes a fleet around a pod that is there, and scales it up.

@@ -54,7 +54,7 @@ type reader struct {
 func (r *reader) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
 	k := objectKey{r.server.kindOf(obj), key.Namespace, key.Name}
 	return r.transport.do(call{
-		text: "get " + k.kind + " " + k.name, into: obj,
+		text: "get " + k.kind + " " + k.name, into: obj, live: r.source == source(r.server) && k.kind == "PodManager",
 		run: func() (client.Object, error) { return r.source.get(k) },
 	})
 }
@@ -135,6 +135,12 @@ func (c *cursor) trim(obj client.Object) client.Object {
 	switch obj := obj.(type) {
 	case *corev1.Pod:
 		slim, err := observe.Slim(obj.DeepCopy())
+		if err != nil {
+			panic(err)
+		}
+		return slim.(client.Object)
+	case *corev1.Node:
+		slim, err := observe.SlimNode(obj.DeepCopy())
 		if err != nil {
 			panic(err)
 		}

@@ -26,6 +26,7 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -125,6 +126,8 @@ type call struct {
 	write bool
 	run   func() (client.Object, error)
 	into  client.Object
+	// live: it reads an owner past the cache.
+	live bool
 }
 
 // transport carries calls. The user's carries them out at once; a process's
@@ -248,8 +251,11 @@ type subresource struct {
 func (s *subresource) Create(_ context.Context, obj, sub client.Object, _ ...client.SubResourceCreateOption) error {
 	switch s.name {
 	case "eviction":
-		uid := obj.GetUID()
-		return s.remove("evict", obj, client.Preconditions{UID: &uid})
+		options := &client.DeleteOptions{}
+		if asked := sub.(*policyv1.Eviction).DeleteOptions; asked != nil {
+			options.GracePeriodSeconds, options.Preconditions = asked.GracePeriodSeconds, asked.Preconditions
+		}
+		return s.remove("evict", obj, options)
 	case "binding":
 		key, node := s.server.key(obj), sub.(*corev1.Binding).Target.Name
 		return s.transport.do(call{text: "bind " + s.api.name(obj), write: true, run: func() (client.Object, error) {

@@ -40,7 +40,12 @@ type kubelet struct {
 	client client.Client
 	// ahead is by how much the node's clock is ahead of all others.
 	ahead time.Duration
+	// failures is how often a pod failed, and most how often pods do before they run;
+	// 0 is for ever.
+	failures, most int
 }
+
+func (k *kubelet) next() time.Time { return time.Time{} }
 
 // busy reports whether a pod needs the kubelet, and for what.
 func (k *kubelet) busy(pod *corev1.Pod) string {
@@ -116,7 +121,8 @@ func (k *kubelet) run(pod *corev1.Pod) {
 				status.RestartCount++
 			}
 		}
-		if c.Image == scenario.FailingImage {
+		if c.Image == scenario.FailingImage && (k.most == 0 || k.failures < k.most) {
+			k.failures++
 			status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: metav1.NewTime(k.server.now().Add(k.ahead))}}
 			ready = corev1.ConditionFalse
 			pod.Status.Phase = corev1.PodFailed
@@ -161,6 +167,11 @@ func (g *collector) garbage() client.Object {
 		if slices.Contains(obj.GetFinalizers(), metav1.FinalizerOrphanDependents) && obj.GetDeletionTimestamp() != nil {
 			return obj
 		}
+		if slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents) && obj.GetDeletionTimestamp() != nil {
+			if found := g.foreground(obj); found != nil {
+				return found
+			}
+		}
 	}
 	for _, kind := range []string{"Pod", "ControllerRevision"} {
 		for _, obj := range g.server.objectsOf(kind) {
@@ -179,6 +190,28 @@ func (g *collector) garbage() client.Object {
 	return nil
 }
 
+// foreground is what there is to do for an owner that is deleted in the foreground:
+// its dependents go, and it goes when none is left that blocks it.
+func (g *collector) foreground(owner client.Object) client.Object {
+	blocked := false
+	for _, kind := range []string{"Pod", "ControllerRevision"} {
+		for _, obj := range g.server.objectsOf(kind) {
+			at := slices.IndexFunc(obj.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
+			if at < 0 {
+				continue
+			}
+			if obj.GetDeletionTimestamp() == nil {
+				return obj
+			}
+			blocked = blocked || ptr.Deref(obj.GetOwnerReferences()[at].BlockOwnerDeletion, false)
+		}
+	}
+	if blocked {
+		return nil
+	}
+	return owner
+}
+
 func (g *collector) inUse(claim client.Object) bool {
 	return slices.ContainsFunc(g.server.objectsOf("Pod"), func(obj client.Object) bool {
 		pod := obj.(*corev1.Pod)
@@ -194,6 +227,11 @@ func (g *collector) step(obj client.Object) error {
 		free := claim.DeepCopy()
 		free.Finalizers = nil
 		return g.client.Update(ctx, free)
+	}
+	if slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents) {
+		done := copyOf(obj)
+		done.SetFinalizers(slices.DeleteFunc(done.GetFinalizers(), func(f string) bool { return f == metav1.FinalizerDeleteDependents }))
+		return g.client.Update(ctx, done)
 	}
 	if len(obj.GetOwnerReferences()) > 0 {
 		uid := obj.GetUID()

@@ -47,12 +47,17 @@ var mechanisms = []struct {
 	// plain: the case must need no fault besides delays.
 	plain bool
 	// script, where a case is too rare to be drawn, says what to choose from
-	// the moment on that an option begins with the first line.
+	// the moment on that an option begins with the first line; "before" waits
+	// until there is such an option, and does not choose it.
 	script []string
 }{
 	{
-		weakness: NoUIDPrecondition, scenarios: []string{"failed pods"}, rules: []string{"S4"},
-		script: []string{"the user: pod web-1 fails", "operator-1: crashes", "an operator starts %d versions behind", "operator-2: reconciles"},
+		weakness: NoUIDPrecondition, scenarios: []string{"failed pods"}, rules: []string{"N"},
+		script: []string{
+			"the user: pod web-0 fails", "before operator-1: delete Pod web-0", "operator-1: crashes, its last writes are on their way",
+			"an operator starts %d versions behind",
+			"operator-2: create Pod web-0", "the network delivers: delete Pod web-0",
+		},
 	},
 	{weakness: NoFreshnessGate, scenarios: []string{"scale up", "scale with random names"}, rules: []string{requests}, plain: true},
 	{weakness: NoDeterministic, scenarios: []string{"scale up"}, rules: []string{"S2", "S4"}},
@@ -66,6 +71,7 @@ var mechanisms = []struct {
 		},
 	},
 	{weakness: NoClaimMark, scenarios: []string{"claims of an earlier owner"}, rules: []string{"D"}},
+	{weakness: NoFoundMark, scenarios: []string{"claims of a StatefulSet"}, rules: []string{"D"}},
 	{weakness: NoForeignStatus, scenarios: []string{"scale up", "scale down"}, rules: []string{"L2"}},
 }
 
@@ -179,8 +185,20 @@ func (l *laboratory) follow(t *testing.T, name string, script []string, misses f
 		c := Case{Scenario: name, Faults: len(script)}
 		begun := false
 		l.play(t, c, func(decision int, options []Option) int {
+			offered := func(text string) int {
+				return slices.IndexFunc(options, func(o Option) bool { return strings.HasPrefix(o.Text, text) })
+			}
 			pick := func() int {
-				return slices.IndexFunc(options, func(o Option) bool { return len(rest) > 0 && strings.HasPrefix(o.Text, rest[0]) })
+				if len(rest) == 0 {
+					return -1
+				}
+				if next, waits := strings.CutPrefix(rest[0], "before "); waits {
+					if offered(next) < 0 {
+						return -1
+					}
+					rest = rest[1:]
+				}
+				return offered(rest[0])
 			}
 			if !begun && pick() >= 0 {
 				begun, rest = true, rest[1:]

@@ -62,6 +62,12 @@ type process struct {
 	// it finds out.
 	deposed bool
 	credit  int
+	// trusts: it has read its owner live, as it does before it first acts, and knows
+	// what was asked for by then.
+	trusts bool
+	// wrote: it has written something. What it reads live before that also binds its
+	// status, because it reports nothing before the API server confirmed its owner.
+	wrote bool
 	// frozen are the kinds whose watch is stuck.
 	frozen map[string]bool
 
@@ -75,9 +81,12 @@ type process struct {
 
 // task is one reconcile.
 type task struct {
-	req   reconcile.Request
-	floor int64
-	seen  int64
+	req reconcile.Request
+	// floor is the version up to which the owner was read before the reconcile acted, and
+	// cached that up to which it was read before its status: from the cache when the
+	// reconcile began, and live where the process had not written anything before.
+	floor, cached int64
+	seen          int64
 	// began is how many steps the world had made.
 	began int
 
@@ -137,7 +146,7 @@ func (p *process) newReconciler() *fleet.Reconciler {
 		server: w.server, transport: remote{p},
 	}
 	live := &reader{source: w.server, server: w.server, transport: remote{p}}
-	return fleet.New(w.weakness.kind(desired.PodManagerKind{}), fleet.Parts{
+	return fleet.New(w.weakness.kind(desired.PodManagerKind{MaxHold: maxHold}), fleet.Parts{
 		Client: w.weakness.client(clientOf, p), Live: w.weakness.live(live, clientOf), Ledger: p.ledger,
 		Recorder: silent{}, Metrics: w.metrics, Clock: w.clock,
 		FirstBatch: w.weakness.firstBatch(),
@@ -155,8 +164,10 @@ func (p *process) hear(kind string, before, after client.Object) {
 		h, passes = p.handlers.Pods, p.handlers.PodChanged
 	case "PersistentVolumeClaim":
 		h, passes = p.handlers.Claims, p.handlers.ClaimChanged
+	case "ControllerRevision":
+		h, passes = p.handlers.Revisions, p.handlers.RevisionChanged
 	case "Node":
-		h, passes = p.handlers.Nodes, p.handlers.NodeLost
+		h, passes = p.handlers.Nodes, p.handlers.NodeChanged
 	default:
 		return
 	}
@@ -230,7 +241,7 @@ func (p *process) work() {
 	p.credit--
 	p.world.weakness.beforeReconcile(p, req)
 	t := &task{
-		req: req, floor: p.cache.cursors["PodManager"].version(p.world.server), seen: p.cache.cursors["Pod"].version(p.world.server),
+		req: req, floor: p.cache.cursors["PodManager"].version(p.world.server), cached: p.cache.cursors["PodManager"].version(p.world.server), seen: p.seen(),
 		began: len(p.world.trace),
 	}
 	p.task = t
@@ -241,6 +252,17 @@ func (p *process) work() {
 		defer p.mu.Unlock()
 		t.result, t.err, t.done = result, err, true
 	}()
+}
+
+// seen is the version up to which the caches show everything but the owners.
+func (p *process) seen() int64 {
+	seen := p.cache.cursors["Pod"].version(p.world.server)
+	for _, kind := range kinds {
+		if kind != "PodManager" {
+			seen = min(seen, p.cache.cursors[kind].version(p.world.server))
+		}
+	}
+	return seen
 }
 
 // collect puts an owner whose reconcile is done back in the queue as
@@ -315,7 +337,7 @@ func (r remote) do(c call) error {
 func (r remote) request() request {
 	by := request{actor: oracle.Operator}
 	if r.task != nil {
-		by.floor, by.seen, by.began = r.task.floor, r.task.seen, r.task.began
+		by.floor, by.cached, by.seen, by.began = r.task.floor, r.task.cached, r.task.seen, r.task.began
 	}
 	if r.dead {
 		by.actor = oracle.Late

@@ -19,6 +19,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,17 +27,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/test/faults/oracle"
+	"github.com/mycompany/pod-operator/test/faults/scenario"
 )
 
 // Refusal is a rule of the API server that the operator meets: which of its
 // writes are refused, how, and for how long. Kubelets, users and the garbage
 // collector do not meet it.
 type Refusal struct {
-	// Verb is create, delete, patch or evict.
+	// Verb is create, delete, patch, resize or evict; a resize is a patch, too.
 	Verb string `json:"verb"`
 	Kind string `json:"kind"`
 	// Name is the object that it is about; empty is all of the kind.
@@ -66,6 +69,10 @@ const (
 	ByError How = "error"
 	// ByConflict: a webhook answers 409.
 	ByConflict How = "conflict"
+	// ByRange: a LimitRange allows no such size.
+	ByRange How = "range"
+	// ByAllocatable: the pod's node is smaller than the size.
+	ByAllocatable How = "allocatable"
 )
 
 // answer is what the API server says.
@@ -78,10 +85,14 @@ func (r *Refusal) answer(name string) error {
 		return apierrors.NewInvalid(schema.GroupKind{Kind: r.Kind}, name, field.ErrorList{field.Forbidden(field.NewPath("spec"), r.Message())})
 	case ByQuota:
 		why = errors.New("exceeded quota: " + r.Message())
+	case ByRange:
+		why = errors.New("maximum cpu usage per Container is 1, but request is 2: " + r.Message())
+	case ByAllocatable:
+		why = errors.New("node didn't have enough allocatable resources: cpu, requested: 2000, allocatable: 1000: " + r.Message())
 	case ByWebhook:
 		return apierrors.NewInternalError(fmt.Errorf("failed calling webhook %q: %w", "guard.example.com", why))
 	case ByBudget:
-		return apierrors.NewTooManyRequests(r.Message(), 0)
+		return budgetError(r.Message())
 	case ByError:
 		return apierrors.NewInternalError(why)
 	case ByConflict:
@@ -99,14 +110,16 @@ func (r *Refusal) Message() string {
 // know of an error that it will stay, and a budget is for it to wait for.
 func (r *Refusal) Stalls() bool { return r.How != ByBudget && r.How != ByError && r.How != ByConflict }
 
-func (r *Refusal) matches(verb string, key objectKey) bool {
-	return r.Verb == verb && r.Kind == key.kind && (r.Name == "" || r.Name == key.name)
+func (r *Refusal) matches(verb, subresource string, key objectKey) bool {
+	return (r.Verb == verb || r.Verb == subresource) && r.Kind == key.kind && (r.Name == "" || r.Name == key.name)
 }
 
 // standing is a rule in force, with what it has refused so far.
 type standing struct {
 	Refusal
 	refused []refused
+	// ended: it was taken back.
+	ended bool
 }
 
 // refused is an object whose write was refused, and how many steps the world had
@@ -116,7 +129,7 @@ type refused struct {
 	began int
 }
 
-func (s *standing) over() bool { return s.Times > 0 && len(s.refused) >= s.Times }
+func (s *standing) over() bool { return s.ended || s.Times > 0 && len(s.refused) >= s.Times }
 
 // admit is asked before every write of the operator.
 func (s *Server) admit(by request, verb, subresource string, key objectKey) error {
@@ -125,11 +138,14 @@ func (s *Server) admit(by request, verb, subresource string, key objectKey) erro
 	}
 	s.requests = append(s.requests, oracle.Request{Time: s.clock.Now(), Version: s.version, Verb: verb, Kind: key.kind, Name: key.name})
 	for _, rule := range s.rules {
-		if rule.matches(verb, key) && !rule.over() {
-			rule.refused = append(rule.refused, refused{key.name, by.began})
-			s.requests[len(s.requests)-1].Refused = true
-			return rule.answer(key.name)
+		if !rule.matches(verb, subresource, key) || rule.over() {
+			continue
 		}
+		rule.refused = append(rule.refused, refused{key.name, by.began})
+		last := &s.requests[len(s.requests)-1]
+		resizes := subresource == "resize"
+		last.Refused, last.TooLarge, last.Invalid = true, resizes && rule.How == ByAllocatable, resizes && rule.How == ByValidation
+		return rule.answer(key.name)
 	}
 	return nil
 }
@@ -150,11 +166,24 @@ func (s *Server) inForce(since, fresh int) []oracle.Refusal {
 				met = met || r.began >= fresh
 			}
 		}
+		for slot := range s.wanted(rule) { // it would refuse what was not asked for yet, too
+			names[fmt.Sprintf("%s-%d", scenario.Name, slot)] = len(names) > 0
+		}
+		maps.DeleteFunc(names, func(_ string, refused bool) bool { return !refused })
 		for _, name := range sorted(names) {
 			list = append(list, oracle.Refusal{Verb: rule.Verb, Kind: rule.Kind, Name: name, Message: rule.Message(), Stalls: met && rule.Stalls()})
 		}
 	}
 	return list
+}
+
+// wanted is how many pods with ordinals a rule is about that refuses to create any.
+func (s *Server) wanted(rule *standing) int {
+	pm, _ := s.objects[objectKey{"PodManager", namespace, scenario.Name}].(*appsv1.PodManager)
+	if pm == nil || rule.Name != "" || rule.Verb != "create" || rule.Kind != "Pod" || pm.Spec.Identity == appsv1.IdentityRandom {
+		return 0
+	}
+	return int(ptr.Deref(pm.Spec.Replicas, 3))
 }
 
 // lifted: no rule is left, or none of those that are left was ever met.

@@ -22,6 +22,10 @@ import (
 	"slices"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/test/faults/scenario"
 )
 
@@ -77,9 +81,9 @@ var troubles = []struct {
 		{Verb: "create", Kind: "PersistentVolumeClaim", Name: "data-web-4", How: ByPolicy},
 		{Verb: "create", Kind: "PersistentVolumeClaim", Name: "data-web-5", How: ByPolicy},
 	}},
-	{"the first pods are refused", scenario.Many(12), named("create", 0, 6)},
+	{"the first pods are refused", scenario.Many(12), refuseNames("create", 0, 6)},
 	{"the quota for claims is full", scenario.Claims(3), []Refusal{{Verb: "create", Kind: "PersistentVolumeClaim", How: ByQuota}}},
-	{"a delete is refused in a scale-down while another pod fails", scenario.ScaleDownAndFail(), named("delete", 2, 3)},
+	{"a delete is refused in a scale-down while another pod fails", scenario.ScaleDownAndFail(), refuseNames("delete", 2, 3)},
 	{"a delete fails for ever", scenario.ScaleDownAndFail(), []Refusal{{Verb: "delete", Kind: "Pod", Name: "web-2", How: ByError}}},
 	{"an adoption is refused", scenario.AdoptAndGrow(), []Refusal{{Verb: "patch", Kind: "Pod", Name: "web-0", How: ByPolicy}}},
 	{"a release is refused", scenario.ReleaseAndGrow(), []Refusal{{Verb: "patch", Kind: "Pod", Name: "web-0", How: ByPolicy}}},
@@ -89,8 +93,8 @@ var troubles = []struct {
 	{"a webhook answers every patch with a conflict", scenario.ChangeAndGrow(), []Refusal{{Verb: "patch", Kind: "Pod", How: ByConflict}}},
 }
 
-// named refuses a verb for the pods of some slots.
-func named(verb string, from, to int) []Refusal {
+// refuseNames refuses a verb for the pods of some slots.
+func refuseNames(verb string, from, to int) []Refusal {
 	var list []Refusal
 	for slot := from; slot < to; slot++ {
 		list = append(list, Refusal{Verb: verb, Kind: "Pod", Name: fmt.Sprintf("%s-%d", scenario.Name, slot), How: ByPolicy})
@@ -116,6 +120,53 @@ func TestWhatCanBeDoneIsDone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRefusalsOfALargeFleet: of 600 pods that are missing, or 80 that go, every request
+// is refused, in every verb. Under H no more than a few a minute are sent.
+func TestRefusalsOfALargeFleet(t *testing.T) {
+	lab := newLab(t)
+	large := func(n int32, events ...scenario.Event) scenario.Scenario {
+		spec := appsv1.PodManagerSpec{Replicas: &n, Image: scenario.Old}
+		spec.Update.MaxUnavailable = ptr.To(intstr.FromString("100%"))
+		return scenario.Drawn(&spec, events)
+	}
+	for name, story := range map[string]struct {
+		scenario scenario.Scenario
+		refusals []Refusal
+	}{
+		"creates":   {large(600), []Refusal{{Verb: "create", Kind: "Pod", How: ByQuota}}},
+		"deletes":   {large(80, scenario.Event{Do: "scale"}), []Refusal{{Verb: "delete", Kind: "Pod", How: ByPolicy}}},
+		"patches":   {large(80, scenario.Event{Do: "image", Text: scenario.New}), []Refusal{{Verb: "patch", Kind: "Pod", How: ByValidation}}},
+		"evictions": {largeEvicted(80), []Refusal{{Verb: "evict", Kind: "Pod", How: ByBudget}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "creates" && name != "deletes" {
+				t.Skip("two verbs are enough for a short run")
+			}
+			result := play(t, lab, Run{Scenario: story.scenario, Refusals: story.refusals})
+			refused := 0
+			for _, r := range result.Requests {
+				if r.Refused {
+					refused++
+				}
+			}
+			if refused == 0 {
+				t.Error("nothing was refused: the story cannot fail")
+			}
+			t.Logf("%d steps, %d requests refused", len(result.Trace), refused)
+			for _, v := range result.Violations {
+				t.Errorf("\n%s", v)
+			}
+		})
+	}
+}
+
+// largeEvicted is a fleet whose rollout goes through the eviction API.
+func largeEvicted(n int32) scenario.Scenario {
+	spec := appsv1.PodManagerSpec{Replicas: &n, Image: scenario.Old}
+	spec.Update = appsv1.Update{Strategy: appsv1.UpdateRecreate, UseEviction: true, MaxUnavailable: ptr.To(intstr.FromString("100%"))}
+	return scenario.Drawn(&spec, []scenario.Event{{Do: "image", Text: scenario.New}})
 }
 
 // TestRefusalMechanisms: each is taken out, and one of the stories breaks its

@@ -28,17 +28,24 @@ import (
 func (w *World) judge() []oracle.Violation {
 	rules := oracle.Rules{
 		Restarts:          w.restarts,
-		FinalizerStripped: w.run.Scenario.Stripped, Undeletable: map[string]bool{}, Split: w.split, Away: w.away, Lapses: w.born - 1,
+		FinalizerStripped: w.run.Scenario.Stripped, Undeletable: map[string]bool{}, Split: w.split, SplitAt: w.splitAt, Away: w.away, Lapses: w.born - 1,
+		Budget: w.server.mostKept(), Jumped: w.run.Jump != 0, Requests: w.server.requests, Starts: w.births,
+		Full: w.crowded,
 	}
 	for _, r := range w.server.requests {
 		if r.Refused && r.Kind == "Pod" && r.Verb != "create" {
 			rules.Undeletable[r.Name] = true
 		}
 	}
-	found := append(oracle.Check(w.server.history(), rules), oracle.Rate(w.server.requests)...)
-	if w.server.lifted() {
-		found = append(found, oracle.Halves(w.server.history(), w.server.end())...)
-		return append(found, oracle.Leftovers(w.server.end())...)
+	history := w.server.history()
+	found := slices.Concat(oracle.Check(history, rules), oracle.Rate(w.server.requests), oracle.Told(history, rules), oracle.Needless(history, rules))
+	if w.server.lifted() && w.stuck == nil {
+		return slices.Concat(found, oracle.Leftovers(w.server.end()),
+			oracle.AtRest(history, rules, w.server.elapsed()), oracle.ClaimsAtRest(history, rules), oracle.ToldAtRest(history, rules, w.server.elapsed()),
+			oracle.SpreadAtRest(history, rules, w.server.elapsed()))
+	}
+	if w.stuck != nil {
+		return found
 	}
 	return append(found, oracle.Possible(w.server.end(), w.server.inForce(w.changed, w.fresh))...)
 }

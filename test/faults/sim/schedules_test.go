@@ -30,10 +30,10 @@ import (
 
 // How much is tried. make faults tries more, and -short a quarter of it.
 var (
-	schedules = flag.Int("schedules", 800, "how many random schedules are played")
+	schedules = flag.Int("schedules", 600, "how many random schedules are played")
 	seedFlag  = flag.Uint64("seed", 1, "the first seed, always the same so that only a change can break a test; 0 takes one from the clock")
 	depth     = flag.Int("deviations", 1, "how many deviations the exhaustive search combines")
-	stride    = flag.Int("stride", 80, "of so many schedules the exhaustive search plays one; 1 plays all")
+	stride    = flag.Int("stride", 120, "of so many schedules the exhaustive search plays one; 1 plays all")
 )
 
 // fewer is what -short divides by.
@@ -79,7 +79,7 @@ func TestRandomSchedules(t *testing.T) {
 		seed = uint64(time.Now().UnixNano()) % 1_000_000_000
 	}
 	l := newLaboratory(t)
-	counts := &tally{}
+	counts, events := &tally{}, &carriedOut{times: map[string]int{}}
 	const shards = 4
 	t.Run("shards", func(t *testing.T) {
 		for shard := range shards {
@@ -90,6 +90,7 @@ func TestRandomSchedules(t *testing.T) {
 					c, schedule := l.draw(seed + uint64(i))
 					result := l.play(t, *c, schedule)
 					counts.add(result)
+					events.add(result.Done)
 					if len(result.Violations) > 0 {
 						failures++
 						l.condemn(t, *c, fmt.Sprintf("seed-%d", seed+uint64(i)))
@@ -98,6 +99,7 @@ func TestRandomSchedules(t *testing.T) {
 			})
 		}
 	})
+	events.check(t, counts.cases)
 	counts.write(t, "1-simulator-random", "1 simulator, random schedules", seed, "")
 }
 
@@ -110,7 +112,7 @@ func TestTheClockJumps(t *testing.T) {
 	testkit.Long(t, "every scenario is played many times")
 	l := newLaboratory(t)
 	counts := &tally{}
-	step := 3
+	step := 5
 	t.Run("scenarios", func(t *testing.T) {
 		for _, name := range l.names() {
 			t.Run(name, func(t *testing.T) {

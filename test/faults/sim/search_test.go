@@ -18,17 +18,22 @@ package sim
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/testkit/specs"
 	"github.com/mycompany/pod-operator/test/faults/oracle"
 	"github.com/mycompany/pod-operator/test/faults/scenario"
 )
@@ -36,11 +41,14 @@ import (
 // Case is a run that can be written down: the schedule is the list of its
 // deviations from the fair choice.
 type Case struct {
-	Scenario  string   `json:"scenario"`
-	Weakness  Weakness `json:"weakness,omitempty"`
-	Hasty     bool     `json:"hasty,omitempty"`
-	SlowReads bool     `json:"slowReads,omitempty"`
-	Faults    int      `json:"faults"`
+	Scenario string `json:"scenario,omitempty"`
+	// Spec and Events are a scenario that was drawn.
+	Spec      *appsv1.PodManagerSpec `json:"spec,omitempty"`
+	Events    []scenario.Event       `json:"events,omitempty"`
+	Weakness  Weakness               `json:"weakness,omitempty"`
+	Hasty     bool                   `json:"hasty,omitempty"`
+	SlowReads bool                   `json:"slowReads,omitempty"`
+	Faults    int                    `json:"faults"`
 	// Refusals are the rules that the operator meets, and Meddles is a webhook
 	// that changes its pods.
 	Refusals []Refusal `json:"refusals,omitempty"`
@@ -59,13 +67,24 @@ type laboratory struct {
 	fair      map[string]*Result
 }
 
+// fairRuns are the runs without faults, which are played once for all tests.
+var fairRuns = struct {
+	sync.Mutex
+	results map[string]*Result
+}{results: map[string]*Result{}}
+
 func newLaboratory(t *testing.T) *laboratory {
 	t.Helper()
-	l := &laboratory{Lab: newLab(t), scenarios: map[string]scenario.Scenario{}, fair: map[string]*Result{}}
+	fairRuns.Lock()
+	defer fairRuns.Unlock()
+	l := &laboratory{Lab: newLab(t), scenarios: map[string]scenario.Scenario{}}
 	for _, s := range everything() {
 		l.scenarios[s.Name] = s
-		l.fair[s.Name] = play(t, l.Lab, Run{Scenario: s})
+		if fairRuns.results[s.Name] == nil {
+			fairRuns.results[s.Name] = play(t, l.Lab, Run{Scenario: s})
+		}
 	}
+	l.fair = maps.Clone(fairRuns.results)
 	return l
 }
 
@@ -78,6 +97,9 @@ func (l *laboratory) play(t *testing.T, c Case, schedule Schedule) *Result {
 		schedule = replay(c.Deviations)
 	}
 	s, ok := l.scenarios[c.Scenario]
+	if c.Spec != nil {
+		s, ok = scenario.Drawn(c.Spec, c.Events), true
+	}
 	if !ok {
 		t.Fatalf("there is no scenario %q", c.Scenario)
 	}
@@ -86,7 +108,7 @@ func (l *laboratory) play(t *testing.T, c Case, schedule Schedule) *Result {
 		Refusals: c.Refusals, Meddles: c.Meddles, Sharded: c.Sharded,
 	})
 	s.Uncounted = s.Uncounted || len(c.Refusals) > 0
-	if result.Lifted && !result.GaveUp {
+	if !s.Drawn && result.Lifted && !result.GaveUp {
 		result.Violations = append(result.Violations, compare(s, c.Hasty, l.fair[s.Name], result)...)
 	}
 	return result
@@ -139,8 +161,23 @@ func replay(deviations [][2]int) Schedule {
 // down what it drew.
 func (l *laboratory) draw(seed uint64) (*Case, Schedule) {
 	rng := rand.New(rand.NewPCG(seed, 1))
+	if rng.IntN(named) > 0 {
+		c, schedule := l.drawFrom(rng, "")
+		drawScenario(rng, c)
+		return c, schedule
+	}
 	names := l.names()
 	return l.drawFrom(rng, names[rng.IntN(len(names))])
+}
+
+// named: of so many schedules one is of a scenario with a name.
+const named = 4
+
+// drawScenario draws a PodManager and what happens to it. Refusals come and go with
+// events.
+func drawScenario(rng *rand.Rand, c *Case) {
+	spec := specs.Draw(func(_ string, n int) int { return rng.IntN(n) })
+	c.Spec, c.Events, c.Hasty, c.Refusals = &spec, scenario.DrawEvents(rng), false, nil
 }
 
 // drawFrom makes a random case of a scenario.
@@ -178,32 +215,96 @@ func (l *laboratory) drawFrom(rng *rand.Rand, name string) (*Case, Schedule) {
 	}
 }
 
-// shrink takes out of a case all deviations that are not needed to break a
-// rule: first halves, then quarters, at last single ones.
+// shrink takes out of a case everything that is not needed to break the same rule:
+// deviations, events, fields of the spec, refusals.
 func (l *laboratory) shrink(t *testing.T, c Case) Case {
 	t.Helper()
-	fails := func(deviations [][2]int) bool {
-		try := c
-		try.Deviations = deviations
-		return len(l.play(t, try, nil).Violations) > 0
+	rule := ""
+	if broke := l.play(t, c, nil).Violations; len(broke) > 0 {
+		rule = broke[0].Rule
 	}
-	for size := max(1, len(c.Deviations)/2); ; size /= 2 {
-		for at := 0; at < len(c.Deviations); {
-			fewer := slices.Delete(slices.Clone(c.Deviations), at, min(at+size, len(c.Deviations)))
+	return l.shrinkTo(t, c, rule)
+}
+
+// shrinkTo takes out what is not needed to break one rule.
+func (l *laboratory) shrinkTo(t *testing.T, c Case, rule string) Case {
+	t.Helper()
+	fails := func(try Case) bool {
+		return slices.ContainsFunc(l.play(t, try, nil).Violations, func(v oracle.Violation) bool { return v.Rule == rule })
+	}
+	for range 3 {
+		before := len(c.Deviations) + len(c.Events)
+		c.Deviations = without(c.Deviations, func(fewer [][2]int) bool {
+			try := c
+			try.Deviations = fewer
+			return fails(try)
+		})
+		if c.Spec == nil {
+			return c
+		}
+		c.Events = without(c.Events, func(fewer []scenario.Event) bool {
+			try := c
+			try.Events = fewer
+			return fails(try)
+		})
+		c = simplify(c, fails)
+		if len(c.Deviations)+len(c.Events) == before {
+			break
+		}
+	}
+	return c
+}
+
+// without takes out of a list what is not needed: first halves, then quarters, at
+// last single ones.
+func without[T any](list []T, fails func(fewer []T) bool) []T {
+	for size := max(1, len(list)/2); ; size /= 2 {
+		for at := 0; at < len(list); {
+			fewer := slices.Delete(slices.Clone(list), at, min(at+size, len(list)))
 			if fails(fewer) {
-				c.Deviations = fewer
+				list = fewer
 			} else {
 				at += size
 			}
 		}
 		if size <= 1 {
-			return c
+			return list
 		}
 	}
 }
 
+// simplify leaves fields of the spec out, takes events at rest, and plays without
+// what makes a run harder to read.
+func simplify(c Case, fails func(Case) bool) Case {
+	try := func(change func(*Case)) {
+		next := c
+		next.Spec, next.Events = c.Spec.DeepCopy(), slices.Clone(c.Events)
+		change(&next)
+		if fails(next) {
+			c = next
+		}
+	}
+	try(func(next *Case) { next.SlowReads = false })
+	try(func(next *Case) { next.Spec.Image, next.Spec.Template = scenario.Old, nil })
+	try(func(next *Case) { next.Meddles = false })
+	try(func(next *Case) { next.Sharded = false })
+	try(func(next *Case) { next.Faults = 0 })
+	for _, field := range specs.Fields() {
+		before := c.Spec.DeepCopy()
+		if specs.Clear(before, field); !reflect.DeepEqual(before, c.Spec) {
+			try(func(next *Case) { specs.Clear(next.Spec, field) })
+		}
+	}
+	for i := range c.Events {
+		if c.Events[i].After > 0 || c.Events[i].Wait > 0 {
+			try(func(next *Case) { next.Events[i].After, next.Events[i].Wait = 0, 0 })
+		}
+	}
+	return c
+}
+
 // condemn shrinks a case that broke a rule, keeps it for TestRegressions, and
-// tells its story.
+// tells its story and how to repeat it.
 func (l *laboratory) condemn(t *testing.T, c Case, name string) {
 	t.Helper()
 	c = l.shrink(t, c)
@@ -212,26 +313,44 @@ func (l *laboratory) condemn(t *testing.T, c Case, name string) {
 		t.Fatalf("%s: the case broke a rule and does not when it is played again: the simulator is not deterministic", name)
 	}
 	c.Broke = result.Violations[0].String()
-	t.Errorf("%s: %s", name, tell(c, result))
+	file := strings.ReplaceAll(name, " ", "-") + ".json"
+	t.Errorf("%s: %s\nto repeat it: go test ./test/faults/sim -run 'TestRegressions/%s'", name, tell(c, result), file)
 	raw, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join("testdata", "regressions", strings.ReplaceAll(name, " ", "-")+".json")
+	file = filepath.Join(*keep, file)
 	if err := os.WriteFile(file, append(raw, '\n'), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("kept as %s", file)
 }
 
+// keep is where cases that broke a rule are written, and played from.
+var keep = flag.String("cases", filepath.Join("testdata", "regressions"), "the folder of cases that broke a rule")
+
+// story tells what happens in every case.
+var story = flag.Bool("story", false, "tell what happens in every case that is played")
+
+// longStory is how much is told of the beginning of a run, and of its end.
+const longStory = 400
+
 func tell(c Case, result *Result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "scenario %q hasty=%t slowReads=%t faults=%d refusals=%+v meddles=%t sharded=%t deviations=%v\n",
-		c.Scenario, c.Hasty, c.SlowReads, c.Faults, c.Refusals, c.Meddles, c.Sharded, c.Deviations)
+	about := c
+	about.Broke = ""
+	raw, err := json.Marshal(about)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintf(&b, "%s\n", raw)
 	for _, v := range result.Violations {
 		fmt.Fprintln(&b, v)
 	}
-	for _, line := range result.Trace {
+	for i, line := range result.Trace {
+		if i >= longStory && len(result.Trace)-i > longStory {
+			continue // what goes on for ever is no story
+		}
 		fmt.Fprintln(&b, "  "+line)
 	}
 	return b.String()
@@ -239,7 +358,7 @@ func tell(c Case, result *Result) string {
 
 // TestRegressions plays every case that ever broke a rule.
 func TestRegressions(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("testdata", "regressions", "*.json"))
+	files, err := filepath.Glob(filepath.Join(*keep, "*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +373,11 @@ func TestRegressions(t *testing.T) {
 			if err := json.Unmarshal(raw, &c); err != nil {
 				t.Fatal(err)
 			}
-			if result := l.play(t, c, nil); len(result.Violations) > 0 {
+			result := l.play(t, c, nil)
+			if *story {
+				t.Log(tell(c, result))
+			}
+			if len(result.Violations) > 0 {
 				t.Error(tell(c, result))
 			}
 		})

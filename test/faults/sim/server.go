@@ -33,6 +33,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
@@ -69,6 +70,8 @@ type Server struct {
 	meddles bool
 	// sharded: owners and their pods get the label of shard 0.
 	sharded bool
+	// definition is the CRD, where users meet it.
+	definition *Definition
 	// jumped is by how much the clock was set.
 	jumped time.Duration
 }
@@ -85,6 +88,8 @@ func NewServer(scheme *runtime.Scheme, clock clock.PassiveClock) *Server {
 type request struct {
 	actor string
 	floor int64
+	// cached is the version of the owner that the cache showed.
+	cached int64
 	// seen is the version up to which the pods had been seen.
 	seen int64
 	// began is how many steps the world had made when the reconcile began.
@@ -122,7 +127,7 @@ func (s *Server) write(by request, before, after client.Object, gone bool) {
 		s.objects[key] = after
 	}
 	s.log = append(s.log, entry{
-		Revision: oracle.Revision{Version: s.version, Object: after, Gone: gone, Actor: by.actor, Floor: by.floor, Seen: by.seen, Time: s.elapsed()},
+		Revision: oracle.Revision{Version: s.version, Object: after, Gone: gone, Actor: by.actor, Floor: by.floor, Cached: by.cached, Seen: by.seen, Time: s.elapsed()},
 		kind:     key.kind, before: before,
 	})
 }
@@ -161,6 +166,13 @@ func (s *Server) create(by request, obj client.Object) (client.Object, error) {
 		claim.Finalizers = append(claim.Finalizers, claimProtection)
 	}
 	if pm, ok := obj.(*appsv1.PodManager); ok {
+		if s.definition != nil {
+			admitted, err := s.definition.admit(pm, nil)
+			if err != nil {
+				return nil, err
+			}
+			pm, obj = admitted, admitted
+		}
 		pm.Status = appsv1.PodManagerStatus{ObservedGeneration: -1}
 	}
 	if s.sharded {
@@ -222,6 +234,10 @@ func (s *Server) store(by request, subresource string, key objectKey, current, o
 	if err := checkFinalizers(key, current, next); err != nil {
 		return nil, err
 	}
+	next, err := s.defined(by, subresource, current, next)
+	if err != nil {
+		return nil, err
+	}
 	if equality.Semantic.DeepEqual(current, next) {
 		return current, nil // nothing changes, so nothing is written
 	}
@@ -235,6 +251,15 @@ func (s *Server) store(by request, subresource string, key objectKey, current, o
 	gone := next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && (grace == nil || *grace == 0)
 	s.write(by, current, next, gone)
 	return next, nil
+}
+
+// defined is what the CRD makes of an edit of a user.
+func (s *Server) defined(by request, subresource string, current, next client.Object) (client.Object, error) {
+	pm, ok := next.(*appsv1.PodManager)
+	if !ok || s.definition == nil || subresource != "" || by.actor != "user" {
+		return next, nil
+	}
+	return s.definition.admit(pm, current.(*appsv1.PodManager))
 }
 
 // bind gives a pod its node. It is no change of the spec that a kubelet has to
@@ -327,6 +352,11 @@ func (s *Server) remove(by request, verb string, key objectKey, options *client.
 	if err := s.admit(by, verb, "", key); err != nil {
 		return err
 	}
+	if pod, ok := current.(*corev1.Pod); ok && verb == "evict" {
+		if err := s.budgeted(key, pod); err != nil {
+			return err
+		}
+	}
 	if p := options.Preconditions; p != nil {
 		if p.UID != nil && *p.UID != current.GetUID() {
 			return conflict(key, "the UID in the precondition is %s, that of the object %s", *p.UID, current.GetUID())
@@ -343,9 +373,7 @@ func (s *Server) remove(by request, verb string, key objectKey, options *client.
 		grace = *options.GracePeriodSeconds
 	}
 	next := copyOf(current)
-	if options.PropagationPolicy != nil && *options.PropagationPolicy == metav1.DeletePropagationOrphan && next.GetDeletionTimestamp() == nil {
-		next.SetFinalizers(append(next.GetFinalizers(), metav1.FinalizerOrphanDependents))
-	}
+	propagate(next, ptr.Deref(options.PropagationPolicy, ""))
 	if len(next.GetFinalizers()) == 0 && grace == 0 {
 		s.write(by, current, next, true)
 		return nil
@@ -358,6 +386,19 @@ func (s *Server) remove(by request, verb string, key objectKey, options *client.
 	}
 	s.write(by, current, next, false)
 	return nil
+}
+
+// propagate notes for the garbage collector what becomes of the dependents.
+func propagate(obj client.Object, policy metav1.DeletionPropagation) {
+	if obj.GetDeletionTimestamp() != nil {
+		return
+	}
+	switch policy {
+	case metav1.DeletePropagationOrphan:
+		obj.SetFinalizers(append(obj.GetFinalizers(), metav1.FinalizerOrphanDependents))
+	case metav1.DeletePropagationForeground:
+		obj.SetFinalizers(append(obj.GetFinalizers(), metav1.FinalizerDeleteDependents))
+	}
 }
 
 // gracePeriod is 0 for what no kubelet has to end.

@@ -18,6 +18,7 @@ package sim
 
 import (
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -27,6 +28,9 @@ import (
 	"github.com/mycompany/pod-operator/internal/manager"
 	"github.com/mycompany/pod-operator/test/faults/scenario"
 )
+
+// readDefinition compiles the CRD once for all tests.
+var readDefinition = sync.OnceValues(func() (*Definition, error) { return ReadDefinition("../../..") })
 
 func newLab(t *testing.T) *Lab {
 	t.Helper()
@@ -38,7 +42,11 @@ func newLab(t *testing.T) *Lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Lab{Scheme: scheme, Metrics: metrics}
+	definition, err := readDefinition()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Lab{Scheme: scheme, Metrics: metrics, Definition: definition}
 }
 
 // everything is all scenarios, of the smaller world and the larger.

@@ -56,10 +56,12 @@ const (
 	NoMemory          Weakness = "memory of refusals"
 	NoRefusalWait     Weakness = "wait after a refusal"
 	NoClaimMark       Weakness = "mark on a claim"
+	NoFoundMark       Weakness = "mark on a claim that was found"
 	NoSizeProof       Weakness = "proof of who resized a pod"
 )
 
-// wait weakens how long the operator waits before it looks again.
+// wait weakens how long the operator waits before it looks again. It also forgets
+// then what was refused (beforeReconcile): with that memory a look asks for nothing.
 func (w Weakness) wait(asked time.Duration) time.Duration {
 	if w == NoRefusalWait {
 		return min(asked, 100*time.Millisecond)
@@ -115,7 +117,7 @@ func (k weakKind) Fleet(owner client.Object) desired.Fleet {
 
 // beforeReconcile runs before each reconcile of a process.
 func (w Weakness) beforeReconcile(p *process, req reconcile.Request) {
-	if w == NoMemory {
+	if w == NoMemory || w == NoRefusalWait {
 		p.reconciler = p.newReconciler()
 	}
 	p.failed.Store(false)
@@ -164,7 +166,7 @@ func (r weakReader) Get(ctx context.Context, key client.ObjectKey, obj client.Ob
 
 // client weakens the writes.
 func (w Weakness) client(c client.Client, p *process) client.Client {
-	if w == NoUIDPrecondition || w == NoDeterministic || w == NoIsolation || w == NoClaimMark {
+	if w == NoUIDPrecondition || w == NoDeterministic || w == NoIsolation || w == NoClaimMark || w == NoFoundMark {
 		return &weakClient{c, w, p}
 	}
 	return c
@@ -193,15 +195,20 @@ func (c *weakClient) isolated(write func() error) error {
 }
 
 // List implements client.Client: without the mark every claim that carries the
-// owner's name seems to be the owner's, and to be condemned.
+// owner's name seems to be the owner's, and to be condemned; without the other, none
+// seems to be found.
 func (c *weakClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	err := c.Client.List(ctx, list, opts...)
 	claims, ok := list.(*corev1.PersistentVolumeClaimList)
-	if err != nil || !ok || c.weakness != NoClaimMark {
+	if err != nil || !ok || c.weakness != NoClaimMark && c.weakness != NoFoundMark {
 		return err
 	}
 	for i := range claims.Items {
 		claim := &claims.Items[i]
+		if c.weakness == NoFoundMark {
+			delete(claim.Annotations, appsv1.AnnotationFound)
+			continue
+		}
 		for _, owner := range c.process.world.server.objectsOf("PodManager") {
 			metav1.SetMetaDataLabel(&claim.ObjectMeta, appsv1.LabelUID, string(owner.GetUID()))
 			metav1.SetMetaDataAnnotation(&claim.ObjectMeta, appsv1.AnnotationCondemnedBy, string(owner.GetUID()))

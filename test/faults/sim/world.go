@@ -72,6 +72,8 @@ const (
 type Lab struct {
 	Scheme  *runtime.Scheme
 	Metrics *fleet.Metrics
+	// Definition is the CRD that drawn runs need.
+	Definition *Definition
 }
 
 // Run says what to play.
@@ -147,6 +149,10 @@ type Result struct {
 	Recovery time.Duration
 	// Took is how long it was from the beginning to the last write.
 	Took time.Duration
+	// Done counts the events that were carried out, and Abandoned the evictions that
+	// clients gave up.
+	Done      map[string]int
+	Abandoned int
 }
 
 // World is one run.
@@ -161,14 +167,28 @@ type World struct {
 
 	processes []*process
 	born      int
+	// births are the versions after which a process started.
+	births []int64
 	// restarts is how often an operator was started after the first, before the
 	// run came to rest.
 	restarts  int
 	floating  []call
-	kubelet   *kubelet
+	machines  machines
 	collector *collector
 	steps     []scenario.Step
-	suffix    int
+	// taken is when the last step was, and takenAt after how many choices.
+	taken   time.Time
+	takenAt int
+	// done counts the events that were carried out.
+	done map[string]int
+	// evictors are the clients that want pods to go; abandoned is how many gave up.
+	evictors  []*evictor
+	abandoned int
+	// evicted is what was wrong with evictions (E).
+	evicted []oracle.Violation
+	// crowded: at some time the nodes were full.
+	crowded bool
+	suffix  int
 
 	faults    int
 	decisions int
@@ -186,8 +206,9 @@ type World struct {
 	creates        int
 	// stuck says why a run could not go on.
 	stuck error
-	// split: two operators led at once.
-	split bool
+	// split: two operators led at once, from this version on.
+	split   bool
+	splitAt int64
 	// gaveUp: the user left a step out.
 	gaveUp bool
 	// away are the times in which no operator ran for long.
@@ -210,8 +231,13 @@ func Play(lab *Lab, run Run) *Result {
 	result.Tally, result.Creates = oracle.Tally(w.server.history()), w.creates
 	w.restarts = w.born - 1
 	if rested {
+		for _, e := range w.evictors {
+			w.checkEnds(e)
+		}
 		result.Violations = append(result.Violations, w.checkRest()...)
 	}
+	result.Violations = append(result.Violations, w.evicted...)
+	result.Done, result.Abandoned = w.done, w.abandoned+len(w.evictors)
 	result.Requests, result.Lifted, result.GaveUp = w.server.requests, w.server.lifted(), w.gaveUp
 	result.Violations = append(result.Violations, w.judge()...)
 	result.End = oracle.Normalise(w.server.end(), run.Scenario.Anonymous)
@@ -228,17 +254,26 @@ func newWorld(lab *Lab, run Run) *World {
 	w := &World{
 		run: run, weakness: run.Weakness, server: server, clock: clock, metrics: lab.Metrics, indexes: newIndexes(),
 		slowReads: run.SlowReads, steps: run.Scenario.Steps, faults: run.Faults, lastWrite: clock.Now(), lastFault: clock.Now(),
-		began: clock.Now(),
+		began: clock.Now(), taken: clock.Now(), done: map[string]int{},
 	}
 	server.meddles, server.sharded = run.Meddles, run.Sharded
 	for _, r := range run.Refusals {
 		server.rules = append(server.rules, &standing{Refusal: r})
 	}
-	w.kubelet = &kubelet{server: server, client: server.Client("kubelet"), ahead: run.Ahead}
+	kubelet := &kubelet{server: server, client: server.Client("kubelet"), ahead: run.Ahead}
+	w.machines = kubelet
 	w.collector = &collector{server: server, client: server.Client("gc")}
-	err := server.Client("user").Create(context.Background(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: scenario.FirstNode}})
-	if err != nil {
-		panic(err)
+	nodes := []*corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: scenario.FirstNode}}}
+	if run.Scenario.Drawn {
+		w.machines, server.definition, nodes = newFleetOfNodes(kubelet), lab.Definition, nil
+		for n := range scenario.Nodes {
+			nodes = append(nodes, scenario.Node(n))
+		}
+	}
+	for _, node := range nodes {
+		if err := server.Client("user").Create(context.Background(), node); err != nil {
+			panic(err)
+		}
 	}
 	w.launch(len(server.log))
 	return w
@@ -250,13 +285,21 @@ const deposedCredit = 1
 
 func (w *World) launch(at int) {
 	w.born++
+	w.births = append(w.births, w.server.version)
 	for _, p := range w.processes {
-		w.split = true
+		w.divide()
 		if !p.deposed {
 			p.deposed, p.credit = true, deposedCredit
 		}
 	}
 	w.processes = append(w.processes, w.start(fmt.Sprintf("operator-%d", w.born), at))
+}
+
+// divide notes that from now on two operators lead.
+func (w *World) divide() {
+	if !w.split {
+		w.split, w.splitAt = true, w.server.version+1
+	}
 }
 
 // play makes one choice after the other until nothing is left to do.
@@ -301,6 +344,7 @@ func (w *World) settle() {
 	for i := len(w.server.log) - 1; i >= 0 && w.server.log[i].Version > w.written; i-- {
 		if actor := w.server.log[i].Actor; actor == oracle.Operator || actor == oracle.Late {
 			w.lastWrite = w.clock.Now()
+			w.checkStandIn(&w.server.log[i])
 		}
 	}
 	w.written = w.server.version
@@ -310,7 +354,10 @@ func (w *World) settle() {
 // events, then work, then nodes and the garbage collector, then the user, and
 // only then time passes.
 func (w *World) choices() []Option {
-	fair := slices.Concat(w.answers(), w.events(), w.work(), w.nodes(), w.garbage())
+	if w.isDue() {
+		return w.user()
+	}
+	fair := slices.Concat(w.answers(), w.events(), w.work(), w.nodes(), w.garbage(), w.drains())
 	if !slices.ContainsFunc(w.processes, func(p *process) bool { return !p.deposed }) {
 		fair = append(fair, Option{"the operator starts", Fair, func() { w.launch(len(w.server.log)) }})
 	}
@@ -349,6 +396,9 @@ func (w *World) rest() []Option {
 	if len(w.floating) > 0 && quiet {
 		return w.network()
 	}
+	if at := w.nextStep(); !at.IsZero() && (quiet || at.Before(next)) {
+		return []Option{w.passTime("time passes until the user goes on", at.Sub(w.clock.Now()))}
+	}
 	if !quiet {
 		return []Option{w.passTime("time passes until something is due", next.Sub(w.clock.Now()))}
 	}
@@ -368,13 +418,37 @@ func (w *World) patience() time.Duration {
 }
 
 func (w *World) nextTimer() time.Time {
-	var next time.Time
+	next := earlier(w.machines.next(), w.nextEviction())
 	for _, p := range w.processes {
-		if at := p.queue.nextTimer(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
-			next = at
-		}
+		next = earlier(next, p.queue.nextTimer())
 	}
 	return next
+}
+
+// earlier is the first of two times, of which zero is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// isDue: the next step waits for no rest, and its moment has come.
+func (w *World) isDue() bool {
+	if len(w.steps) == 0 || w.calm {
+		return false
+	}
+	step := &w.steps[0]
+	return step.After > 0 && len(w.trace) >= w.takenAt+step.After ||
+		step.Wait > 0 && !w.clock.Now().Before(w.taken.Add(step.Wait))
+}
+
+// nextStep is when the next step is due by the clock, or zero.
+func (w *World) nextStep() time.Time {
+	if len(w.steps) == 0 || w.calm || w.steps[0].Wait == 0 {
+		return time.Time{}
+	}
+	return w.taken.Add(w.steps[0].Wait)
 }
 
 func (w *World) passTime(text string, d time.Duration) Option {
@@ -402,12 +476,18 @@ func (w *World) user() []Option {
 	step := w.steps[0]
 	return []Option{{"the user: " + step.Name, User, func() {
 		err := step.Do(context.Background(), scenario.World{
-			Client: w.server.Client("user"), Namespace: namespace, Now: w.clock.Now().Add(w.run.Ahead),
+			Client: w.server.Client("user"), Namespace: namespace, Now: w.clock.Now().Add(w.run.Ahead), Cluster: w,
 		})
+		w.taken, w.takenAt = w.clock.Now(), len(w.trace)
 		waits := apierrors.IsAlreadyExists(err) || errors.Is(err, scenario.ErrNotYet)
 		switch {
 		case err == nil:
-		case waits && !w.server.lifted():
+			for _, name := range step.Counts {
+				w.done[name]++
+			}
+		case w.run.Scenario.Drawn:
+			w.trace = append(w.trace, "the user: "+err.Error())
+		case waits && (!w.server.lifted() || w.gaveUp):
 			w.gaveUp = true
 			w.trace = append(w.trace, "the user: gives up: "+err.Error())
 		case w.run.Hasty && waits:
@@ -436,6 +516,13 @@ func (w *World) answers() []Option {
 func (w *World) carryOut(p *process, c *pendingCall) {
 	w.count(c)
 	obj, err := c.run()
+	if c.live && p.task != nil && !p.trusts {
+		p.trusts, p.task.floor = true, max(p.task.floor, w.server.version)
+		if !p.wrote {
+			p.task.cached = max(p.task.cached, w.server.version)
+		}
+	}
+	p.wrote = p.wrote || c.write
 	p.answer(c, answer{obj, err})
 }
 
@@ -474,8 +561,8 @@ func (w *World) nodes() []Option {
 	var options []Option
 	for _, obj := range w.server.objectsOf("Pod") {
 		pod := obj.(*corev1.Pod)
-		if what := w.kubelet.busy(pod); what != "" {
-			options = append(options, Option{"the node " + what + " pod " + pod.Name, Fair, func() { must(w.kubelet.step(pod)) }})
+		if what := w.machines.busy(pod); what != "" {
+			options = append(options, Option{"the node " + what + " pod " + pod.Name, Fair, func() { must(w.machines.step(pod)) }})
 		}
 	}
 	return options
@@ -495,7 +582,7 @@ func (w *World) network() []Option {
 	for i, c := range w.floating {
 		options = append(options, Option{"the network delivers: " + c.text, Fair, func() {
 			w.floating = slices.Delete(w.floating, i, i+1)
-			w.split = true // a dead leader spoke
+			w.divide()     // a dead leader spoke
 			_, _ = c.run() // the answer is not awaited
 		}})
 	}

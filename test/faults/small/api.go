@@ -17,7 +17,6 @@ limitations under the License.
 package small
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +24,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
@@ -32,30 +32,53 @@ import (
 )
 
 // retry is how soon a write that failed is tried again, at the latest.
-const retry = 30 * time.Second
+const retry = 10 * time.Second
 
 func number(r plan.Revision) string { return strconv.FormatInt(r.Number, 10) }
 
-// observed is what the planner sees. how says what changes between revisions.
-func (s *state) observed(how plan.Change) plan.Observed {
+// observed is what the planner sees.
+func (s *state) observed(w *world) plan.Observed {
 	o := plan.Observed{
 		Pods: s.Pods, HeldNames: s.Foreign, Claims: s.Claims, NewRevision: s.Template,
-		Revisions: slices.Clone(s.Revisions), Status: *s.Status.DeepCopy(),
+		Revisions: slices.Clone(s.Revisions), Status: *s.Status.DeepCopy(), Changes: w.changes,
+	}
+	if len(s.Sized) > 0 {
+		o.Pods = slices.Clone(s.Pods)
+		for i := range o.Pods { // a resize that another client asked for is not the operator's to see
+			if slices.Contains(s.Sized, o.Pods[i].Name) {
+				o.Pods[i].Resize, o.Pods[i].ResizeSince = plan.ResizeNone, time.Time{}
+			}
+		}
 	}
 	for i := range o.Revisions {
 		o.Revisions[i].Equal = o.Revisions[i].Name == s.Template
 	}
+	if s.Desired.Disruption.MaxSurge > 0 {
+		o.Nodes = &plan.Nodes{Open: 2, All: 2}
+		if s.Closed {
+			o.Nodes.Open = 0
+		}
+		for _, z := range w.zones {
+			o.Nodes.Domains = [][]string{append(slices.Concat(o.Nodes.Domains...), z.name)}
+		}
+	}
+	return o
+}
+
+// allChanges lead from every revision to every other. how says what they change.
+func allChanges(how plan.Change) []plan.Change {
+	var list []plan.Change
 	names := []string{revisionA, revisionB, revisionC}
 	for _, from := range names {
 		for _, to := range names {
 			if from != to {
 				how.From, how.To = from, to
-				o.Changes = append(o.Changes, how)
+				list = append(list, how)
 			}
-			o.Changes = append(o.Changes, sizedChanges(how, from, to, names)...)
+			list = append(list, sizedChanges(how, from, to, names)...)
 		}
 	}
-	return o
+	return list
 }
 
 // sizedChanges are the changes of pods that have the size of another revision.
@@ -90,80 +113,137 @@ const (
 	dies    = "dies after" // the operator dies after so many writes, and its status is lost
 	fails   = "fails"      // a write fails once
 	refuses = "is refused" // a write is refused from now on
+	// tooLarge: the API server says of a resize that no node could hold it.
+	tooLarge = "is refused: no node could hold it"
 )
 
-// look is one pass of the operator. It returns what was decided, and the rules
-// that were broken.
+// look is one pass of the operator. It returns what was decided, in the order in
+// which it is carried out, and the rules that were broken.
 func (w *world) look(s *state, t trouble) (next *state, decision plan.Decision, broken []string) {
 	next = s.copy()
-	seen := s.observed(w.how)
+	seen := s.observed(w)
 	asked := s.Desired
 	if w.misread != nil {
 		w.misread(&asked)
 	}
 	decision = plan.Plan(asked, seen, now)
-	if t.kind == refuses && t.at < len(decision.Actions) {
+	slices.SortStableFunc(decision.Actions, func(a, b plan.Action) int { return a.Verb.Order() - b.Verb.Order() })
+	if (t.kind == refuses || t.kind == tooLarge) && t.at < len(decision.Actions) {
 		a := decision.Actions[t.at]
-		next.Refused = append(next.Refused, write{a.Verb, a.Slot})
+		next.Refused = append(next.Refused, write{a.Verb, a.Slot, t.kind == tooLarge})
 	}
-	var outcomes []plan.Outcome
-	done := 0
+	pass := &pass{world: w, state: next, trouble: t}
+	if t.kind != dies && slices.ContainsFunc(decision.Actions, isJudged) { // one that dies writes no other than one that does not
+		pass.chronicle = w.begin(s)
+	}
 	for i, a := range decision.Actions {
 		if t.kind == dies && i >= t.at {
 			next.Woken = true
-			return next, decision, broken
+			return next, decision, pass.judge()
 		}
-		o := plan.Outcome{Action: a, Result: plan.Failed, Message: "the API server is busy"}
-		if t.kind != fails || t.at != i {
-			broken = append(broken, w.judgeWrite(next, a)...)
-			o = next.attempt(a, outcomes, w.gated)
-		}
-		if o.Result == plan.Done {
-			done++
-		}
-		outcomes = append(outcomes, o)
+		pass.do(i, a)
 	}
-	next.Status = stored(report.Report(s.Desired, seen, decision, outcomes, now).Status)
+	if next.Gone {
+		next.Woken, next.Next, next.Status = false, 0, appsv1.PodManagerStatus{}
+		return next, decision, append(pass.judge(), next.judgeGone()...)
+	}
+	next.Status = stored(report.Report(s.Desired, seen, decision, pass.outcomes, now).Status)
 	for i := range next.Failed {
 		next.Failed[i].Seen = true
 	}
-	next.Woken, next.Next = done > 0, decision.NextLook
-	if done < len(outcomes) && (next.Next == 0 || next.Next > retry) {
+	next.note()
+	next.Woken, next.Next = pass.done > 0, decision.NextLook
+	if pass.done < len(pass.outcomes) && (next.Next == 0 || next.Next > retry) {
 		next.Next = retry
 	}
-	return next, decision, append(broken, w.judgePass(s, next, &decision)...)
+	return next, decision, append(pass.judge(), w.judgePass(next, &decision)...)
 }
 
-// attempt is what becomes of a write. What needs a write that did not work is not
-// tried: a pod its claims, a change the one before it in the same slot. Nor is a
-// pod created for which a deletion that did not work had to make room.
-func (s *state) attempt(a plan.Action, before []plan.Outcome, gated bool) plan.Outcome {
-	skipped := plan.Outcome{Action: a, Result: plan.Skipped}
-	for i := range before {
-		o := &before[i]
-		undeleted := o.Result != plan.Done && (o.Action.Verb == plan.DeletePod || o.Action.Verb == plan.EvictPod)
-		if a.Verb == plan.CreatePod && undeleted && s.count(live) >= s.Desired.Replicas+s.Desired.MostSurge() {
-			return skipped
+// note remembers what the operator has seen of pods.
+func (s *state) note() {
+	for i := range s.Pods {
+		p := &s.Pods[i]
+		if s.waits(p) && !slices.Contains(s.Asked, p.Name) {
+			s.Asked = append(s.Asked, p.Name)
 		}
-		if o.Result != plan.Done && a.Slot != plan.NoSlot && o.Action.Slot == a.Slot {
-			return skipped
-		}
-		if o.Result != plan.Done && o.Action.Verb == plan.CreateRevision {
-			return skipped
+		if len(s.Desired.Claims.Templates) > 0 && slices.Contains(s.base(), p.Slot) && !slices.Contains(s.Joined, p.Name) {
+			s.Joined = append(s.Joined, p.Name)
 		}
 	}
-	if slices.Contains(s.Refused, write{a.Verb, a.Slot}) {
-		return plan.Outcome{Action: a, Result: plan.Refused, Cause: appsv1.ReasonPodsRefused, Message: "a policy refuses it"}
+}
+
+// pass carries out what the operator decided.
+type pass struct {
+	*world
+	state    *state
+	trouble  trouble
+	undone   plan.Undone
+	outcomes []plan.Outcome
+	done     int
+	broken   []string
+	// chronicle is what the judge reads; nil where no pod is touched.
+	chronicle *chronicle
+}
+
+// judge is what the pass broke.
+func (p *pass) judge() []string {
+	if p.chronicle == nil {
+		return p.broken
 	}
-	s.carryOut(a, gated)
+	return append(p.broken, p.chronicle.violations()...)
+}
+
+// do tries a write, unless it needs one that did not work.
+func (p *pass) do(i int, a plan.Action) {
+	o := plan.Outcome{Action: a, Result: plan.Failed, Message: "the API server is busy"}
+	switch {
+	case p.undone.HoldsBack(&a):
+		o = plan.Outcome{Action: a, Result: plan.Skipped}
+	case p.trouble.kind != fails || p.trouble.at != i:
+		o = p.attempt(a)
+	}
+	if o.Result == plan.Done {
+		p.done++
+	} else {
+		p.undone.Add(&a)
+	}
+	p.outcomes = append(p.outcomes, o)
+}
+
+// attempt is what the API server says to a write. It is judged where it is carried
+// out.
+func (p *pass) attempt(a plan.Action) plan.Outcome {
+	s := p.state
+	refused := func(cause, message string) plan.Outcome {
+		return plan.Outcome{Action: a, Result: plan.Refused, Cause: cause, Message: message}
+	}
+	switch {
+	case slices.Contains(s.Refused, write{a.Verb, a.Slot, false}):
+		return refused(appsv1.ReasonPodsRefused, "a policy refuses it")
+	case slices.Contains(s.Refused, write{a.Verb, a.Slot, true}):
+		return refused(appsv1.WhyResizeInfeasible, "no node could hold it")
+	case a.Verb == plan.EvictPod && !p.budgetAllows(s, s.pod(a.Pod)):
+		return refused(appsv1.BlockedByDisruptionBudget, "a PodDisruptionBudget refuses it")
+	}
+	p.broken = append(p.broken, p.judgeWrite(s, a)...)
+	var before *plan.Pod
+	if pod := s.pod(a.Pod); pod != nil {
+		before = ptr.To(*pod)
+	}
+	s.carryOut(a, p.gated)
+	if p.chronicle != nil {
+		p.chronicle.wrote(before, s, a)
+	}
 	return plan.Outcome{Action: a, Result: plan.Done, UID: a.UID}
 }
 
 func (s *state) carryOut(a plan.Action, gated bool) {
-	p := s.pod(a.Pod)
 	switch a.Verb {
 	case plan.AddFinalizer:
 		s.Desired.Finalizer = plan.FinalizerPresent
+	case plan.RemoveFinalizer:
+		s.Desired.Finalizer = plan.FinalizerMissing
+		s.Gone = s.Cascade == ""
 	case plan.CreateRevision:
 		s.Revisions = append(s.Revisions, plan.Revision{Name: a.Revision, Number: a.Number})
 	case plan.RenumberRevision:
@@ -183,15 +263,36 @@ func (s *state) carryOut(a plan.Action, gated bool) {
 		c := s.claim(a.Claim)
 		c.Owner, c.CondemnedBy, c.Surge = s.Desired.UID, "", false
 	case plan.CondemnClaim:
-		s.claim(a.Claim).CondemnedBy = s.Desired.UID
+		if c := s.claim(a.Claim); c != nil {
+			c.CondemnedBy = s.Desired.UID
+		}
 		if s.pod(plan.SlotName(&s.Desired, a.Slot)) != nil && !slices.Contains(s.base(), a.Slot) {
 			s.condemn(a.Slot) // its pod goes already, and has no successor
 		}
+	default:
+		s.carryOutOnPod(a, gated)
+	}
+}
+
+// carryOutOnPod is carryOut for pods.
+func (s *state) carryOutOnPod(a plan.Action, gated bool) {
+	p := s.pod(a.Pod)
+	switch a.Verb {
 	case plan.AdoptPod:
 		p.Membership = plan.Member
+	case plan.ReleasePod, plan.OrphanPod:
+		s.Foreign = append(s.Foreign, p.Name)
+		s.remove(p.Name)
+	case plan.KeepPod:
+		p.Surge = false
+	case plan.TellHolder:
+		p.Wanted = a.Wanted
 	case plan.CreatePod:
 		s.create(a, gated)
 	case plan.DeletePod, plan.EvictPod:
+		if a.Verb == plan.EvictPod {
+			s.Drained = append(s.Drained, a.Slot)
+		}
 		s.delete(p, a.Force)
 	case plan.OpenGate:
 		p.Gate = plan.GateOpen
@@ -202,6 +303,7 @@ func (s *state) carryOut(a plan.Action, gated bool) {
 		settleSize(p)
 	case plan.UpdatePod:
 		p.Revision, p.Changing = a.Revision, len(a.Replaced) > 0
+		s.Sized = slices.DeleteFunc(s.Sized, func(name string) bool { return name == p.Name })
 		settleSize(p)
 	default:
 		panic("the small world does not know how to " + string(a.Verb))
@@ -223,6 +325,16 @@ func (s *state) create(a plan.Action, gated bool) {
 	if gated {
 		p.Gate = plan.GateUnset
 	}
+	if a.Replaces {
+		p.Replaces = a.Why.Reason
+	}
+	if a.Prefer != nil {
+		p.RebalancedTo = a.Prefer.String()
+	}
+	if s.count(live) >= s.Desired.Replicas || slices.Contains(s.Drained, a.Slot) {
+		s.Extra = append(s.Extra, p.Name)
+	}
+	s.Drained = slices.DeleteFunc(s.Drained, func(slot int) bool { return slot == a.Slot })
 	s.Pods = append(s.Pods, p)
 	slices.SortFunc(s.Pods, func(a, b plan.Pod) int { return strings.Compare(a.Name, b.Name) })
 	// A pod that only stands in does not bring back a slot that was scaled away.
@@ -239,101 +351,14 @@ func (s *state) condemn(slot int) {
 }
 
 func (s *state) delete(p *plan.Pod, force bool) {
-	if s.Desired.Identity == appsv1.IdentityOrdinal && !slices.Contains(s.base(), p.Slot) {
+	// What a pod that stood in for others found there was not its own.
+	if s.Desired.Identity == appsv1.IdentityOrdinal && !slices.Contains(s.base(), p.Slot) && slices.Contains(s.Joined, p.Name) {
 		s.condemn(p.Slot)
 	}
-	if force {
+	if force && p.KeptBy == "" {
 		s.remove(p.Name)
 		return
 	}
+	p.Ended = force
 	p.Terminating, p.DeletedAt = true, now
-}
-
-// work says what a pod's kubelet has to do, or nothing.
-func (w *world) work(s *state, p *plan.Pod) string {
-	broken := slices.Contains(s.Broken, p.Revision)
-	switch {
-	case p.NodeState != plan.NodePresent || s.Slow == p.Name:
-		return ""
-	case p.Terminating:
-		if p.KeptBy != "" {
-			return ""
-		}
-		return "ends"
-	case p.Phase == corev1.PodFailed || p.Phase == corev1.PodSucceeded:
-		return ""
-	case p.Phase == corev1.PodPending:
-		if w.claimMissing(s, p) {
-			return ""
-		}
-		return "starts"
-	case p.Changing:
-		return "restarts"
-	case p.Resize == plan.ResizeInProgress:
-		return "is resized"
-	case p.Ready != ((p.Gate == plan.GateNone || p.Gate == plan.GateOpen) && !broken):
-		return "turns"
-	}
-	return ""
-}
-
-func (w *world) claimMissing(s *state, p *plan.Pod) bool {
-	return slices.ContainsFunc(s.Desired.Claims.Templates, func(t string) bool { return s.claim(plan.ClaimName(t, p.Name)) == nil })
-}
-
-// act does a kubelet's next piece of work.
-func (w *world) act(s *state, name string) *state {
-	next := s.copy()
-	next.Woken = true
-	p := next.pod(name)
-	broken := slices.Contains(s.Broken, p.Revision)
-	switch w.work(s, p) {
-	case "ends":
-		next.remove(name)
-		return next
-	case "starts":
-		p.Phase, p.Node = corev1.PodRunning, "node-a"
-		p.Ready = p.Gate == plan.GateNone && !broken
-	case "restarts":
-		p.Changing, p.Ready = false, !broken && (p.Gate == plan.GateNone || p.Gate == plan.GateOpen)
-	case "is resized":
-		p.Resize = plan.ResizeNone
-	case "turns":
-		p.Ready = !p.Ready
-	}
-	if p.ReadySince = (time.Time{}); p.Ready {
-		p.ReadySince = now
-	}
-	return next
-}
-
-func (s *state) fail(name string) {
-	p := s.pod(name)
-	p.Phase, p.Ready, p.FailedAt, p.ReadySince = corev1.PodFailed, false, now, time.Time{}
-	row := s.countFailure(p.Revision)
-	s.Dead = append(s.Dead, death{p.Slot, p.Revision, now.Add(s.backoff(row))})
-	slices.SortFunc(s.Dead, func(a, b death) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
-}
-
-// countFailure counts how often in a row pods of a revision failed. Several that
-// the operator meets in one look are one failure.
-func (s *state) countFailure(revision string) int {
-	for i := range s.Failed {
-		f := &s.Failed[i]
-		if f.Revision != revision {
-			continue
-		}
-		switch since := now.Sub(f.Last); {
-		case since == 0:
-		case !f.Seen:
-			f.Last = now
-		case since <= 2*s.Desired.FailedPods.Max:
-			f.Count, f.Last, f.Seen = f.Count+1, now, false
-		default:
-			f.Count, f.Last, f.Seen = 1, now, false
-		}
-		return f.Count
-	}
-	s.Failed = append(s.Failed, failures{Revision: revision, Count: 1, Last: now})
-	return 1
 }

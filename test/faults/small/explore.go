@@ -22,126 +22,111 @@ import (
 	"strings"
 )
 
-// link is how a state was found, and what becomes of it when nothing more goes
+// place is a state that was found: how, and what follows when nothing more goes
 // wrong.
-type link struct {
-	parent key
+type place struct {
+	parent int32
 	text   string
-	// fair is the next state then, and wrote whether the operator writes on the
-	// way there.
-	fair  key
+	// fair are the next states then: every step that is sure to be taken some day
+	// unless another one makes it needless. wrote: the operator writes on the way to
+	// one of them.
+	fair  []int32
 	wrote bool
-	// rest is the rule that is broken should the world stay as it is.
+	// calm is the state where nothing but time moves it: should the world stay there,
+	// it is judged. rest is the rule that is broken then.
+	calm *state
 	rest string
 }
 
 // explorer explores a world breadth first.
 type explorer struct {
 	*world
-	seen  map[key]*link
-	order []key
-	most  int
+	*hasher
+	at     map[key]int32
+	places []place
+	// calm counts the states that are kept to be judged later. Few of them are ends,
+	// but in a large world they need too much room.
+	calm int
 }
 
-// explore explores everything that can happen from a state on, and tells the
+const mostCalm = 50_000
+
+// explore explores everything that can happen from a state on, and returns the
 // shortest schedule that breaks a rule, if one does.
 func (w *world) explore(start *state, most int) (states int, schedule string) {
-	e := &explorer{world: w, seen: map[key]*link{}, most: most}
+	e := &explorer{world: w, hasher: newHasher(), at: map[key]int32{}}
+	e.find(start, 0, "start")
 	queue := []*state{start}
-	e.seen[start.key()] = &link{text: "start"}
-	e.order = append(e.order, start.key())
-	for at := 0; len(queue) > 0; at++ {
+	for here := int32(0); len(queue) > 0; here++ {
 		s := queue[0]
 		queue[0], queue = nil, queue[1:]
-		found, broken := e.expand(s, e.order[at])
+		found, broken := e.expand(s, here)
 		if broken != "" {
-			return len(e.seen), broken
+			return len(e.places), broken
 		}
-		if queue = append(queue, found...); len(e.seen) > most {
-			return len(e.seen), fmt.Sprintf("more than %d states: the world is not small", most)
+		if queue = append(queue, found...); len(e.places) > most {
+			return len(e.places), fmt.Sprintf("more than %d states: the world is not small", most)
 		}
 	}
-	return len(e.seen), e.judgeEnds()
+	return len(e.places), e.judgeEnds()
+}
+
+// find is the number of a state, and whether it is new.
+func (e *explorer) find(s *state, parent int32, text string) (at int32, isNew bool) {
+	k := e.key(s)
+	if at, known := e.at[k]; known {
+		return at, false
+	}
+	at = int32(len(e.places))
+	e.at[k] = at
+	e.places = append(e.places, place{parent: parent, text: text})
+	return at, true
 }
 
 // expand takes every step from a state.
-func (e *explorer) expand(s *state, k key) (found []*state, broken string) {
-	here := e.seen[k]
-	here.fair, here.rest = k, e.judgeRest(s)
-	for i, step := range e.steps(s) {
-		to := step.next.key()
+func (e *explorer) expand(s *state, here int32) (found []*state, broken string) {
+	moves := false
+	for _, step := range e.steps(s) {
 		if len(step.broken) > 0 {
-			return nil, e.schedule(k, step.text) + strings.Join(step.broken, "\n") + step.next.table()
+			return nil, e.schedule(here, step.text) + strings.Join(step.broken, "\n") + step.next.table()
 		}
-		if i == 0 && step.next.Left == s.Left {
-			here.fair, here.wrote = to, step.wrote
+		to, isNew := e.find(step.next, here, step.text)
+		if isNew {
+			found = append(found, step.next)
 		}
-		if e.seen[to] != nil {
-			continue
+		if step.fair {
+			e.places[here].wrote = e.places[here].wrote || step.wrote
+			moves = moves || step.wrote || step.acts
 		}
-		e.seen[to] = &link{parent: k, text: step.text}
-		e.order = append(e.order, to)
-		found = append(found, step.next)
+		if step.fair && to != here {
+			e.places[here].fair = append(e.places[here].fair, to)
+		}
 	}
+	if moves { // no world rests where a kubelet or the operator has something to do
+		return found, ""
+	}
+	if e.calm++; e.calm <= mostCalm {
+		e.places[here].calm = s
+		return found, ""
+	}
+	e.places[here].rest = e.restText(s)
 	return found, ""
 }
 
-// judgeEnds follows every state to where it ends when nothing more goes wrong: in
-// a round of states. If the operator writes in that round, it writes for ever;
-// otherwise the world stays as it is.
-func (e *explorer) judgeEnds() string {
-	const unknown, onTheWay, known = 0, 1, 2
-	marks := make(map[key]int8, len(e.seen))
-	for _, k := range e.order {
-		var way []key
-		at := k
-		for ; marks[at] == unknown; at = e.seen[at].fair {
-			marks[at] = onTheWay
-			way = append(way, at)
-		}
-		if marks[at] == onTheWay {
-			round := way[slices.Index(way, at):]
-			if broken := e.judgeRound(round); broken != "" {
-				return e.schedule(k, "") + e.then(way) + broken
-			}
-		}
-		for _, k := range way {
-			marks[k] = known
-		}
-	}
-	return ""
-}
-
-func (e *explorer) judgeRound(round []key) string {
-	for _, k := range round {
-		switch link := e.seen[k]; {
-		case link.wrote:
-			return fmt.Sprintf("H: the last %d steps come again for ever, with writes", len(round))
-		case link.rest != "":
-			return link.rest
-		}
+// restText is what is wrong with a state that stays as it is.
+func (e *explorer) restText(s *state) string {
+	if broken := e.judgeRest(s); len(broken) > 0 {
+		return strings.Join(broken, "\n") + s.table()
 	}
 	return ""
 }
 
 // schedule is the way to a state, in a line for each step.
-func (e *explorer) schedule(k key, last string) string {
+func (e *explorer) schedule(at int32, last string) string {
 	var lines []string
-	for k != e.order[0] {
-		lines = append(lines, e.seen[k].text)
-		k = e.seen[k].parent
+	for ; at != 0; at = e.places[at].parent {
+		lines = append(lines, e.places[at].text)
 	}
 	slices.Reverse(lines)
 	return "\n" + strings.Join(append(lines, last), "\n") + "\n"
-}
-
-// then is what follows when nothing more goes wrong.
-func (e *explorer) then(way []key) string {
-	var b strings.Builder
-	for _, k := range way[:min(len(way), 40)] {
-		if next := e.seen[k].fair; next != k {
-			b.WriteString("  then " + e.seen[next].text + "\n")
-		}
-	}
-	return b.String()
 }

@@ -21,39 +21,64 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
-// The rules are those of test/faults/oracle, said of a state instead of a history
-// of objects. They come from docs/reliability.md and from the comments of the API,
-// not from the planner.
+// What a pass does to pods is judged by test/faults/oracle, from the objects as they
+// would be stored. Here are the rules that need the memory of a state: what failed,
+// what was scaled away, what was made for a drain. They come from docs/ and from the
+// comments of the API, not from the planner.
 
-// judgeWrite looks at a write before it is carried out: S1, S2, the budget, B, D, V
-// and O.
+// judgeWrite looks at a write before it is carried out: B, C, D, N, O, R and V.
 func (w *world) judgeWrite(s *state, a plan.Action) []string {
-	if object := a.Verb.Facts().Object; s.Desired.TakeOver != "" && a.Verb != plan.AdoptPod && (object == plan.ObjectPod || object == plan.ObjectClaim) {
-		return []string{fmt.Sprintf("O: %s of %s%s in the middle of a take-over", a.Verb, a.Pod, a.Claim)}
+	if s.Desired.TakeOver != "" && s.Desired.Deletion == plan.DeletionNone && a.Verb.Facts().Object == plan.ObjectClaim {
+		return []string{fmt.Sprintf("O: %s of %s in the middle of a take-over", a.Verb, a.Claim)}
 	}
 	switch a.Verb {
 	case plan.CreatePod:
-		return append(s.judgeCreate(a), s.judgeOrder(a)...)
-	case plan.DeletePod, plan.EvictPod, plan.ShutGate, plan.UpdatePod:
-		return slices.Concat(s.judgeBudget(a), s.judgeLeaving(a), s.judgeOrder(a))
+		return s.judgeCreate(a)
+	case plan.DeletePod, plan.EvictPod, plan.ShutGate, plan.UpdatePod, plan.ResizePod:
+		return slices.Concat(s.judgeStandIn(a), s.judgeCause(a), w.judgeMeans(s, a))
 	case plan.DeleteClaim:
-		if !slices.Contains(s.Condemned, a.Slot) {
-			return []string{"D: " + a.Claim + " is deleted, and the operator never scaled its pod away"}
-		}
+		return s.judgeClaim(a)
+	case plan.DeleteRevision:
+		return s.judgePruned(a)
+	}
+	return nil
+}
+
+// judgePruned is R: a revision that is in use stays.
+func (s *state) judgePruned(a plan.Action) []string {
+	uses := s.count(func(p *plan.Pod) bool { return live(p) && (p.Revision == a.Revision || p.SizeOf == a.Revision) })
+	if s.Desired.Deletion == plan.DeletionNone && (uses > 0 || a.Revision == s.wanted() || a.Revision == s.Template) {
+		return []string{"R: the revision " + a.Revision + " is deleted, and it is in use"}
+	}
+	return nil
+}
+
+// judgeClaim is D.
+func (s *state) judgeClaim(a plan.Action) []string {
+	c := s.claim(a.Claim)
+	users := s.count(func(p *plan.Pod) bool { return live(p) && plan.ClaimName("data", p.Name) == a.Claim })
+	switch {
+	case users > 0:
+		return []string{"D: " + a.Claim + " is deleted, and a pod uses it"}
+	case s.Desired.Deletion == plan.DeletionDelete && s.Desired.Claims.WhenDeleted == appsv1.ClaimDelete && c.Owner == s.Desired.UID:
+		return nil
+	case c.Surge && !slices.Contains(s.base(), a.Slot):
+		return nil // it was made for a surge, and goes with the surge
+	case !slices.Contains(s.Condemned, a.Slot):
+		return []string{"D: " + a.Claim + " is deleted, and the operator never scaled its pod away"}
 	}
 	return nil
 }
 
 func (s *state) judgeCreate(a plan.Action) (broken []string) {
-	if s.count(func(p *plan.Pod) bool { return live(p) && p.Slot == a.Slot }) > 0 {
-		broken = append(broken, fmt.Sprintf("S2: slot %d has a pod and gets %s", a.Slot, a.Pod))
+	if s.Desired.Finalizer != plan.FinalizerPresent {
+		broken = append(broken, "R: "+a.Pod+" is made before the finalizer is there")
 	}
 	if s.pod(a.Pod) != nil || slices.Contains(s.Foreign, a.Pod) {
 		broken = append(broken, "S2: the name of "+a.Pod+" is taken")
@@ -69,29 +94,6 @@ func (s *state) judgeCreate(a plan.Action) (broken []string) {
 	return broken
 }
 
-// judgeOrder is Q: a pod of the base comes when all lower ones are available, and a
-// pod beyond goes when all higher ones are gone.
-func (s *state) judgeOrder(a plan.Action) (broken []string) {
-	if !s.Desired.Ordered {
-		return nil
-	}
-	base := s.base()
-	for _, slot := range base {
-		p := s.pod(plan.SlotName(&s.Desired, slot))
-		if a.Verb == plan.CreatePod && slices.Contains(base, a.Slot) && slot < a.Slot && (p == nil || !s.available(p)) {
-			broken = append(broken, fmt.Sprintf("Q: %s is created, and slot %d is not available", a.Pod, slot))
-		}
-	}
-	for i := range s.Pods {
-		p := &s.Pods[i]
-		beyond := live(p) || p.Terminating && p.NodeState == plan.NodePresent
-		if a.Verb == plan.DeletePod && a.Why.Reason == appsv1.WhyScaleDown && beyond && !p.Surge && p.Slot > a.Slot && !slices.Contains(s.Desired.Reserved, p.Slot) {
-			broken = append(broken, fmt.Sprintf("Q: DeletePod of %s, and %s is there", a.Pod, p.Name))
-		}
-	}
-	return broken
-}
-
 // backoff is the wait that the API's documentation promises: none for the first
 // failure, initial for the second, and twice as long each time.
 func (s *state) backoff(count int) time.Duration {
@@ -102,56 +104,104 @@ func (s *state) backoff(count int) time.Duration {
 	return min(wait, s.Desired.FailedPods.Max)
 }
 
-// judgeBudget: a rollout leaves replicas less maxUnavailable available.
-func (s *state) judgeBudget(a plan.Action) []string {
+// judgeStandIn is V, too: what stands in for a pod that has to leave, and serves,
+// stays until that pod is gone, also while its eviction is let through.
+func (s *state) judgeStandIn(a plan.Action) []string {
 	p := s.pod(a.Pod)
-	inPlace := a.Verb == plan.UpdatePod || a.Verb == plan.ShutGate
-	if a.Why.Rule != "rollout" || p == nil || !s.available(p) || a.Verb == plan.UpdatePod && len(a.Replaced) == 0 {
+	if p == nil || a.Verb != plan.EvictPod && a.Verb != plan.DeletePod || !serves(p) || !s.isExtra(p.Name) || !s.surgesFirst() ||
+		p.DeleteRequested || slices.Contains(s.Desired.Reserved, p.Slot) {
 		return nil
 	}
-	unavailable := s.Desired.Update.MaxUnavailable
-	if unavailable == 0 && (s.Desired.Update.MaxSurge == 0 || inPlace) {
-		unavailable = 1
+	leaving := func(p *plan.Pod) bool {
+		return serves(p) && (s.Desired.Identity != appsv1.IdentityOrdinal || slices.Contains(s.base(), p.Slot)) && !p.EvictionRequested.IsZero() && now.Before(s.windowEnd(p)) && p.HoldDelete == nil
 	}
-	left := s.count(func(p *plan.Pod) bool { return p.Name != a.Pod && s.available(p) })
-	if floor := s.Desired.Replicas - unavailable; left < floor {
-		return []string{fmt.Sprintf("budget: %s of %s leaves %d available, and %d have to be", a.Verb, a.Pod, left, floor)}
+	stay := s.count(func(other *plan.Pod) bool { return other.Name != p.Name && serves(other) && !leaving(other) })
+	if !leaving(p) && s.count(leaving) > 0 && stay < s.Desired.Replicas {
+		return []string{fmt.Sprintf("V: %s goes, and pods that it stands in for are still to leave", a.Pod)}
 	}
 	return nil
 }
 
-// judgeLeaving is V: a pod leaves its node when replicas others are available, save
-// those that failed.
-func (s *state) judgeLeaving(a plan.Action) []string {
-	p := s.pod(a.Pod)
-	if a.Why.Rule != "move" || p == nil || !s.available(p) {
+// surgesFirst: a pod that has to leave is replaced before it goes.
+func (s *state) surgesFirst() bool {
+	d := &s.Desired.Disruption
+	return d.SurgeFirst && d.MaxSurge > 0 && s.Desired.Deletion == plan.DeletionNone
+}
+
+// judgeEvicted is V for an eviction that is let through at its deadline: the operator
+// knew of it, and made a replacement if one could be made.
+func (s *state) judgeEvicted(p *plan.Pod) []string {
+	if !s.surgesFirst() || !serves(p) || !slices.Contains(s.Asked, p.Name) || s.troubled() {
 		return nil
 	}
-	broken := func(other *plan.Pod) bool {
-		return (other.Phase == corev1.PodFailed || other.Waiting != "") && other.Created.Before(p.EvictionRequested)
-	}
-	left := s.count(func(other *plan.Pod) bool { return other.Name != a.Pod && (s.available(other) || broken(other)) })
-	if left < s.Desired.Replicas {
-		return []string{fmt.Sprintf("V: %s leaves with %d others available, and %d have to be", a.Pod, left, s.Desired.Replicas)}
+	if s.count(live) <= s.Desired.Replicas && s.count(func(p *plan.Pod) bool { return s.isExtra(p.Name) }) == 0 {
+		return []string{"V: the eviction of " + p.Name + " is let through, and no replacement was made"}
 	}
 	return nil
 }
 
-// judgePass looks at what a pass decided and wrote into the status: S1, F and T.
-func (w *world) judgePass(before, after *state, d *plan.Decision) (broken []string) {
-	most := max(before.count(live), after.Desired.Replicas+after.Desired.MostSurge())
-	if after.Desired.Ordered { // pods that wait for their turn to go keep no other from coming
-		most += after.count(func(p *plan.Pod) bool { return live(p) && !slices.Contains(after.base(), p.Slot) })
+// judgeMeans: the write does what it is for. A pod is moved to another revision in
+// place only where that can be; no deletion is forced unless the node is gone; and a
+// pod that leaves its node is evicted, so that PodDisruptionBudgets hold.
+func (w *world) judgeMeans(s *state, a plan.Action) []string {
+	p := s.pod(a.Pod)
+	switch {
+	case p == nil:
+	case a.Verb == plan.UpdatePod && p.Revision != a.Revision && slices.ContainsFunc(w.changes, func(c plan.Change) bool { return c.Recreate != "" }):
+		return []string{"C: " + a.Pod + " is moved to " + a.Revision + " in place, and cannot be"}
+	case a.Force && p.NodeState == plan.NodePresent:
+		return []string{"N: the deletion of " + a.Pod + " is forced, and its node is there"}
+	case a.Verb == plan.DeletePod && s.Desired.Identity == appsv1.IdentityOrdinal && s.Desired.Deletion == plan.DeletionNone && s.waits(p) && serves(p) &&
+		p.Revision == s.wanted() && slices.Contains(s.base(), p.Slot) && !p.DeleteRequested && !p.Created.Before(s.Desired.Restart) && p.SizeOf == "":
+		return []string{"V: " + a.Pod + " leaves its node past the eviction API, and PodDisruptionBudgets"}
 	}
-	if n := after.count(live); n > most {
-		broken = append(broken, fmt.Sprintf("S1: %d pods live, and no more than %d may", n, most))
+	return nil
+}
+
+// judgeCause is N for pods that serve: none is deleted but for a scale-down, its
+// revision, its size, a request or its node.
+func (s *state) judgeCause(a plan.Action) []string {
+	p := s.pod(a.Pod)
+	switch {
+	case p == nil || a.Verb != plan.DeletePod && a.Verb != plan.EvictPod:
+		return nil
+	case s.Desired.Deletion == plan.DeletionOrphan || s.Desired.Deletion == plan.DeletionCascadeOrphan:
+		return []string{fmt.Sprintf("N: %s of %s, and the owner leaves its pods", a.Verb, a.Pod)}
+	case !serves(p) || s.Desired.Deletion != plan.DeletionNone:
+		return nil
 	}
+	surplus := s.count(live) > s.Desired.Replicas
+	if s.Desired.Identity == appsv1.IdentityOrdinal {
+		surplus = !slices.Contains(s.base(), p.Slot)
+	}
+	goals := []string{s.wanted()}
+	if back := s.Status.Rollback; back != nil && back.From == s.wanted() && s.Desired.Pin == "" {
+		goals = []string{back.To}
+	}
+	d := &s.Desired.Disruption
+	switch {
+	case surplus, !slices.Contains(goals, p.Revision), p.Created.Before(s.Desired.Restart), p.DeleteRequested:
+	case d.SurgeFirst && (!p.EvictionRequested.IsZero() || p.NodeLeaving != ""), len(d.Spread) > 0:
+	case p.SizeOf != "", p.Resize != plan.ResizeNone && !slices.Contains(s.Sized, p.Name):
+	default:
+		return []string{fmt.Sprintf("N: %s of %s, which serves, for no reason", a.Verb, a.Pod)}
+	}
+	return nil
+}
+
+// judgePass looks at what a pass decided and wrote into the status: F and T.
+func (w *world) judgePass(after *state, d *plan.Decision) (broken []string) {
 	works := func(revision string) bool { return !after.Blame && !slices.Contains(after.Broken, revision) }
 	if works(after.wanted()) && slices.ContainsFunc(d.Blocked, func(b plan.Blocked) bool { return b.By == appsv1.BlockedByDeadline && b.Pod == "" }) {
 		broken = append(broken, "F: the rollout is halted, and its revision is not at fault")
 	}
 	if back := after.Status.Rollback; back != nil && works(back.From) {
 		broken = append(broken, "F: the rollout is rolled back, and its revision is not at fault")
+	}
+	deadline := after.Desired.Update.ProgressDeadline
+	if stalled := meta.FindStatusCondition(after.Status.Conditions, appsv1.ConditionStalled); after.Stuck > deadline+deadline/2 && after.stuck() &&
+		(stalled == nil || stalled.Reason != appsv1.ReasonProgressDeadlineExceeded && stalled.Reason != appsv1.ReasonRolledBack) {
+		broken = append(broken, fmt.Sprintf("F: pods of the revision were stuck for %s, and the rollout goes on", after.Stuck))
 	}
 	return append(broken, w.judgeStatus(after)...)
 }
@@ -169,90 +219,4 @@ func (w *world) judgeStatus(s *state) (broken []string) {
 		broken = append(broken, fmt.Sprintf("T: Ready, and %d of %d pods are available", n, s.Desired.Replicas))
 	}
 	return broken
-}
-
-// judgeRest looks at a world in which nothing will move any more: L1 and P.
-func (w *world) judgeRest(s *state) string {
-	if s.Desired.TakeOver != "" {
-		return s.judgeTakeOver()
-	}
-	excused := s.excused
-	wanted := s.wanted()
-	if slices.Contains(s.Broken, wanted) || s.Status.Rollback != nil || s.Blame {
-		return ""
-	}
-	trouble := len(s.Refused)+len(s.Foreign) > 0 || s.count(func(p *plan.Pod) bool { return p.KeptBy != "" }) > 0
-	if s.Desired.Identity != appsv1.IdentityOrdinal {
-		if n := s.count(s.available); n != s.Desired.Replicas && !trouble {
-			return fmt.Sprintf("L1: rests with %d of %d pods", n, s.Desired.Replicas)
-		}
-		return s.judgeRevisions(wanted, trouble)
-	}
-	room := s.Desired.Replicas + s.Desired.MostSurge() - s.count(live)
-	for _, slot := range s.base() {
-		if p := s.pod(plan.SlotName(&s.Desired, slot)); excused(slot) && (p == nil || !live(p)) {
-			room-- // it is kept for the pod that is refused
-		}
-	}
-	for _, slot := range s.base() {
-		if broken := s.judgeSlot(slot, room); broken != "" && !excused(slot) {
-			return broken
-		}
-	}
-	if n := s.count(live); n > s.Desired.Replicas && !trouble {
-		return fmt.Sprintf("L1: rests with %d of %d pods", n, s.Desired.Replicas)
-	}
-	return s.judgeRevisions(wanted, trouble)
-}
-
-// excused: something outside keeps a pod from the slot or, in order, from a lower
-// one.
-func (s *state) excused(slot int) bool {
-	name := plan.SlotName(&s.Desired, slot)
-	kept := s.pod(name)
-	return slices.Contains(s.Foreign, name) || kept != nil && kept.KeptBy != "" ||
-		slices.ContainsFunc(s.Refused, func(w write) bool { return w.Slot == slot }) ||
-		s.Desired.Ordered && slot > 0 && s.excused(slot-1)
-}
-
-// judgeTakeOver: a take-over rests only where an adoption is refused. Else it can
-// be ended.
-func (s *state) judgeTakeOver() string {
-	if slices.ContainsFunc(s.Refused, func(w write) bool { return w.Verb == plan.AdoptPod }) {
-		return ""
-	}
-	return fmt.Sprintf("O: the take-over rests with %d pods adopted, and %d live", s.Status.CurrentReplicas, s.count(live))
-}
-
-// judgeSlot looks at one ordinal of a world at rest in which there is room for so
-// many pods more.
-func (s *state) judgeSlot(slot, room int) string {
-	p := s.pod(plan.SlotName(&s.Desired, slot))
-	switch {
-	case (p == nil || !live(p)) && room <= 0:
-		return "" // what could not be deleted or made has its place
-	case p == nil || !live(p):
-		return fmt.Sprintf("P: rests without a pod in slot %d, which nothing keeps from it", slot)
-	case s.Desired.Paused && slices.Contains(s.Broken, p.Revision):
-		return "" // nothing moves it to a revision that works
-	case !s.available(p):
-		return "L1: rests, and " + p.Name + " is not available"
-	}
-	return ""
-}
-
-func (s *state) judgeRevisions(wanted string, trouble bool) string {
-	if trouble || s.Desired.Paused {
-		return ""
-	}
-	if n := s.count(func(p *plan.Pod) bool { return live(p) && p.Revision != wanted }); n > 0 {
-		return fmt.Sprintf("L1: rests with %d pods on another revision than %s", n, wanted)
-	}
-	if n := s.count(func(p *plan.Pod) bool { return live(p) && p.SizeOf != "" }); n > 0 {
-		return fmt.Sprintf("C: rests with %d pods of the size of another revision", n)
-	}
-	if s.Status.ObservedGeneration != s.Desired.Generation {
-		return "L1: rests, and the status is of another generation"
-	}
-	return ""
 }

@@ -28,8 +28,6 @@ limitations under the License.
 package small
 
 import (
-	"crypto/sha256"
-	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -73,27 +71,50 @@ type state struct {
 	// by itself.
 	Woken bool
 	Next  time.Duration
-	// Left is how many things may still go wrong.
-	Left int
+	// Left is how many things may still go wrong, and Told how many events of the
+	// world's story have happened.
+	Left, Told int
 	// Refused are the writes that the API server refuses from now on.
 	Refused []write
 	// Broken are the revisions whose pods never get ready.
 	Broken []string
 	// Slow is the pod whose kubelet does nothing for now.
 	Slow string
+	// Closed: no node takes new pods. Full: those that do have no room.
+	Closed, Full bool
+	// Sized are the pods whose size another client chose.
+	Sized []string
+	// Cascade is the finalizer of the garbage collector on an owner that is being
+	// deleted; Gone: the owner is.
+	Cascade string
+	Gone    bool
 
 	// What only the rules know. Blame: a pod of the wanted revision did not get
 	// ready in time. Condemned are the slots that the operator scaled away.
-	// Failed is how often in a row, and when last, pods of a revision failed.
-	Blame     bool
+	// Failed is how often in a row, and when last, pods of a revision failed. Stuck
+	// is for how long pods of a broken revision could run and did not get ready.
+	// Froze are the slots and the revisions of their pods when the fleet was paused.
+	Blame bool
+	Stuck time.Duration
+	Froze []frozen
+	// Extra are the pods that were made for a surge or a drain, and Drained the slots
+	// whose pods left their nodes and are not back.
+	Extra   []string
+	Drained []int
+	// Joined are the pods that were in the fleet's own slots when the operator looked.
+	Joined []string
+	// Asked are the pods whose eviction waited when the operator looked.
+	Asked     []string
 	Condemned []int
 	Failed    []failures
 	Dead      []death
 }
 
+// write is one that the API server refuses; TooLarge: because of its size.
 type write struct {
-	Verb plan.Verb
-	Slot int
+	Verb     plan.Verb
+	Slot     int
+	TooLarge bool
 }
 
 type failures struct {
@@ -103,6 +124,12 @@ type failures struct {
 	Seen     bool // the operator has looked since
 }
 
+// frozen is the revision of a slot in a rollout that is paused.
+type frozen struct {
+	Slot     int
+	Revision string
+}
+
 // death is a pod that failed and has no successor yet, and when it may have one.
 type death struct {
 	Slot     int
@@ -110,23 +137,14 @@ type death struct {
 	Until    time.Time
 }
 
-// key identifies a state.
-type key [16]byte
-
-func (s *state) key() key {
-	text, err := json.Marshal(s)
-	if err != nil {
-		panic(err)
-	}
-	sum := sha256.Sum256(text)
-	return key(sum[:16])
-}
-
 // copy is a state that can be changed without changing this one.
 func (s *state) copy() *state {
 	c := *s
 	c.Pods, c.Claims, c.Revisions = slices.Clone(s.Pods), slices.Clone(s.Claims), slices.Clone(s.Revisions)
 	c.Foreign, c.Refused, c.Broken = slices.Clone(s.Foreign), slices.Clone(s.Refused), slices.Clone(s.Broken)
+	c.Sized, c.Froze = slices.Clone(s.Sized), slices.Clone(s.Froze)
+	c.Joined = slices.Clone(s.Joined)
+	c.Extra, c.Drained, c.Asked = slices.Clone(s.Extra), slices.Clone(s.Drained), slices.Clone(s.Asked)
 	c.Condemned, c.Failed, c.Dead = slices.Clone(s.Condemned), slices.Clone(s.Failed), slices.Clone(s.Dead)
 	return &c
 }
@@ -181,7 +199,22 @@ func (s *state) pod(name string) *plan.Pod {
 }
 
 func (s *state) remove(name string) {
+	s.Extra = slices.DeleteFunc(s.Extra, func(other string) bool { return other == name })
+	s.Sized = slices.DeleteFunc(s.Sized, func(other string) bool { return other == name })
+	s.Asked = slices.DeleteFunc(s.Asked, func(other string) bool { return other == name })
+	s.Joined = slices.DeleteFunc(s.Joined, func(other string) bool { return other == name })
 	s.Pods = slices.DeleteFunc(s.Pods, func(p plan.Pod) bool { return p.Name == name })
+	s.freeClaims()
+}
+
+// freeClaims ends the claims whose deletion was asked for and that no pod uses: one
+// that a running pod uses stays until then.
+func (s *state) freeClaims() {
+	s.Claims = slices.DeleteFunc(s.Claims, func(c plan.Claim) bool {
+		return c.Terminating && s.count(func(p *plan.Pod) bool {
+			return p.Phase == corev1.PodRunning && plan.ClaimName("data", p.Name) == c.Name
+		}) == 0
+	})
 }
 
 func (s *state) claim(name string) *plan.Claim {
@@ -216,10 +249,21 @@ func (s *state) count(which func(*plan.Pod) bool) int {
 	return n
 }
 
-// wanted is the revision that the user wants: the template's, unless one is pinned.
+// wanted is the revision that the user wants: the template's, unless one is pinned,
+// for good or while the template stays as it is.
 func (s *state) wanted() string {
+	var newest, template int64
 	for _, r := range s.Revisions {
-		if s.Desired.Pin != "" && (r.Name == s.Desired.Pin || number(r) == s.Desired.Pin) {
+		newest = max(newest, r.Number)
+		if r.Name == s.Template {
+			template = r.Number
+		}
+	}
+	if template < newest || template == 0 {
+		template = newest + 1
+	}
+	for _, r := range s.Revisions {
+		if s.Desired.Pin != "" && (r.Name == s.Desired.Pin || number(r) == s.Desired.Pin) && (s.Desired.PinWhile == 0 || template <= s.Desired.PinWhile) {
 			return r.Name
 		}
 	}
@@ -258,12 +302,24 @@ func (s *state) base() []int {
 	return slots
 }
 
+// isExtra: the pod was made for a surge or a drain.
+func (s *state) isExtra(name string) bool { return slices.Contains(s.Extra, name) }
+
+// stuck: a pod of a broken revision that is wanted could run and is not ready.
+func (s *state) stuck() bool {
+	wanted := s.wanted()
+	return slices.Contains(s.Broken, wanted) && !s.Desired.Paused && s.Desired.Replicas > 0 && s.Status.Rollback == nil &&
+		s.count(func(p *plan.Pod) bool {
+			return live(p) && p.Revision == wanted && p.Phase == corev1.PodRunning && !p.NodeDown
+		}) > 0
+}
+
 // table shows the pods, for a failure.
 func (s *state) table() string {
 	var b strings.Builder
 	for i := range s.Pods {
 		p := &s.Pods[i]
-		b.WriteString("\n    " + p.Name + " on " + p.Revision + " " + string(p.Phase))
+		b.WriteString("\n    " + p.Name + " of " + p.Revision + " at " + p.Node + " " + string(p.Phase))
 		for _, word := range []struct {
 			holds bool
 			text  string
@@ -273,6 +329,13 @@ func (s *state) table() string {
 			{p.Changing, "changing"},
 			{p.Terminating, "terminating"},
 			{p.KeptBy != "", "kept"},
+			{p.HoldDelete != nil || p.HoldUpdate != nil, "held"},
+			{p.Membership != plan.Member, string(p.Membership)},
+			{!p.EvictionRequested.IsZero(), "eviction requested"},
+			{p.NodeLeaving != "", "node leaves"},
+			{p.NodeDown, "node down"},
+			{p.Waiting != "", p.Waiting},
+			{p.Resize != "", "resize " + string(p.Resize)},
 			{p.NodeState != "", "node gone"},
 			{p.Surge, "surge"},
 		} {
@@ -280,6 +343,9 @@ func (s *state) table() string {
 				b.WriteString(" " + word.text)
 			}
 		}
+	}
+	for i := range s.Claims {
+		b.WriteString("\n    claim " + s.Claims[i].Name + " condemned by " + string(s.Claims[i].CondemnedBy))
 	}
 	return b.String()
 }

@@ -18,72 +18,86 @@ package small
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
-// away is how long an operator is away.
-const away = 2 * time.Hour
-
 // world is what does not change while it is explored.
 type world struct {
 	name string
-	// how are pods changed from one revision to another.
-	how plan.Change
+	// changes lead from one revision to another.
+	changes []plan.Change
+	// templates are those of the revisions, and encoded as they are stored.
+	templates map[string]*corev1.PodTemplateSpec
+	encoded   map[string][]byte
 	// gated: pods carry the readiness gate.
 	gated bool
+	// story is what happens besides accidents, in this order, each event at any
+	// moment.
+	story []event
+	// more are the kinds of accidents that this world has besides the usual ones.
+	more []accident
+	// wrong is how many things may go wrong.
+	wrong int
+	// startup is how long a pod needs to start.
+	startup time.Duration
+	// pdb is how many pods a PodDisruptionBudget wants available.
+	pdb int
+	// zones are where pods can run, for worlds with a spread.
+	zones []zone
+	// past is the history of the state that was looked at last.
+	past   *chronicle
+	pastOf *state
 	// misread, where set, is what the planner is told instead of what is asked for:
 	// with it a test shows that a rule can be broken.
 	misread func(*plan.Desired)
+}
+
+// event is one of a world's story. when, where set, is whether it can happen.
+type event struct {
+	text string
+	when func(*state) bool
+	do   func(*state)
 }
 
 // step is one thing that happens.
 type step struct {
 	text string
 	next *state
+	// fair: it is sure to happen some day, unless another step makes it needless.
+	fair bool
+	// acts: a kubelet, the garbage collector or a client does something.
+	acts bool
 	// broken are the rules that the step breaks, and wrote whether the operator
 	// wrote something.
 	broken []string
 	wrote  bool
 }
 
-// steps is all that can happen next. The first is what happens when nothing goes
-// wrong; a world at rest has none but those that go wrong.
+// steps is all that can happen next. A world at rest has no fair ones, or only
+// those that lead round and round.
 func (w *world) steps(s *state) []step {
-	var list []step
-	if s.Slow != "" {
-		next := s.copy()
-		next.Slow = ""
-		list = append(list, step{text: "the kubelet of " + s.Slow + " goes on", next: next})
-	}
-	working := false // time passes when no kubelet has anything to do but one that is slow
-	for i := range s.Pods {
-		if what := w.work(s, &s.Pods[i]); what != "" {
-			working = true
-			list = append(list, step{text: s.Pods[i].Name + " " + what, next: w.act(s, s.Pods[i].Name)})
-		}
-	}
-	if s.Desired.TakeOver != "" && !s.Woken && int(s.Status.CurrentReplicas) == s.count(live) {
-		next := s.copy()
-		next.Desired.TakeOver, next.Woken = "", true
-		list = append(list, step{text: "the take-over ends", next: next})
-	}
+	list, working := w.others(s)
 	var decision plan.Decision
-	if s.Woken {
-		next, d, broken := w.look(s, trouble{})
-		decision = d
-		list = append(list, step{text: lookText(&d), next: next, broken: broken, wrote: next.Woken})
-	} else if s.Next > 0 && !working {
-		next := s.copy()
-		next.pass(s.Next)
-		next.Blame = next.Blame || next.slowed()
-		next.Woken, next.Next = true, 0
-		list = append(list, step{text: s.Next.String() + " pass", next: next})
+	switch d := w.untilNext(s); {
+	case s.Gone:
+	case s.Woken:
+		next, decided, broken := w.look(s, trouble{})
+		decision = decided
+		list = append(list, step{text: lookText(&decided), next: next, fair: true, broken: broken, wrote: next.Woken})
+	case d > 0 && !working:
+		list = append(list, step{text: d.String() + " pass", next: w.wait(s, d), fair: true})
 	}
-	if s.Left > 0 {
+	if s.Told < len(w.story) && (w.story[s.Told].when == nil || w.story[s.Told].when(s)) {
+		next := s.copy()
+		w.story[s.Told].do(next)
+		next.Told, next.Woken = s.Told+1, true
+		list = append(list, step{text: w.story[s.Told].text, next: next})
+	}
+	if s.Left > 0 && !s.Gone {
 		list = append(list, w.accidents(s)...)
 		list = append(list, edits(s)...)
 		if s.Woken {
@@ -91,6 +105,83 @@ func (w *world) steps(s *state) []step {
 		}
 	}
 	return list
+}
+
+// others is what kubelets, the garbage collector and clients have to do. working:
+// so much that no time passes before it is done.
+func (w *world) others(s *state) (list []step, working bool) {
+	does := func(text string, next *state) {
+		list = append(list, step{text: text, next: next, fair: true, acts: true})
+	}
+	if s.Slow != "" {
+		next := s.copy()
+		next.Slow = ""
+		does("the kubelet of "+s.Slow+" goes on", next)
+	}
+	for i := range s.Pods {
+		p := &s.Pods[i]
+		if what := w.work(s, p); what != "" {
+			working = true
+			does(p.Name+" "+what, w.act(s, p.Name))
+		}
+		if p.NodeDown {
+			next := s.copy()
+			next.pod(p.Name).NodeDown, next.Woken = false, true
+			does("the node of "+p.Name+" answers again", next)
+		}
+		if what := w.request(s, p); what != "" {
+			working = true
+			does(what, w.answer(s, p.Name))
+			list[len(list)-1].broken = s.judgeEvicted(p)
+		}
+	}
+	if s.Desired.TakeOver != "" && !s.Woken && int(s.Status.CurrentReplicas) == s.count(live) {
+		next := s.copy()
+		next.Desired.TakeOver, next.Woken = "", true
+		does("the take-over ends", next)
+	}
+	for _, c := range s.collect() {
+		working = true
+		does(c.text, c.next)
+	}
+	return list, working
+}
+
+// untilNext is how long it is until something happens by itself: the operator
+// looks, a pod has started, or an eviction need not wait any longer. 0 means never.
+func (w *world) untilNext(s *state) time.Duration {
+	d := s.Next
+	sooner := func(at time.Time) {
+		if left := at.Sub(now); left > 0 && (d == 0 || left < d) {
+			d = left
+		}
+	}
+	for i := range s.Pods {
+		p := &s.Pods[i]
+		if w.starting(p) {
+			sooner(p.Created.Add(w.startup))
+		}
+		if s.waits(p) {
+			sooner(p.EvictionRequested.Add(s.Desired.Disruption.Deadline))
+		} else if !p.EvictionRequested.IsZero() && !p.Terminating && s.Desired.Disruption.SurgeFirst {
+			sooner(s.windowEnd(p))
+		}
+	}
+	return d
+}
+
+// wait lets time pass.
+func (w *world) wait(s *state, d time.Duration) *state {
+	next := s.copy()
+	next.pass(d)
+	next.Blame = next.Blame || next.slowed()
+	if next.stuck() {
+		next.Stuck = min(next.Stuck+d, long)
+	}
+	if next.Next -= d; next.Next <= 0 {
+		next.Woken, next.Next = true, 0
+	}
+	return next
 }
 
 // slowed: a pod of the wanted revision is not what it should be, because its
@@ -103,91 +194,16 @@ func (s *state) slowed() bool {
 func lookText(d *plan.Decision) string {
 	text := "the operator looks"
 	for _, a := range d.Actions {
-		text += fmt.Sprintf(", %s %s%s", a.Verb, a.Pod, a.Claim)
+		text += fmt.Sprintf(", %s %s%s%s", a.Verb, a.Pod, a.Claim, revisionText(a))
 	}
 	return text
 }
 
-// spoil makes a step that costs one of the things that may go wrong.
-func (s *state) spoil(text string, change func(*state)) step {
-	next := s.copy()
-	next.Left--
-	next.Woken = true
-	change(next)
-	return step{text: text, next: next}
-}
-
-// accidents happen to pods, claims, names and the operator.
-func (w *world) accidents(s *state) []step {
-	var list []step
-	for i := range s.Pods {
-		p := &s.Pods[i]
-		name := p.Name
-		if what := w.work(s, p); what != "" && s.Slow == "" {
-			list = append(list, s.spoil("the kubelet of "+name+" is slow", func(n *state) {
-				n.Slow = name
-				n.Blame = n.Blame || n.slowed()
-			}))
-		}
-		if !live(p) {
-			continue
-		}
-		list = append(list,
-			s.spoil(name+" fails a second later", func(n *state) {
-				n.pass(time.Second)
-				n.fail(name)
-			}),
-			s.spoil("the node of "+name+" is gone", func(n *state) {
-				n.pod(name).NodeState, n.pod(name).Ready = plan.NodeGone, false
-			}),
-			s.spoil("a user deletes "+name, func(n *state) { n.pod(name).Terminating, n.pod(name).DeletedAt = true, now }),
-			s.spoil("a user deletes "+name+", and a finalizer keeps it", func(n *state) {
-				n.pod(name).Terminating, n.pod(name).DeletedAt, n.pod(name).KeptBy = true, now, "example.com/backup"
-			}))
+func revisionText(a plan.Action) string {
+	if a.Verb == plan.CreatePod || a.Verb == plan.UpdatePod {
+		return " of " + a.Revision
 	}
-	for _, c := range s.Claims {
-		list = append(list, s.spoil("the claim "+c.Name+" is deleted by hand", func(n *state) {
-			n.Claims = slices.DeleteFunc(n.Claims, func(other plan.Claim) bool { return other.Name == c.Name })
-		}))
-	}
-	for _, slot := range s.base() {
-		if name := plan.SlotName(&s.Desired, slot); s.pod(name) == nil && !slices.Contains(s.Foreign, name) {
-			list = append(list, s.spoil("a foreign pod takes the name "+name, func(n *state) { n.Foreign = append(n.Foreign, name) }))
-		}
-	}
-	return append(list, s.spoil("the operator is away for "+away.String(), func(n *state) { n.pass(away) }))
-}
-
-// edits are what a user may change his mind to.
-func edits(s *state) []step {
-	var list []step
-	edit := func(text string, change func(*state)) {
-		list = append(list, s.spoil("a user "+text, func(n *state) {
-			change(n)
-			n.Desired.Generation++
-		}))
-	}
-	for n := range 4 {
-		if n != s.Desired.Replicas {
-			edit("scales to "+strconv.Itoa(n), func(next *state) { next.Desired.Replicas = n })
-		}
-	}
-	if s.Template != revisionC && s.Desired.Pin == "" {
-		edit("changes the template again", func(n *state) { n.Template, n.Blame = revisionC, false })
-	}
-	if s.Desired.Identity != "Random" && len(s.Desired.Reserved) == 0 {
-		edit("reserves ordinal 0", func(n *state) { n.Desired.Reserved = []int{0} })
-	}
-	edit("pauses or resumes", func(n *state) { n.Desired.Paused = !n.Desired.Paused })
-	if s.Desired.Pin != "" {
-		return append(list, s.spoil("a user unpins", func(n *state) { n.Desired.Pin = "" }))
-	}
-	for _, r := range s.Revisions {
-		for _, pin := range []string{r.Name, number(r)} {
-			list = append(list, s.spoil("a user pins "+pin, func(n *state) { n.Desired.Pin = pin }))
-		}
-	}
-	return list
+	return ""
 }
 
 // badPasses are the looks of the operator in which it dies or a write does not
@@ -195,10 +211,7 @@ func edits(s *state) []step {
 func (w *world) badPasses(s *state, d *plan.Decision) []step {
 	var list []step
 	for i, a := range d.Actions {
-		for _, kind := range []string{dies, fails, refuses} {
-			if kind == refuses && a.Slot == plan.NoSlot {
-				continue // without its revision and its finalizer a fleet is nothing
-			}
+		for _, kind := range troublesOf(a) {
 			next, _, broken := w.look(s, trouble{kind, i})
 			next.Left--
 			text := fmt.Sprintf("the operator looks, and write %d (%s %s%s) %s", i+1, a.Verb, a.Pod, a.Claim, kind)
@@ -209,4 +222,16 @@ func (w *world) badPasses(s *state, d *plan.Decision) []step {
 		}
 	}
 	return list
+}
+
+// troublesOf is what can go wrong with a write. Without its revision and its
+// finalizer a fleet is nothing: these are not refused for ever.
+func troublesOf(a plan.Action) []string {
+	switch {
+	case a.Slot == plan.NoSlot:
+		return []string{dies, fails}
+	case a.Verb == plan.ResizePod:
+		return []string{dies, fails, refuses, tooLarge}
+	}
+	return []string{dies, fails, refuses}
 }

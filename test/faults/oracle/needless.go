@@ -1,0 +1,549 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package oracle
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
+
+// Needless is N: the operator "changes as little as it can", so every create, delete,
+// release and restart of a container has a cause that the history shows, and that docs/reference.md
+// lists under "Why a pod was touched".
+func Needless(history []Revision, rules Rules) []Violation {
+	c := newChronicle(history)
+	var found []Violation
+	for _, a := range c.touches() {
+		if rules.Kind != "" && rules.Kind != Kind || c.owners[a.owner] == nil {
+			continue
+		}
+		report := func(format string, args ...any) {
+			found = append(found, Violation{Rule: "N", Version: a.Version, Message: fmt.Sprintf(format, args...)})
+		}
+		switch a.what {
+		case appsv1.ReasonDeleted:
+			switch {
+			case a.forced() && !c.nodeLost(a.before.Spec.NodeName, a.Version):
+				report("pod %s is removed before it has ended, and its node is there", a.before.Name)
+			case len(c.causesToGo(&a, &rules)) == 0:
+				report("pod %s is deleted without a cause", a.before.Name)
+			}
+		case appsv1.ReasonCreated:
+			if len(c.causesToCome(&a, rules)) == 0 {
+				report("pod %s is created without a cause", a.pod.Name)
+			}
+			if was := c.leftBehind(&a); was != "" {
+				report("pod %s comes back on revision %s, and was on %s, which it had to stay on", a.pod.Name, a.pod.Labels[appsv1.LabelRevision], was)
+			}
+		case appsv1.ReasonReleased:
+			if !c.letsGo(&a) {
+				report("pod %s is released, and it matches an owner that keeps its pods or deletes them", a.pod.Name)
+			}
+		case appsv1.ReasonUpdated:
+			if a.reshaped() && !c.follows(&a) {
+				report("pod %s is changed to what no revision asks for that it should be on", a.pod.Name)
+			}
+		}
+	}
+	return found
+}
+
+// letsGo: a pod is released because "its labels were edited away", or because its owner goes
+// and leaves its pods: by its policy, unless --cascade says otherwise, which "wins over the
+// policy" (docs/concepts.md).
+func (c *chronicle) letsGo(a *touch) bool {
+	for _, m := range c.statesBefore(a) {
+		if !c.matches(a.owner, m.object) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.asks(a), func(owner moment[*appsv1.PodManager]) bool {
+		spec := SpecOf(owner.object)
+		return spec.Deleted && spec.Orphans
+	})
+}
+
+// asks are the specs that the writer of an act may have acted on.
+func (c *chronicle) asks(a *touch) []moment[*appsv1.PodManager] {
+	known := c.known(a.Revision, a.owner)
+	if len(known) == 0 { // it is gone, and the writer did not know yet
+		for _, m := range c.owners[a.owner].moments {
+			if m.there() {
+				known = []moment[*appsv1.PodManager]{m}
+			}
+		}
+	}
+	return known
+}
+
+// causesToGo are the reasons for which a pod may be deleted: all that hold for a moment
+// that the writer may have seen.
+func (c *chronicle) causesToGo(a *touch, rules *Rules) []string {
+	causes := c.causesOfItsOwn(a, rules)
+	for _, owner := range c.asks(a) {
+		spec := SpecOf(owner.object)
+		for _, m := range c.statesBefore(a) {
+			c.causesBeyond(causes, a, spec, m.object, rules)
+		}
+	}
+	return slices.Sorted(maps.Keys(causes))
+}
+
+// statesBefore is the pod of an act as the writer may have seen it.
+func (c *chronicle) statesBefore(a *touch) []moment[*corev1.Pod] {
+	l := c.pods[a.before.UID]
+	states := append(l.within(a.Seen, a.Version-1), l.before(a.Revision))
+	return slices.DeleteFunc(states, func(m moment[*corev1.Pod]) bool { return !m.there() })
+}
+
+// causesOfItsOwn are those but that there are too many pods.
+func (c *chronicle) causesOfItsOwn(a *touch, rules *Rules) map[string]bool {
+	causes := map[string]bool{}
+	l, states := c.pods[a.before.UID], c.statesBefore(a)
+	for _, m := range states {
+		c.ownCauses(causes, l, m, a.Version)
+	}
+	for _, owner := range c.asks(a) {
+		spec := SpecOf(owner.object)
+		for _, m := range states {
+			c.askedCauses(causes, a, owner.object, spec, m.object, rules)
+		}
+		if !spec.SurgeFirst && !spec.Rebalances {
+			continue
+		}
+		for _, m := range states {
+			if m.object.Annotations[appsv1.AnnotationEvictionRequested] != "" && spec.SurgeFirst {
+				causes[appsv1.WhyEvictionRequested] = true
+			}
+			if spec.SurgeFirst && c.leaving(m.object.Spec.NodeName, a.Version) {
+				causes[appsv1.WhyNodeLeaving] = true
+			}
+			if spec.Rebalances {
+				causes[appsv1.WhyRebalance] = true
+			}
+		}
+	}
+	if c.slotTwice(a) {
+		causes[appsv1.WhyDuplicateSlot] = true
+	}
+	return causes
+}
+
+// refusedSizes are the causes that the API server gave for a pod which is not what is
+// asked for: it said of this very pod "that the new size is more than all of the pod's node
+// can allocate", or "that no pod can have the new size".
+func (r *Rules) refusedSizes(causes map[string]bool, a *touch, from int64) {
+	for _, q := range r.Requests {
+		if q.Version < from || q.Version >= a.Version {
+			continue
+		}
+		if q.TooLarge && q.Name == a.before.Name {
+			causes[appsv1.WhyResizeInfeasible] = true
+		}
+		if q.Invalid {
+			causes[appsv1.WhyRolloutRecreate] = true
+		}
+	}
+}
+
+// ownCauses are what the pod itself and its node say.
+func (c *chronicle) ownCauses(causes map[string]bool, l *life[*corev1.Pod], m moment[*corev1.Pod], until int64) {
+	pod := m.object
+	switch pod.Status.Phase {
+	case corev1.PodFailed:
+		causes[appsv1.WhyPodFailed], causes[appsv1.WhyCorpseLimit] = true, true
+		if pod.Status.Reason != "" {
+			causes[appsv1.WhyEvicted] = true
+		}
+	case corev1.PodSucceeded:
+		causes[appsv1.WhyPodFinished], causes[appsv1.WhyCorpseLimit] = true, true
+	}
+	if pod.Labels[appsv1.LabelDelete] == "true" {
+		causes[appsv1.WhyRequested] = true
+	}
+	if c.nodeLost(pod.Spec.NodeName, until) {
+		causes[appsv1.WhyNodeGone], causes[appsv1.WhyNodeOutOfService] = true, true
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type != corev1.PodResizePending || condition.Status != corev1.ConditionTrue || !wrote(lastResize(l, m.Version)) {
+			continue // "a size that … a person chose stays"
+		}
+		switch condition.Reason {
+		case corev1.PodReasonInfeasible:
+			causes[appsv1.WhyResizeInfeasible] = true
+		case corev1.PodReasonDeferred:
+			causes[appsv1.WhyResizeDeferred] = true
+		}
+	}
+}
+
+// lastResize is the last write that changed the size of a pod, up to a version.
+func lastResize(l *life[*corev1.Pod], version int64) *Revision {
+	last := &Revision{}
+	for i := 1; i < len(l.moments) && l.moments[i].Version <= version; i++ {
+		a := touch{pod: l.moments[i].object, before: l.moments[i-1].object}
+		if sizesDiffer(a.before, a.pod) {
+			last = l.moments[i].Revision
+		}
+	}
+	return last
+}
+
+// nodeLost: the node is gone, or tainted out of service. Where no node is known, none
+// is missing.
+func (c *chronicle) nodeLost(name string, until int64) bool {
+	if name == "" || len(c.nodes) == 0 {
+		return false
+	}
+	l := c.nodes[name]
+	if l == nil {
+		return true
+	}
+	for _, m := range l.moments {
+		if m.Version > until {
+			break
+		}
+		if m.Gone || slices.ContainsFunc(m.object.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeOutOfService }) {
+			return true
+		}
+	}
+	return false
+}
+
+// leaving: a notice on the node, or a taint that keeps pods away, was there.
+func (c *chronicle) leaving(name string, until int64) bool {
+	if c.nodes[name] == nil {
+		return false
+	}
+	for _, m := range c.nodes[name].moments {
+		if m.Version > until {
+			break
+		}
+		if announcesItsEnd(m.object) {
+			return true
+		}
+	}
+	return false
+}
+
+// announcesItsEnd: the node carries the annotation, or one of the taints that the flag
+// --node-notices names; the world has no others.
+func announcesItsEnd(node *corev1.Node) bool {
+	return node.Annotations[appsv1.AnnotationNodeLeaving] != "" || len(node.Spec.Taints) > 0
+}
+
+// askedCauses are what the owner asks for.
+func (c *chronicle) askedCauses(causes map[string]bool, a *touch, owner *appsv1.PodManager, spec *Spec, pod *corev1.Pod, rules *Rules) {
+	if spec.Deleted && !spec.Orphans {
+		causes[appsv1.WhyOwnerDeleted] = true
+	}
+	if !spec.Restart.IsZero() && pod.CreationTimestamp.Time.Before(spec.Restart) && spec.Strategy != appsv1.UpdateOnDelete {
+		causes[appsv1.WhyRestart] = true
+	}
+	for _, version := range []int64{a.Seen, a.Version} {
+		for _, g := range c.goals(owner, version) {
+			ordinal, ok := ordinalOf(spec, pod)
+			standsIn := !spec.Random && ok && !spec.InBase(ordinal) // one that stands in is made anew, not changed
+			if stays(owner, pod) {
+				continue
+			}
+			if !g.reached(pod) && (standsIn || c.recreates(spec, &g, pod, version)) {
+				causes[appsv1.WhyRolloutRecreate] = true
+			}
+			if !g.reached(pod) || !g.lost && sizeDiffers(&g.template.Spec, &pod.Spec) {
+				rules.refusedSizes(causes, a, c.pods[a.before.UID].moments[0].Version)
+			}
+		}
+	}
+}
+
+// causesBeyond: there are more pods than replicas, and with ordinals this one is none
+// of the base.
+func (c *chronicle) causesBeyond(causes map[string]bool, a *touch, spec *Spec, pod *corev1.Pod, rules *Rules) {
+	if spec.Random {
+		every := func(*touch) bool { return true }
+		surplus := func(other *touch) bool { return len(c.causesOfItsOwn(other, rules)) == 0 }
+		if c.mostBefore(a, every) > spec.Replicas || c.mostBefore(a, surplus) > spec.Replicas {
+			causes[appsv1.WhyScaleDown], causes[appsv1.WhySurgeOver] = true, true
+		}
+		return
+	}
+	ordinal, ok := ordinalOf(spec, pod)
+	switch {
+	case ok && spec.InBase(ordinal):
+		return
+	case ok && slices.Contains(spec.Reserved, ordinal):
+		causes[appsv1.WhyReserved] = true
+	}
+	causes[appsv1.WhyScaleDown] = true
+	if ok && !c.wasInBase(pod, ordinal, a.Version) {
+		causes[appsv1.WhySurgeOver] = true
+	}
+}
+
+// mostBefore is how many pods of the owner may have lived for all that the writer knew,
+// without those that it has deleted itself since it looked, as far as they count. One that
+// it deleted for another reason need not be one of those that were too many, in whatever
+// order it deleted them.
+func (c *chronicle) mostBefore(a *touch, counts func(other *touch) bool) int {
+	most := 0
+	for _, l := range c.pods {
+		ever, deleted := false, false
+		states := l.within(a.Seen, a.Version-1)
+		for i, m := range states {
+			is := owns(a.owner, m) && isLive(m)
+			deleted = deleted || ever && !is && wrote(m.Revision) &&
+				counts(&touch{Revision: m.Revision, pod: m.object, before: states[i-1].object, owner: a.owner})
+			ever = ever || is
+		}
+		if ever && !deleted {
+			most++
+		}
+	}
+	return most
+}
+
+// wasInBase: the pod was one of the fleet at some time of its life, or was not made by
+// the operator: it does not stand in for another.
+func (c *chronicle) wasInBase(pod *corev1.Pod, ordinal int, until int64) bool {
+	l := c.pods[pod.UID]
+	if first := l.moments[0]; !wrote(first.Revision) || controllerOf(first.object) != controllerOf(pod) {
+		return true
+	}
+	for _, m := range c.owners[controllerOf(pod)].within(l.moments[0].Floor, until) {
+		if m.there() && SpecOf(m.object).InBase(ordinal) {
+			return true
+		}
+	}
+	return false
+}
+
+// goals are those of an owner: with what it said of a rollback, and with what it says
+// next, because the status follows what was decided.
+func (c *chronicle) goals(owner *appsv1.PodManager, version int64) []goal {
+	list := []goal{c.goalOf(owner, version)}
+	for _, m := range c.owners[owner.UID].moments {
+		if back := m.object.Status.Rollback; back != nil {
+			pm := owner.DeepCopy()
+			pm.Status.Rollback = back
+			list = append(list, c.goalOf(pm, version))
+		}
+	}
+	return list
+}
+
+// recreates: the pod cannot follow in place, or the strategy is to recreate it. A pod
+// that comes from no stored revision, or is not what its revision says, cannot.
+func (c *chronicle) recreates(spec *Spec, g *goal, pod *corev1.Pod, version int64) bool {
+	from := c.revisions[pod.Labels[appsv1.LabelRevision]].at(version)
+	if spec.Strategy == appsv1.UpdateRecreate || !from.there() {
+		return true
+	}
+	template := templateIn(from.object)
+	return !inPlace(template, g.template)
+}
+
+// slotTwice: another pod of the owner lives in the slot.
+func (c *chronicle) slotTwice(a *touch) bool {
+	slot := a.before.Labels[appsv1.LabelSlot]
+	for uid, l := range c.pods {
+		for _, m := range l.within(a.Seen, a.Version-1) {
+			if uid != a.before.UID && slot != "" && owns(a.owner, m) && isLive(m) && m.object.Labels[appsv1.LabelSlot] == slot {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// causesToCome are the reasons for which a pod may be created: one of the base is
+// missing, or another has to go and this one stands in for it.
+func (c *chronicle) causesToCome(a *touch, rules Rules) []string {
+	causes := map[string]bool{}
+	for _, owner := range c.asks(a) {
+		spec := SpecOf(owner.object)
+		if spec.Deleted || spec.TakesOver {
+			continue
+		}
+		ordinal, ok := ordinalOf(spec, a.pod)
+		if spec.Random && c.liveBefore(a, rules) < spec.Replicas || !spec.Random && ok && spec.InBase(ordinal) {
+			causes[appsv1.WhyMissing] = true
+		} else if c.somethingGoes(a, owner.object, spec) {
+			causes[appsv1.WhyRolloutSurge], causes[appsv1.WhyDisruptionSurge] = true, true
+		}
+	}
+	return slices.Sorted(maps.Keys(causes))
+}
+
+// leftBehind is the revision of the pod that a created one follows, where a repair moved
+// it to another: "Paused stops rollouts. Scaling and repair go on", and behind a partition
+// pods stay on the old revision. Rollouts and restarts are no repairs.
+func (c *chronicle) leftBehind(a *touch) string {
+	var before moment[*corev1.Pod]
+	for uid, l := range c.pods {
+		m := l.at(a.Version - 1)
+		if uid != a.pod.UID && m.Revision != nil && m.object.Name == a.pod.Name && controllerOf(m.object) == a.owner && (before.Revision == nil || m.Version > before.Version) {
+			before = m
+		}
+	}
+	if before.Revision == nil {
+		return ""
+	}
+	was := before.object.Labels[appsv1.LabelRevision]
+	for _, owner := range c.owners[a.owner].within(min(c.goesAt(before.object.UID), a.Floor), a.Version) {
+		if !owner.there() {
+			return ""
+		}
+		spec := SpecOf(owner.object)
+		ordinal, ok := spec.Ordinal(a.pod.Name)
+		if !ok || !spec.InBase(ordinal) || spec.Strategy == appsv1.UpdateOnDelete || owner.object.Status.CurrentRevision == "" ||
+			!stays(owner.object, before.object) || !c.goalOf(owner.object, a.Version).plain() {
+			return ""
+		}
+	}
+	if stored := c.revisions[was].at(a.Version); !stored.there() || was == a.pod.Labels[appsv1.LabelRevision] {
+		return ""
+	}
+	return was
+}
+
+// goesAt is the version at which a pod began to go, failed, or was gone.
+func (c *chronicle) goesAt(pod types.UID) int64 {
+	for _, m := range c.pods[pod].moments {
+		if m.Gone || !Live(m.object) {
+			return m.Version
+		}
+	}
+	return c.pods[pod].moments[0].Version
+}
+
+// liveBefore is how many pods of the owner the writer of an act knew to live: those it
+// saw, and those it made since. A pod that no longer matches is to be released, and is
+// none of the fleet.
+func (c *chronicle) liveBefore(a *touch, rules Rules) int {
+	live := 0
+	for uid, l := range c.pods {
+		states := l.within(a.Seen, a.Version-1)
+		made := len(states) > 1 && states[0].Revision == nil && wrote(states[1].Revision) && !rules.Split
+		if made {
+			states = states[1:]
+		}
+		if uid != a.pod.UID && !slices.ContainsFunc(states, func(m moment[*corev1.Pod]) bool {
+			return !owns(a.owner, m) || !isLive(m) || !c.matches(a.owner, m.object)
+		}) {
+			live++
+		}
+	}
+	return live
+}
+
+// matches: the pod's label says that it belongs to the owner.
+func (c *chronicle) matches(owner types.UID, pod *corev1.Pod) bool {
+	return pod.Labels[appsv1.LabelName] == c.owners[owner].moments[0].object.Name
+}
+
+// somethingGoes: a pod of the fleet has to go, move or change, or is not back yet.
+func (c *chronicle) somethingGoes(a *touch, owner *appsv1.PodManager, spec *Spec) bool {
+	if spec.Rebalances {
+		return true
+	}
+	for uid, l := range c.pods {
+		for _, m := range l.within(a.Seen, a.Version-1) {
+			if uid == a.pod.UID || !owns(a.owner, m) {
+				continue
+			}
+			if m.object.DeletionTimestamp != nil || c.hasToGo(a, owner, spec, l, m) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (c *chronicle) hasToGo(a *touch, owner *appsv1.PodManager, spec *Spec, l *life[*corev1.Pod], m moment[*corev1.Pod]) bool {
+	causes := map[string]bool{}
+	c.ownCauses(causes, l, m, a.Version)
+	if len(causes) > 0 || !spec.Restart.IsZero() && m.object.CreationTimestamp.Time.Before(spec.Restart) ||
+		spec.SurgeFirst && (m.object.Annotations[appsv1.AnnotationEvictionRequested] != "" || c.leaving(m.object.Spec.NodeName, a.Version)) {
+		return true
+	}
+	if ordinal, ok := ordinalOf(spec, m.object); ok && slices.Contains(spec.Reserved, ordinal) {
+		return true
+	}
+	for _, version := range []int64{a.Seen, a.Version} {
+		for _, g := range c.goals(owner, version) {
+			if !stays(owner, m.object) && !g.reached(m.object) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// follows: what a change in place changed is now as a revision asks for that the pod
+// should be on, or its size is that of its own revision again.
+func (c *chronicle) follows(a *touch) bool {
+	var to []*corev1.PodTemplateSpec
+	for _, owner := range c.asks(a) {
+		if old := c.revisions[owner.object.Status.CurrentRevision].at(a.Version); old.there() && SpecOf(owner.object).Partition > 0 && !Serves(a.before) {
+			to = append(to, templateIn(old.object)) // a pod in between "goes back to the old one"
+		}
+		if stays(owner.object, a.before) {
+			continue
+		}
+		for _, version := range []int64{a.Seen, a.Version} {
+			for _, g := range c.goals(owner.object, version) {
+				if !g.lost {
+					to = append(to, g.template)
+				}
+			}
+		}
+	}
+	for _, label := range []string{a.before.Labels[appsv1.LabelRevision], a.pod.Labels[appsv1.LabelRevision]} {
+		if own := c.revisions[label].at(a.Version); own.there() && sizesDiffer(a.before, a.pod) {
+			to = append(to, templateIn(own.object))
+		}
+	}
+	return slices.ContainsFunc(to, func(t *corev1.PodTemplateSpec) bool { return t != nil && changedAs(a, t) })
+}
+
+// changedAs: every image and size that is another now is the template's.
+func changedAs(a *touch, t *corev1.PodTemplateSpec) bool {
+	asked, was, is := images(&t.Spec), images(&a.before.Spec), images(&a.pod.Spec)
+	for name, image := range is {
+		if image != was[name] && image != asked[name] {
+			return false
+		}
+	}
+	return !sizesDiffer(a.before, a.pod) || !sizeDiffers(&t.Spec, &a.pod.Spec)
+}
+
+func sizesDiffer(a, b *corev1.Pod) bool {
+	x, y := sizesOf(&a.Spec), sizesOf(&b.Spec)
+	for what := range x {
+		if x[what] != y[what] {
+			return true
+		}
+	}
+	return len(x) != len(y)
+}
