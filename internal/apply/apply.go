@@ -19,17 +19,16 @@ limitations under the License.
 // operator writes pods.
 //
 // Actions run in the order of their verbs. What was not done holds back only
-// what depends on it (plan.Undone); the rest of the pass goes on. Deletes of one
-// pass run side by side. Creates start slowly, in batches of 1, 2, 4 and so on,
-// each twice the last as long as all went well: a template that the API server
-// refuses costs a few requests and not a thousand. A pass after one that went
-// well starts with as many as that one made, up to the number in flight. What
-// the last pass was refused, or failed at, comes after the rest and starts
-// slowly whatever its verb (Memory), so that it starves nothing and stays rare.
+// what depends on it (plan.Undone); the rest of the pass goes on. The actions of a
+// verb start slowly, in batches of 1, 2, 4 and so on, each twice the last as long
+// as all went well: a template that the API server refuses, or a missing right,
+// costs a few requests and not a thousand. What the last pass was refused, or
+// failed at, comes after the rest (Memory), so that it starves nothing and stays
+// rare; and a verb that was refused a few times in a row rests.
 //
-// Every delete carries the pod's UID; every patch carries the UID and the
-// resourceVersion, so that it never reaches a pod that was asked to go
-// meanwhile. One that comes too late is tried again at the next look. Before the
+// Every delete, eviction and patch carries the UID and the resourceVersion, so
+// that it never reaches a pod that got a hold or was asked to go meanwhile. One
+// that comes too late is tried again at the next look. Before the
 // first adoption the owner is read live, because the cache may not know yet that
 // it is being deleted.
 package apply
@@ -80,9 +79,11 @@ type Target struct {
 	Finish func(pod *corev1.Pod)
 	// Claim renders a volume claim.
 	Claim func(template, name string) (*corev1.PersistentVolumeClaim, error)
-	// Known are the owner's pods that were observed, where a pod that was not
-	// could be made a second time under another name; nil where it could not.
-	Known map[types.UID]bool
+	// Pods are those that were observed. New: there are none, none was ever reported,
+	// and their names keep any from being made twice, so the API server is not asked
+	// whether there are others.
+	Pods []plan.Pod
+	New  bool
 	// Deletion is how the owner, where it is being deleted, leaves its pods.
 	Deletion plan.Deletion
 	// ReservedLabels are removed from a pod that is released for good.
@@ -101,11 +102,11 @@ type Applier struct {
 	live   client.Reader
 	ledger Ledger
 	clock  clock.PassiveClock
-	// firstBatch is how many pods are created before the first answer.
+	// firstBatch is how many writes of a verb are sent before the first answer.
 	firstBatch int
 }
 
-// StartWith changes how many pods are created before the first answer.
+// StartWith changes how many writes of a verb are sent before the first answer.
 func (a *Applier) StartWith(firstBatch int) *Applier {
 	a.firstBatch = max(1, firstBatch)
 	return a
@@ -123,10 +124,12 @@ func (a *Applier) Apply(ctx context.Context, target Target, actions []plan.Actio
 	if target.Memory == nil {
 		target.Memory = &Memory{}
 	}
-	run := &run{Applier: a, target: target, versions: map[types.UID]string{}}
+	run := a.run(target)
 	target.Memory.begin(target.Owner)
-	if err := run.trustOwner(ctx, actions); err != nil {
-		return skip(actions), err
+	if len(actions) > 0 && !provesItself(actions) {
+		if err := run.trustOwner(ctx); err != nil {
+			return skip(actions), err
+		}
 	}
 	outcomes := skip(actions)
 	for i, same := range byVerb(actions) {
@@ -139,6 +142,16 @@ func (a *Applier) Apply(ctx context.Context, target Target, actions []plan.Actio
 	}
 	target.Memory.note(outcomes, a.clock.Now())
 	return outcomes, run.err
+}
+
+// Confirm fails where a process that has just started reads an older owner than its
+// predecessor left. A status of that one would undo what the predecessor remembered.
+func (a *Applier) Confirm(ctx context.Context, target Target) error {
+	return a.run(target).trustOwner(ctx)
+}
+
+func (a *Applier) run(target Target) *run {
+	return &run{Applier: a, target: target, versions: map[types.UID]string{}, ownerVersion: target.Owner.GetResourceVersion()}
 }
 
 // places are the places of some actions in their list.
@@ -182,6 +195,8 @@ type run struct {
 	versions map[types.UID]string
 	// ownerChecked: the owner was read live and may adopt.
 	ownerChecked bool
+	// ownerVersion is the owner's resourceVersion that was read, or that this run left.
+	ownerVersion string
 }
 
 // phase runs the actions of one verb: first those that nothing is known
@@ -194,6 +209,13 @@ func (r *run) phase(ctx context.Context, actions []plan.Action, first bool) []pl
 		return outcomes
 	}
 	fresh, again := r.sortOut(actions, outcomes)
+	restsFresh, restsAgain := r.target.Memory.rests(actions[0].Verb, r.clock.Now())
+	if restsFresh {
+		fresh = nil
+	}
+	if restsAgain {
+		again = nil
+	}
 	if len(fresh) == 0 && len(again) == 0 {
 		return outcomes
 	}
@@ -201,13 +223,7 @@ func (r *run) phase(ctx context.Context, actions []plan.Action, first bool) []pl
 		r.fail(err)
 		return outcomes
 	}
-	stopped := false
-	if actions[0].Verb.Facts().SlowStart {
-		stopped = r.slowly(ctx, fresh, r.firstBatch)
-	} else {
-		r.together(ctx, fresh)
-	}
-	if !stopped {
+	if !r.slowly(ctx, fresh, r.firstBatch) {
 		r.slowly(ctx, again, 1)
 	}
 	return outcomes
@@ -239,8 +255,8 @@ func (r *run) sortOut(actions []plan.Action, outcomes []plan.Outcome) (fresh, ag
 		case past == nil:
 			fresh = append(fresh, o)
 		case past.Result == plan.Refused:
-			o.Result, o.Cause, o.Message, o.Recalled = past.Result, past.Cause, past.Message, true
-			if !past.young(now) {
+			o.Result, o.Cause, o.Message, o.Node, o.Recalled = past.Result, past.Cause, past.Message, past.Node, true
+			if !r.target.Memory.young(past, now) {
 				again = append(again, o)
 			}
 		default:
@@ -273,6 +289,8 @@ func (r *run) one(ctx context.Context, action plan.Action) (types.UID, error) {
 		return "", r.resizePod(ctx, action)
 	case plan.UpdatePod:
 		return "", r.updatePod(ctx, action)
+	case plan.KeepPod:
+		return "", r.keepPod(ctx, action)
 	case plan.TellHolder:
 		return "", r.tellHolder(ctx, action)
 	case plan.EvictPod:
@@ -297,32 +315,40 @@ func (r *run) one(ctx context.Context, action plan.Action) (types.UID, error) {
 // owner is what the cache says, before it acts on the cache. A process that just
 // started may have read an older state than its predecessor acted on, and would
 // delete what that one made.
-func (r *run) trustOwner(ctx context.Context, actions []plan.Action) error {
+func (r *run) trustOwner(ctx context.Context) error {
 	uid := r.target.Ref.UID
-	if len(actions) == 0 || r.ledger.Trusts(uid) || provesItself(actions) {
+	if r.ledger.Trusts(uid) {
 		return nil
 	}
 	if err := r.confirmOwner(ctx); err != nil {
 		return err
 	}
-	if err := r.missPods(ctx); err != nil {
+	if err := r.confirmPods(ctx); err != nil {
 		return err
 	}
 	r.ledger.Trust(uid)
 	return nil
 }
 
-// confirmOwner asks the API server whether the owner asks for what the cache
-// says. A claim is deleted for good, so it is asked before each deletion of
-// claims: the cache may not know yet that a slot is wanted again.
+// BehindError says that the cache shows less than the API server has. What was planned on
+// it is not carried out, and not reported either.
+type BehindError struct{ message string }
+
+func (e *BehindError) Error() string { return e.message }
+
+// confirmOwner asks the API server whether the owner is what the cache says. The
+// whole of it counts and not only its generation: a pin, a restart and a take-over
+// are annotations, and the memory of a rollout is in the status. A claim is deleted
+// for good, so it is asked before each deletion of claims: the cache may not know
+// yet that a slot is wanted again.
 func (r *run) confirmOwner(ctx context.Context) error {
 	fresh, err := r.readOwner(ctx)
 	if err != nil {
 		return err
 	}
-	if have := r.target.Owner.GetGeneration(); fresh.GetGeneration() != have {
-		return fmt.Errorf("%s: the cache is behind with generation %d, the API server has %d",
-			client.ObjectKeyFromObject(fresh), have, fresh.GetGeneration())
+	if have := r.ownerVersion; fresh.GetResourceVersion() != have {
+		return &BehindError{fmt.Sprintf("%s: the cache is behind with version %s, the API server has %s",
+			client.ObjectKeyFromObject(fresh), have, fresh.GetResourceVersion())}
 	}
 	return nil
 }
@@ -390,6 +416,7 @@ func (r *run) setFinalizer(ctx context.Context, action plan.Action) error {
 	if err != nil {
 		return fmt.Errorf("%s of %s: %w", action.Verb, client.ObjectKeyFromObject(owner), err)
 	}
+	r.ownerVersion = owner.GetResourceVersion()
 	r.ledger.WroteOwner(owner)
 	r.ledger.Trust(owner.GetUID())
 	return nil

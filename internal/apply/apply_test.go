@@ -23,6 +23,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -84,6 +85,24 @@ func TestARefusalIsNoError(t *testing.T) {
 	outcomes, err := w.apply(t, plan.Action{Verb: plan.CreatePod, Pod: "web-0"})
 	if err != nil || outcomes[0].Result != plan.Refused || outcomes[0].Cause != appsv1.ReasonNameTaken {
 		t.Errorf("%+v, %v", outcomes, err)
+	}
+}
+
+// TestAPodSaysThatItReplacesAnother: a client may still try to evict that one by the
+// name that both have.
+func TestAPodSaysThatItReplacesAnother(t *testing.T) {
+	for replaces, want := range map[bool]string{true: appsv1.WhyMissing, false: ""} {
+		w := newWorld(t, owner())
+		if _, err := w.apply(t, plan.Action{Verb: plan.CreatePod, Pod: "web-0", Replaces: replaces, Why: plan.Why{Reason: appsv1.WhyMissing}}); err != nil {
+			t.Fatal(err)
+		}
+		var pod corev1.Pod
+		if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "web-0"}, &pod); err != nil {
+			t.Fatal(err)
+		}
+		if got := pod.Annotations[appsv1.AnnotationReplaces]; got != want {
+			t.Errorf("the pod replaces another: %q, want %q", got, want)
+		}
 	}
 }
 
@@ -173,14 +192,16 @@ func TestAdoptionAsksBeforeWhatIsTriedAgain(t *testing.T) {
 // TestANewProcessAsksTheAPIServer before it acts on the cached owner: the first
 // list may come from an API server that is behind.
 func TestANewProcessAsksTheAPIServer(t *testing.T) {
-	newer := owner()
-	newer.Generation = 2
+	newer, pinned := owner(), owner()
+	newer.Generation, newer.ResourceVersion = 2, "1001"
+	pinned.ResourceVersion, pinned.Annotations = "1001", map[string]string{appsv1.AnnotationPin: "web-1"}
 	for name, test := range map[string]struct {
 		live *appsv1.PodManager
 		want string
 	}{
 		"the owner is as the cache says": {owner(), ""},
-		"the owner was edited since":     {newer, "the cache is behind with generation 0, the API server has 2"},
+		"the owner was edited since":     {newer, "the cache is behind with version 999, the API server has 1001"},
+		"the owner was pinned since":     {pinned, "the cache is behind with version 999, the API server has 1001"},
 		"the owner is gone":              {nil, "read ns/web live: "},
 	} {
 		t.Run(name, func(t *testing.T) {

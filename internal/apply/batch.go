@@ -22,54 +22,52 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
 )
 
-// How many writes of one owner are in flight at once. The API server is fair to
-// its clients; this bounds our memory, of which a write in flight takes some
-// 60 KB. A fleet that is deleted makes room the sooner the more deletes are in
-// flight; podwriter has room for a few more.
+// maxInFlight is how many writes of one owner are in flight at once. Each of them may
+// be refused, and no more than 60 of an owner's are in any minute: so many at once,
+// another one every refusalEvery, and a few of each verb that was not refused before.
+// It also bounds our memory, of which a write in flight takes some 60 KB. A thousand
+// deletes take no longer with 32 than with 340 in flight.
 const (
-	maxInFlight        = 90
-	maxDeletesInFlight = 340
+	maxInFlight  = 32
+	refusalEvery = 4 * time.Second
 )
 
-func inFlight(verb plan.Verb) int {
-	if verb == plan.DeletePod {
-		return maxDeletesInFlight
-	}
-	return maxInFlight
-}
-
-// maxRefusals is how many refusals in a row end what starts slowly. It is more
+// maxRefusals is how many refusals in a row end the writes of a verb. It is more
 // than one, because a policy may refuse one pod and not the next.
 const maxRefusals = 4
 
-// together runs actions of one verb side by side and waits for all of them. An
-// owner that asks for something else meanwhile ends it, but not before the
-// first.
-func (r *run) together(ctx context.Context, outcomes []*plan.Outcome) {
-	if len(outcomes) == 0 {
-		return
-	}
+// together runs actions of one verb side by side, in their order, and returns how
+// many it began. A worker ends with its first refusal or failure, so that there are
+// no more of these than workers. An owner that asks for something else meanwhile
+// ends it, but not before the first.
+func (r *run) together(ctx context.Context, outcomes []*plan.Outcome, workers int) int {
 	errs := make([]error, len(outcomes))
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(len(outcomes), inFlight(outcomes[0].Action.Verb)) {
+	for range min(len(outcomes), workers) {
 		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(outcomes); i = int(next.Add(1)) - 1 {
-				if i > 0 && r.outdated() {
-					continue
+			for next.Load() == 0 || !r.outdated() {
+				i := int(next.Add(1)) - 1
+				if i >= len(outcomes) {
+					return
 				}
 				uid, err := r.one(ctx, outcomes[i].Action)
 				errs[i] = err
 				*outcomes[i] = outcome(outcomes[i].Action, err)
 				outcomes[i].UID = uid
+				if unwelcome(outcomes[i]) {
+					return
+				}
 			}
 		})
 	}
@@ -79,40 +77,52 @@ func (r *run) together(ctx context.Context, outcomes []*plan.Outcome) {
 			r.fail(err)
 		}
 	}
+	return min(int(next.Load()), len(outcomes))
 }
 
-// slowly runs batches of 1, 2, 4 and so on, and reports whether it stopped
-// before the end. A batch that fails, or that meets a cause which all pods share,
-// ends it; so do a few refusals in a row, tried one at a time.
+// slowly runs batches of 1, 2, 4 and so on, and then all of the rest, and reports
+// whether it stopped before the end. A batch that fails, or that meets a cause which
+// all pods share, ends it; so do a few refusals in a row, tried one at a time.
 func (r *run) slowly(ctx context.Context, outcomes []*plan.Outcome, size int) (stopped bool) {
-	refusals := 0
+	inARow := 0
 	for begun := false; len(outcomes) > 0; begun = true {
-		if begun && r.outdated() {
+		workers := r.target.Memory.allowance(outcomes[0].Action.Verb, r.clock.Now())
+		if begun && r.outdated() || workers <= 0 {
 			return true
 		}
-		size = min(size, len(outcomes))
-		batch := outcomes[:size]
-		outcomes = outcomes[size:]
-		r.together(ctx, batch)
+		batch := outcomes
+		if size < workers {
+			batch = outcomes[:min(size, len(outcomes))]
+		}
+		batch = batch[:r.together(ctx, batch, workers)]
+		outcomes = outcomes[len(batch):]
 		size *= 2
 		for _, o := range batch {
 			switch {
 			case o.Result == plan.Done:
-				refusals = 0
-			case o.Cause == appsv1.ReasonNameTaken, o.Result == plan.Outdated:
+				inARow = 0
+			case o.Result == plan.Outdated && o.Action.Verb.Facts().AsRead:
+				inARow++ // one by one they change all the time; all of them, where the cache is behind
+			case !unwelcome(o):
 				// It says nothing about the others.
-			case o.Result == plan.Refused && !shared(o.Cause):
-				refusals++
-				size = 1
+			case o.Result == plan.Refused:
+				r.target.Memory.spend(o.Action.Verb, r.clock.Now())
+				inARow++
+				size, stopped = 1, stopped || shared(o.Cause)
 			default:
 				stopped = true
 			}
 		}
-		if stopped || refusals >= maxRefusals {
+		if stopped || inARow >= maxRefusals {
 			return true
 		}
 	}
 	return false
+}
+
+// unwelcome: the next write of this verb may end in the same way.
+func unwelcome(o *plan.Outcome) bool {
+	return o.Result == plan.Failed || o.Result == plan.Refused && o.Cause != appsv1.ReasonNameTaken
 }
 
 // shared are causes that every pod of the fleet would meet.
@@ -149,6 +159,16 @@ type terminatesError struct{ pod string }
 
 func (e *terminatesError) Error() string { return "pod " + e.pod + " still terminates" }
 
+// tooLateError: another operator has made the pod.
+type tooLateError struct{ pod string }
+
+func (e *tooLateError) Error() string { return "pod " + e.pod + " was there before" }
+
+// goneError: the pod that was to be let go is gone.
+type goneError struct{ pod string }
+
+func (e *goneError) Error() string { return "pod " + e.pod + " is gone" }
+
 // outcome distinguishes a refusal, which the same request would meet again until
 // something outside changes, from a failure of the moment.
 func outcome(action plan.Action, err error) plan.Outcome {
@@ -157,18 +177,27 @@ func outcome(action plan.Action, err error) plan.Outcome {
 		return o
 	}
 	o.Result, o.Message = plan.Failed, err.Error()
+	if cause := resizeCause(action, err); cause != "" {
+		o.Result, o.Cause = plan.Refused, cause
+		if beyondNode(err) {
+			o.Node = action.Node
+		}
+		return o
+	}
 	var taken *nameTakenError
 	var terminates *terminatesError
-	var kept *keptSizeError
+	var late *tooLateError
+	var gone *goneError
+	var feigned *feignedConflictError
 	switch {
 	case errors.As(err, &taken):
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonNameTaken
-	case errors.As(err, &terminates):
+	case errors.As(err, &terminates), errors.As(err, &late), errors.As(err, &gone):
 		o.Result = plan.Outdated
-	case errors.As(err, &kept) || action.Verb == plan.ResizePod && refusesResize(err):
-		o.Result, o.Cause = plan.Refused, appsv1.WhyResizeInfeasible
-	case action.Verb == plan.EvictPod && apierrors.IsTooManyRequests(err):
-		o.Result, o.Cause = plan.Refused, appsv1.BlockedByDisruptionBudget
+	case action.Verb == plan.EvictPod && (apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause) || severalBudgets(err)):
+		o.Result, o.Cause, o.Message = plan.Refused, appsv1.BlockedByDisruptionBudget, budgetsWord(err)
+	case errors.As(err, &feigned):
+		o.Result, o.Cause = plan.Refused, appsv1.ReasonChangesRefused
 	case apierrors.IsConflict(err) && action.Verb.Facts().AsRead:
 		o.Result = plan.Outdated
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
@@ -179,17 +208,64 @@ func outcome(action plan.Action, err error) plan.Outcome {
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonQuotaExceeded
 	case forGood(err):
 		o.Result, o.Cause = plan.Refused, appsv1.ReasonChangesRefused
-		if action.Verb.Facts().SlowStart {
+		if action.Verb.Facts().Creates {
 			o.Cause = appsv1.ReasonPodsRefused
 		}
 	}
 	return o
 }
 
+// budgetsWord is what the API server says of the PodDisruptionBudget that refuses an
+// eviction: its name, and what it needs.
+func budgetsWord(err error) string {
+	if cause, ok := apierrors.StatusCause(err, policyv1.DisruptionBudgetCause); ok {
+		return strings.TrimSuffix(cause.Message, ".")
+	}
+	return err.Error()
+}
+
+// severalBudgets: no eviction of the pod is allowed while more than one budget
+// selects it, which the API server calls an internal error.
+func severalBudgets(err error) bool {
+	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "more than one PodDisruptionBudget")
+}
+
+// resizeCause is why a resize is refused, where it is for its size; else empty.
+func resizeCause(action plan.Action, err error) string {
+	var kept *keptSizeError
+	switch {
+	case action.Verb != plan.ResizePod:
+		return ""
+	case errors.As(err, &kept) || beyondNode(err) || refusesResize(err):
+		return appsv1.WhyResizeInfeasible
+	case beyondLimits(err):
+		return appsv1.ReasonQuotaExceeded
+	}
+	return ""
+}
+
+// beyondNode: the size is more than all of the pod's node, or the node can resize no
+// pod. It says nothing about the pods of other nodes.
+func beyondNode(err error) bool {
+	return apierrors.HasStatusCause(err, "NodeCapacity") || apierrors.HasStatusCause(err, "UnsupportedPlatform") || apierrors.IsForbidden(err) &&
+		(strings.Contains(err.Error(), "enough allocatable resources") || strings.Contains(err.Error(), "only supported on linux nodes"))
+}
+
+// beyondLimits: a LimitRange does not allow the size. As with a quota, a new pod of
+// that size would meet the same.
+func beyondLimits(err error) bool {
+	text := err.Error()
+	return apierrors.IsForbidden(err) && strings.Contains(text, " usage per ") &&
+		(strings.Contains(text, "maximum ") || strings.Contains(text, "minimum ")) ||
+		apierrors.IsForbidden(err) && strings.Contains(text, "max limit to request ratio per ")
+}
+
 // refusesResize: the API server rules the new size out, or has no such subresource.
-// Where it has no such pod, it names the pod.
+// Where it has no such pod, it names the pod. A quota, a role, a policy and a webhook
+// rule nothing out: the pod stays, and they are asked again.
 func refusesResize(err error) bool {
-	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+	denied := strings.Contains(err.Error(), " denied request: ") // a ValidatingAdmissionPolicy answers "invalid"
+	if apierrors.IsInvalid(err) && !denied || apierrors.IsBadRequest(err) {
 		return true
 	}
 	var status apierrors.APIStatus

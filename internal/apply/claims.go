@@ -20,6 +20,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -54,15 +55,16 @@ func (r *run) createClaim(ctx context.Context, action plan.Action) error {
 }
 
 // adoptFound puts our labels on a claim that a StatefulSet or a user made: without
-// them the cache does not have it, and its creation would be tried for ever. A
-// claim that carries a PodManager's name is seen, and planned for.
+// them the cache does not have it, and its creation would be tried for ever. The mark
+// that comes with them, in one write, keeps it from ever being deleted. A claim that
+// the cache has is planned for.
 func (r *run) adoptFound(ctx context.Context, wanted *corev1.PersistentVolumeClaim) error {
 	key := client.ObjectKeyFromObject(wanted)
 	found := &corev1.PersistentVolumeClaim{}
 	if err := r.live.Get(ctx, key, found); err != nil {
 		return fmt.Errorf("read volume claim %s, which exists already: %w", key, err)
 	}
-	if found.Labels[appsv1.LabelName] != "" || found.DeletionTimestamp != nil {
+	if found.Labels[appsv1.LabelName] != "" && found.Labels[podrender.LabelManagedBy] == podrender.ManagedBy || found.DeletionTimestamp != nil {
 		return nil
 	}
 	labels := map[string]*string{podrender.LabelManagedBy: ptr.To(podrender.ManagedBy)}
@@ -70,12 +72,12 @@ func (r *run) adoptFound(ctx context.Context, wanted *corev1.PersistentVolumeCla
 		labels[name] = &value
 	}
 	action := plan.Action{Claim: found.Name, UID: found.UID, ResourceVersion: found.ResourceVersion}
-	return r.patchClaim(ctx, action, labels, map[string]*string{})
+	return r.patchClaim(ctx, action, labels, map[string]*string{appsv1.AnnotationFound: ptr.To("true")})
 }
 
 // condemnClaim marks a claim to go once its pod is gone. A pod that is gone already
 // was not scaled away under the policy of now: the cache is late, and the claim
-// stays.
+// stays. One without a UID was not in the cache: it may be there all the same.
 func (r *run) condemnClaim(ctx context.Context, action plan.Action) error {
 	pod := &corev1.Pod{}
 	key := client.ObjectKey{Namespace: r.target.Ref.Namespace, Name: action.UsedBy}
@@ -87,6 +89,17 @@ func (r *run) condemnClaim(ctx context.Context, action plan.Action) error {
 		return fmt.Errorf("read pod %s: %w", key, err)
 	}
 	by := string(r.target.Ref.UID)
+	if action.UID == "" {
+		claim := r.claimOf(action)
+		if err := r.live.Get(ctx, client.ObjectKeyFromObject(claim), claim); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		if claim.Labels[appsv1.LabelUID] != by || claim.Annotations[appsv1.AnnotationCondemnedBy] == by ||
+			claim.Annotations[appsv1.AnnotationFound] != "" || claim.DeletionTimestamp != nil {
+			return nil
+		}
+		action.UID, action.ResourceVersion = claim.UID, claim.ResourceVersion
+	}
 	return r.patchClaim(ctx, action, nil, map[string]*string{appsv1.AnnotationCondemnedBy: &by})
 }
 
@@ -115,35 +128,25 @@ func (r *run) patchClaim(ctx context.Context, action plan.Action, labels, annota
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil
-	case apierrors.IsConflict(err):
-		r.expectNewer(ctx, action)
-	}
-	if err != nil {
+	case err != nil:
+		err = r.explain(ctx, r.claimOf(action), action.ResourceVersion, err)
 		return fmt.Errorf("patch volume claim %s: %w", client.ObjectKeyFromObject(claim), err)
 	}
 	r.ledger.Wrote(r.target.Ref.UID, claim)
 	return nil
 }
 
-// expectNewer makes the next reconcile wait for the claim as the API server has it. It
-// was changed since it was read: with a cache that is behind, the same patch would
-// meet the same conflict.
-func (r *run) expectNewer(ctx context.Context, action plan.Action) {
-	claim := r.claimOf(action)
-	if err := r.live.Get(ctx, client.ObjectKeyFromObject(claim), claim); err == nil && claim.UID == action.UID {
-		r.ledger.Wrote(r.target.Ref.UID, claim)
-	}
-}
-
 // deleteClaim deletes the very claim that was read: its mark may have been taken
-// off since. The claim of a pod that exists, whatever the cache shows, stays.
+// off since. The claim of a pod that exists, whatever the cache shows, stays. A pod of
+// others that only has the name does not keep it.
 func (r *run) deleteClaim(ctx context.Context, action plan.Action) error {
 	if action.UsedBy != "" {
 		key := client.ObjectKey{Namespace: r.target.Ref.Namespace, Name: action.UsedBy}
-		switch err := r.live.Get(ctx, key, &corev1.Pod{}); {
-		case err == nil:
+		pod := &corev1.Pod{}
+		switch err := r.live.Get(ctx, key, pod); {
+		case err == nil && (r.controls(pod) || uses(pod, action.Claim)):
 			return nil
-		case !apierrors.IsNotFound(err):
+		case client.IgnoreNotFound(err) != nil:
 			return fmt.Errorf("read pod %s: %w", key, err)
 		}
 	}
@@ -154,10 +157,18 @@ func (r *run) deleteClaim(ctx context.Context, action plan.Action) error {
 	}
 	err := r.writer.Delete(ctx, claim, preconditions)
 	if client.IgnoreNotFound(err) != nil {
+		err = r.explain(ctx, claim, action.ResourceVersion, err)
 		return fmt.Errorf("delete volume claim %s: %w", client.ObjectKeyFromObject(claim), err)
 	}
 	r.ledger.TookAway(r.target.Ref.UID, claim)
 	return nil
+}
+
+// uses: a volume of the pod is the claim.
+func uses(pod *corev1.Pod, claim string) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim
+	})
 }
 
 func (r *run) claimOf(action plan.Action) *corev1.PersistentVolumeClaim {

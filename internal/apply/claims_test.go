@@ -89,6 +89,8 @@ func TestWhoseAClaimIs(t *testing.T) {
 func TestAClaimThatAStatefulSetMadeIsAdopted(t *testing.T) {
 	theirs := volumeClaim()
 	theirs.Labels, theirs.Annotations = map[string]string{"app": "web"}, map[string]string{"note": "kept"}
+	earlier := volumeClaim()
+	earlier.Labels[podrender.LabelManagedBy] = podrender.ManagedBy
 	for name, tc := range map[string]struct {
 		found *corev1.PersistentVolumeClaim
 		want  map[string]string
@@ -96,7 +98,7 @@ func TestAClaimThatAStatefulSetMadeIsAdopted(t *testing.T) {
 		"a StatefulSet's": {theirs, map[string]string{
 			"app": "web", appsv1.LabelName: "web", appsv1.LabelUID: string(me), podrender.LabelManagedBy: podrender.ManagedBy,
 		}},
-		"an earlier owner's": {volumeClaim(), volumeClaim().Labels},
+		"an earlier owner's": {earlier, earlier.Labels},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, owner(), tc.found)
@@ -105,7 +107,8 @@ func TestAClaimThatAStatefulSetMadeIsAdopted(t *testing.T) {
 				t.Fatalf("%v, %v", outcomes, err)
 			}
 			got := w.claim(t)
-			if diff := cmp.Diff(tc.want, got.Labels); diff != "" || got.UID != tc.found.UID || got.Annotations["note"] != "kept" {
+			if diff := cmp.Diff(tc.want, got.Labels); diff != "" || got.UID != tc.found.UID || got.Annotations["note"] != "kept" ||
+				(got.Annotations[appsv1.AnnotationFound] == "true") != (name == "a StatefulSet's") {
 				t.Errorf("uid %s, annotations %v, labels (-want +got):\n%s", got.UID, got.Annotations, diff)
 			}
 		})
@@ -161,6 +164,48 @@ func TestTheClaimOfAPodThatIsGoneIsNotMarked(t *testing.T) {
 	}
 }
 
+// TestAClaimThatTheCacheDoesNotShowIsLookedFor before its pod goes: nothing would show
+// later that it was to go, too. Only this owner's is marked.
+func TestAClaimThatTheCacheDoesNotShowIsLookedFor(t *testing.T) {
+	ours, condemned, ending := volumeClaim(), volumeClaim(), volumeClaim()
+	ours.Labels[appsv1.LabelUID], condemned.Labels[appsv1.LabelUID], ending.Labels[appsv1.LabelUID] = string(me), string(me), string(me)
+	condemned.Annotations[appsv1.AnnotationCondemnedBy] = string(me)
+	ending.DeletionTimestamp, ending.Finalizers = new(metav1.Now()), []string{"kubernetes.io/pvc-protection"}
+	unseen := plan.Action{Verb: plan.CondemnClaim, Claim: "data-web-0", UsedBy: "web-0"}
+	for name, c := range map[string]struct {
+		found   []client.Object
+		patches int
+	}{
+		"this owner's": {[]client.Object{ours}, 1}, "an earlier owner's": {[]client.Object{volumeClaim()}, 0}, "none": {nil, 0},
+		"one with the mark": {[]client.Object{condemned}, 0}, "one that goes": {[]client.Object{ending}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, append(c.found, owner(), pod("web-0", controlledBy(me)))...)
+			outcomes, err := w.apply(t, unseen, plan.Action{Verb: plan.DeletePod, Pod: "web-0", UID: "uid-web-0"})
+			if diff := cmp.Diff([]plan.Result{plan.Done, plan.Done}, results(outcomes)); diff != "" || err != nil || w.asked("patch") != c.patches {
+				t.Errorf("%v, requests %v (-want +got):\n%s", err, w.requests, diff)
+			}
+			if c.patches > 0 && w.claim(t).Annotations[appsv1.AnnotationCondemnedBy] != string(me) {
+				t.Errorf("annotations %v", w.claim(t).Annotations)
+			}
+		})
+	}
+	t.Run("no answer", func(t *testing.T) {
+		w := newWorld(t, owner(), ours.DeepCopy(), pod("web-0", controlledBy(me)))
+		w.live = interceptor.NewClient(w.client, interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+				if _, claim := obj.(*corev1.PersistentVolumeClaim); claim {
+					return errors.New("no answer")
+				}
+				return c.Get(ctx, key, obj, opts...)
+			},
+		})
+		if _, err := w.apply(t, unseen, plan.Action{Verb: plan.DeletePod, Pod: "web-0", UID: "uid-web-0"}); err == nil || w.asked("delete") > 0 {
+			t.Errorf("%v, requests %v", err, w.requests)
+		}
+	})
+}
+
 // TestAClaimIsDeletedAsItWasRead: under its UID and resourceVersion, and only
 // after the API server has confirmed what the owner asks for.
 func TestAClaimIsDeletedAsItWasRead(t *testing.T) {
@@ -173,7 +218,7 @@ func TestAClaimIsDeletedAsItWasRead(t *testing.T) {
 		t.Errorf("the preconditions are %v", got)
 	}
 	edited := owner()
-	edited.Generation = 2
+	edited.ResourceVersion = "1001"
 	w = newWorld(t, edited, volumeClaim())
 	if _, err := w.apply(t, onClaim(plan.DeleteClaim)); err == nil || w.asked("delete") > 0 {
 		t.Errorf("an owner that was edited since: %v, requests %v", err, w.requests)
@@ -210,17 +255,25 @@ func TestAPodStaysUntilItsClaimIsMarked(t *testing.T) {
 // TestTheClaimOfAPodThatExistsIsNotDeleted: the garbage collector let the pod go, and
 // the cache does not show it. When the API server does not answer, the claim stays.
 func TestTheClaimOfAPodThatExistsIsNotDeleted(t *testing.T) {
-	w := newWorld(t, owner(), volumeClaim(), pod("web-0"))
-	if _, err := w.apply(t, onClaim(plan.DeleteClaim)); err != nil || w.asked("delete") > 0 {
-		t.Errorf("of a pod that exists: %v, requests %v", err, w.requests)
+	orphan := pod("web-0")
+	orphan.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-web-0"},
+	}}}
+	for name, tc := range map[string]struct {
+		there   []client.Object
+		deletes int
+	}{
+		"our pod": {[]client.Object{pod("web-0", controlledBy(me))}, 0}, "a pod that uses it": {[]client.Object{orphan}, 0},
+		"another's pod of that name": {[]client.Object{pod("web-0", controlledBy("other"))}, 1}, "no pod": {nil, 1},
+	} {
+		w := newWorld(t, append(tc.there, owner(), volumeClaim())...)
+		action := onClaim(plan.DeleteClaim)
+		action.ResourceVersion = w.claim(t).ResourceVersion
+		if _, err := w.apply(t, action); err != nil || w.asked("delete") != tc.deletes {
+			t.Errorf("%s: %v, requests %v", name, err, w.requests)
+		}
 	}
-	w = newWorld(t, owner(), volumeClaim())
-	gone := onClaim(plan.DeleteClaim)
-	gone.ResourceVersion = w.claim(t).ResourceVersion
-	if _, err := w.apply(t, gone); err != nil || w.asked("delete") != 1 {
-		t.Errorf("of a pod that is gone: %v, requests %v", err, w.requests)
-	}
-	w = newWorld(t, owner(), volumeClaim())
+	w := newWorld(t, owner(), volumeClaim())
 	w.live = interceptor.NewClient(w.client, interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 			return errors.New("no answer")

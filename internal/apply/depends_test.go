@@ -177,27 +177,34 @@ func TestWhatWasRefusedIsTriedLater(t *testing.T) {
 				}
 				return w.asked(word) - before
 			}
-			for range 10 { // until each of them was refused once
-				pass()
+			for range len(all) / maxRefusals { // until each of them was refused once
+				if got := pass(); got != maxRefusals {
+					t.Errorf("%d requests, want %d", got, maxRefusals)
+				}
+				if got := pass(); got != 0 {
+					t.Errorf("%d requests a moment later", got)
+				}
+				w.clock.SetTime(w.clock.Now().Add(retryRefusal - time.Second))
+				if got := pass(); got != 0 {
+					t.Errorf("%d requests too early", got)
+				}
+				w.clock.SetTime(w.clock.Now().Add(time.Second))
 			}
-			if got := w.asked(word); got != len(all) {
-				t.Fatalf("%d requests within a second, want one for each of the %d", got, len(all))
-			}
+			w.clock.SetTime(w.clock.Now().Add(-time.Second))
 			outcomes, _ := w.apply(t, all...)
 			for i := range outcomes {
 				if o := &outcomes[i]; o.Result != plan.Refused || !o.Recalled || !strings.Contains(o.Message, "Sunday") {
 					t.Errorf("%s is %s: %s", o.Action.Pod, o.Result, o.Message)
 				}
 			}
-			wait := w.memory.Wait(w.clock.Now())
-			if wait != retryRefusal {
+			if wait := w.memory.Wait(w.clock.Now()); wait != time.Second {
 				t.Errorf("the next look is in %s", wait)
 			}
-			w.clock.SetTime(w.clock.Now().Add(wait))
+			w.clock.SetTime(w.clock.Now().Add(time.Second))
 			if got := pass(); got != maxRefusals {
 				t.Errorf("%d requests in the next try, want %d", got, maxRefusals)
 			}
-			w.clock.SetTime(w.clock.Now().Add(wait))
+			w.clock.SetTime(w.clock.Now().Add(retryRefusal))
 			w.answer = nil
 			if got := pass(); got != len(all) {
 				t.Errorf("%d of %d were tried when all is well again", got, len(all))
@@ -262,6 +269,52 @@ func TestMemory(t *testing.T) {
 	}
 	if got := m.Wait(now); got != retryRefusal {
 		t.Errorf("what comes too late for ever is tried again after %s, want %s", got, retryRefusal)
+	}
+}
+
+// TestAQuotaThatStaysFullIsAskedLessOften, as long as it lets nothing through.
+func TestAQuotaThatStaysFullIsAskedLessOften(t *testing.T) {
+	create := func(pod string, result plan.Result) plan.Outcome {
+		return plan.Outcome{Action: plan.Action{Verb: plan.CreatePod, Pod: pod}, Result: result, Cause: appsv1.ReasonQuotaExceeded}
+	}
+	refused, recalled := create("web-1", plan.Refused), create("web-1", plan.Refused)
+	recalled.Recalled = true
+	now := time.Unix(1000, 0)
+	m := &Memory{}
+	for i, step := range []struct {
+		outcomes []plan.Outcome
+		want     time.Duration
+	}{
+		{[]plan.Outcome{refused}, 5 * time.Second},
+		{[]plan.Outcome{refused}, 10 * time.Second},
+		{[]plan.Outcome{recalled}, 10 * time.Second}, // a look in between asks nothing
+		{[]plan.Outcome{refused}, 20 * time.Second},
+		{[]plan.Outcome{create("web-0", plan.Done), refused}, 5 * time.Second}, // there was room for one
+		{[]plan.Outcome{refused}, 10 * time.Second},
+		{[]plan.Outcome{create("web-1", plan.Done)}, 0},
+		{[]plan.Outcome{refused}, 5 * time.Second},
+		{[]plan.Outcome{refused}, 10 * time.Second},
+		{nil, 0}, // the pod was to stand in for one that stays after all
+		{[]plan.Outcome{refused}, 5 * time.Second},
+	} {
+		m.note(step.outcomes, now)
+		if got := m.Wait(now); got != step.want {
+			t.Errorf("step %d: it waits %s, want %s", i, got, step.want)
+		}
+	}
+	for range 100 {
+		m.note([]plan.Outcome{refused}, now)
+	}
+	if got := m.Wait(now); got != lastQuota {
+		t.Errorf("at last it waits %s, want %s", got, lastQuota)
+	}
+	m.Room()
+	if m.recall(&refused.Action) != nil {
+		t.Error("the refusal is remembered, though there is room")
+	}
+	m.note([]plan.Outcome{refused}, now)
+	if got := m.Wait(now); got != lastQuota {
+		t.Errorf("refused again, it waits %s, want %s", got, lastQuota)
 	}
 }
 

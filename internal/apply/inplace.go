@@ -30,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -85,6 +86,7 @@ func (r *run) send(ctx context.Context, action plan.Action, subresource string, 
 		err = r.writer.SubResource(subresource).Patch(ctx, pod, patch, client.FieldOwner(podrender.ManagedBy))
 	}
 	if err != nil {
+		err = r.explain(ctx, podOf(r, action), body.Metadata.ResourceVersion, err)
 		return fmt.Errorf("%s %s/%s: %w", action.Verb, r.target.Ref.Namespace, action.Pod, err)
 	}
 	r.wrote(pod)
@@ -247,16 +249,21 @@ func (r *run) tellHolder(ctx context.Context, action plan.Action) error {
 	return r.send(ctx, action, "", podPatch{Metadata: patchMeta{Labels: map[string]*string{appsv1.LabelWanted: wanted}}})
 }
 
+// keepPod takes the mark off a pod that was made to stand in for others.
+func (r *run) keepPod(ctx context.Context, action plan.Action) error {
+	return r.send(ctx, action, "", podPatch{Metadata: patchMeta{Annotations: map[string]*string{appsv1.AnnotationSurge: nil}}})
+}
+
 // evictPod deletes a pod if its PodDisruptionBudgets allow.
 func (r *run) evictPod(ctx context.Context, action plan.Action) error {
 	pod := podOf(r, action)
 	eviction := &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Annotations: map[string]string{appsv1.AnnotationEvictedBy: podrender.ManagedBy}},
-		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &action.UID}},
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: ptr.To(r.asRead(action)), GracePeriodSeconds: action.Grace},
 	}
 	err := r.writer.SubResource("eviction").Create(ctx, pod, eviction)
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("evict pod %s: %w", client.ObjectKeyFromObject(pod), err)
+		return fmt.Errorf("evict pod %s: %w", client.ObjectKeyFromObject(pod), r.explain(ctx, pod, r.version(action), err))
 	}
 	r.ledger.TookAway(r.target.Ref.UID, pod)
 	return nil

@@ -26,10 +26,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
@@ -89,21 +92,24 @@ func TestAPatchThatComesTooLate(t *testing.T) {
 	if diff := cmp.Diff(want, results(outcomes)); diff != "" || err != nil {
 		t.Errorf("error %v, results (-want +got):\n%s", err, diff)
 	}
-	if slices.Contains(w.ledger.list, "wrote web-0") {
-		t.Error("the ledger waits for a write that was not done")
+	if !slices.Contains(w.ledger.list, "wrote web-0") {
+		t.Error("the next look does not wait for the version that the API server has")
 	}
 	if _, ok := w.patches["web-1"]; !ok {
 		t.Error("the other pod was not changed")
 	}
 }
 
-// Actions of one verb run in parallel, also when the plan names them in turn with
-// others.
+// Actions of one verb run in parallel once the first has worked, also when the plan
+// names them in turn with others.
 func TestActionsThatAlternateRunInParallel(t *testing.T) {
-	w := newWorld(t, pod("web-0", controlledBy(me)), pod("web-1", controlledBy(me)))
+	w := newWorld(t, pod("web-0", controlledBy(me)), pod("web-1", controlledBy(me)), pod("web-2", controlledBy(me)))
 	met := make(chan struct{})
 	w.answer = func(request string) error {
-		if request == "patch web-1" && w.asked("patch web-1") == 1 {
+		if request == "patch web-0" {
+			return nil
+		}
+		if request == "patch web-2" && w.asked("patch web-2") == 1 {
 			close(met)
 			return nil
 		}
@@ -111,18 +117,18 @@ func TestActionsThatAlternateRunInParallel(t *testing.T) {
 		case <-met:
 			return nil
 		case <-time.After(10 * time.Second):
-			return errors.New("web-1 was not patched meanwhile")
+			return errors.New("web-2 was not patched meanwhile")
 		}
 	}
 	var actions []plan.Action
-	for _, name := range []string{"web-0", "web-1"} {
+	for _, name := range []string{"web-0", "web-1", "web-2"} {
 		update := plan.Action{Verb: plan.UpdatePod, Pod: name, UID: types.UID("uid-" + name), ResourceVersion: "999", Revision: "web-2"}
 		tell := update
 		tell.Verb, tell.Wanted = plan.TellHolder, "delete"
 		actions = append(actions, update, tell)
 	}
 	outcomes, err := w.apply(t, actions...)
-	if diff := cmp.Diff([]plan.Result{plan.Done, plan.Done, plan.Done, plan.Done}, results(outcomes)); diff != "" || err != nil {
+	if diff := cmp.Diff(slices.Repeat([]plan.Result{plan.Done}, 6), results(outcomes)); diff != "" || err != nil {
 		t.Errorf("error %v, results (-want +got):\n%s", err, diff)
 	}
 	for i := range actions {
@@ -375,6 +381,26 @@ func TestTheHolderIsAskedAndReleased(t *testing.T) {
 	}
 }
 
+// TestAStandInLosesItsMark: the pod is one of the fleet's now.
+func TestAStandInLosesItsMark(t *testing.T) {
+	w := newWorld(t, pod("web-0", controlledBy(me)))
+	if _, err := w.apply(t, move(plan.KeepPod)); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"metadata":{"uid":"uid-web-0","resourceVersion":"999","annotations":{"` + appsv1.AnnotationSurge + `":null}}}`
+	if diff := cmp.Diff(want, w.patches["web-0"]); diff != "" {
+		t.Errorf("the patch (-want +got):\n%s", diff)
+	}
+}
+
+// budgetError is what the API server answers when a PodDisruptionBudget has no room.
+func budgetError() error {
+	const words = "The disruption budget web needs 3 healthy pods and has 3 currently"
+	err := apierrors.NewTooManyRequests(words, 0)
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause, Message: words}}
+	return err
+}
+
 // TestEvictions: exactly the pod that was seen. One that is gone needs none, and one
 // that is refused stays.
 func TestEvictions(t *testing.T) {
@@ -386,21 +412,28 @@ func TestEvictions(t *testing.T) {
 	}{
 		"it is evicted":          {nil, plan.Done, []string{"took away web-0"}},
 		"it is gone already":     {apierrors.NewNotFound(pods, "web-0"), plan.Done, []string{"took away web-0"}},
-		"a budget has no room":   {apierrors.NewTooManyRequests("budget", 1), plan.Refused, nil},
+		"a budget has no room":   {budgetError(), plan.Refused, nil},
+		"it is busy":             {apierrors.NewTooManyRequests("busy", 1), plan.Failed, nil},
 		"the API server is gone": {errors.New("connection refused"), plan.Failed, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, pod("web-0", controlledBy(me)))
 			w.answer = func(string) error { return test.answer }
-			outcomes, _ := w.apply(t, move(plan.EvictPod))
+			evict := move(plan.EvictPod)
+			evict.Grace = ptr.To[int64](5)
+			outcomes, _ := w.apply(t, evict)
 			if outcomes[0].Result != test.want {
 				t.Errorf("the outcome is %+v", outcomes[0])
 			}
 			if diff := cmp.Diff(test.ledger, w.ledger.list); diff != "" {
 				t.Errorf("the ledger (-want +got):\n%s", diff)
 			}
-			if got := w.evictions["web-0"].DeleteOptions.Preconditions.UID; *got != "uid-web-0" {
-				t.Errorf("the pod that is evicted is %s", *got)
+			want := &metav1.Preconditions{UID: ptr.To(types.UID("uid-web-0")), ResourceVersion: ptr.To("999")}
+			if diff := cmp.Diff(want, w.evictions["web-0"].DeleteOptions.Preconditions); diff != "" {
+				t.Errorf("the precondition (-want +got):\n%s", diff)
+			}
+			if got := w.evictions["web-0"].DeleteOptions.GracePeriodSeconds; ptr.Deref(got, 0) != 5 {
+				t.Errorf("the grace period is %v", got)
 			}
 		})
 	}

@@ -23,6 +23,7 @@ import (
 
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -43,22 +44,74 @@ func (r *run) controls(obj client.Object) bool {
 	return ref != nil && ref.UID == r.target.Ref.UID
 }
 
-// missPods fails where the API server has a pod of the owner that the cache has
-// not shown. It is asked once in the life of a process; see trustOwner.
-func (r *run) missPods(ctx context.Context) error {
-	if r.target.Known == nil {
+// confirmPods fails where the cache does not show the owner's pods as the API server has
+// them. Each pod is written under its version, but what is done to it depends on the
+// others, too. The ledger then waits for what was missing, as for a write of ours, and
+// nothing is listed again: pods that change all the time must not keep a new process
+// from its work.
+func (r *run) confirmPods(ctx context.Context) error {
+	if r.target.New {
 		return nil
 	}
 	var pods corev1.PodList
 	if err := r.listLive(ctx, &pods); err != nil {
 		return err
 	}
+	live := make(map[string]*corev1.Pod, len(pods.Items))
 	for i := range pods.Items {
-		if pod := &pods.Items[i]; r.controls(pod) && !r.target.Known[pod.UID] {
-			return fmt.Errorf("the cache is behind: it does not show pod %s", client.ObjectKeyFromObject(pod))
+		if pod := &pods.Items[i]; r.controls(pod) {
+			live[pod.Name] = pod
 		}
 	}
-	return nil
+	var behind []string
+	for i := range r.target.Pods {
+		known := &r.target.Pods[i]
+		if known.Membership == plan.Orphan {
+			continue // it is adopted under its version
+		}
+		pod, err := r.livePod(ctx, live, known)
+		switch {
+		case err != nil:
+			return err
+		case pod == nil:
+			r.ledger.TookAway(r.target.Ref.UID, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: r.target.Ref.Namespace, Name: known.Name, UID: known.UID}})
+			behind = append(behind, known.Name)
+		case pod.ResourceVersion == known.ResourceVersion:
+			delete(live, known.Name)
+		default:
+			live[known.Name] = pod
+		}
+	}
+	for _, pod := range live {
+		r.ledger.Wrote(r.target.Ref.UID, pod)
+		behind = append(behind, pod.Name)
+	}
+	if len(behind) == 0 {
+		return nil
+	}
+	r.ledger.Trust(r.target.Ref.UID)
+	return &BehindError{fmt.Sprintf("the cache is behind: %d pods of %s/%s, %s among them, have another version",
+		len(behind), r.target.Ref.Namespace, r.target.Ref.Name, slices.Min(behind))}
+}
+
+// livePod is a pod as the API server has it, or nil if it is gone. One that was not
+// listed may have lost its labels.
+func (r *run) livePod(ctx context.Context, listed map[string]*corev1.Pod, known *plan.Pod) (*corev1.Pod, error) {
+	pod := listed[known.Name]
+	if pod == nil {
+		pod = &corev1.Pod{}
+		err := r.live.Get(ctx, client.ObjectKey{Namespace: r.target.Ref.Namespace, Name: known.Name}, pod)
+		if apierrors.IsNotFound(err) {
+			return nil, nil //nolint:nilnil // a pod that is gone is an answer
+		}
+		if err != nil {
+			return nil, fmt.Errorf("look up pod %s/%s live: %w", r.target.Ref.Namespace, known.Name, err)
+		}
+	}
+	if pod.UID != known.UID {
+		return nil, nil //nolint:nilnil // another one has its name by now
+	}
+	return pod, nil
 }
 
 // clear makes sure, before the owner goes, that it leaves nothing behind. The

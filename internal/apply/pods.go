@@ -51,9 +51,12 @@ func (r *run) createPod(ctx context.Context, action plan.Action) (types.UID, err
 	if action.Surge {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, appsv1.AnnotationSurge, "true")
 	}
+	if action.Replaces {
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, appsv1.AnnotationReplaces, action.Why.Reason)
+	}
 	err = r.writer.Create(ctx, pod)
 	if apierrors.IsAlreadyExists(err) {
-		return r.claimExisting(ctx, pod)
+		return r.claimExisting(ctx, pod, r.target.Memory.recall(&action) != nil)
 	}
 	if err != nil {
 		return "", fmt.Errorf("create pod %s: %w", client.ObjectKeyFromObject(pod), err)
@@ -62,8 +65,10 @@ func (r *run) createPod(ctx context.Context, action plan.Action) (types.UID, err
 	return pod.UID, nil
 }
 
-// claimExisting finds out whose pod has the name.
-func (r *run) claimExisting(ctx context.Context, pod *corev1.Pod) (types.UID, error) {
+// claimExisting finds out whose pod has the name. One of ours that this process has
+// not asked for before was made by an operator that had seen more, which has also
+// reported it: it is not made now.
+func (r *run) claimExisting(ctx context.Context, pod *corev1.Pod, asked bool) (types.UID, error) {
 	key := client.ObjectKeyFromObject(pod)
 	existing := &corev1.Pod{}
 	if err := r.live.Get(ctx, key, existing); err != nil {
@@ -78,18 +83,28 @@ func (r *run) claimExisting(ctx context.Context, pod *corev1.Pod) (types.UID, er
 		return "", &terminatesError{pod: existing.Name}
 	}
 	r.ledger.Wrote(r.target.Ref.UID, existing)
+	if !asked {
+		return "", &tooLateError{existing.Name}
+	}
 	return existing.UID, nil
+}
+
+// asRead is the precondition of what takes a pod away: that it is the very pod
+// that was read. One that got a hold since, or that an operator with an old list
+// does not know to be held, stays.
+func (r *run) asRead(action plan.Action) metav1.Preconditions {
+	p := metav1.Preconditions{UID: &action.UID}
+	if version := r.version(action); version != "" {
+		p.ResourceVersion = &version
+	}
+	return p
 }
 
 // deletePod deletes exactly the pod that was seen. A pod that is gone already,
 // or whose name a successor has, needs no deleting.
 func (r *run) deletePod(ctx context.Context, action plan.Action) error {
 	pod := podOf(r, action)
-	preconditions := client.Preconditions{UID: &action.UID}
-	if action.ResourceVersion != "" {
-		preconditions.ResourceVersion = &action.ResourceVersion
-	}
-	options := []client.DeleteOption{preconditions}
+	options := []client.DeleteOption{client.Preconditions(r.asRead(action))}
 	if action.Force {
 		options = append(options, client.GracePeriodSeconds(0))
 	}
@@ -98,7 +113,7 @@ func (r *run) deletePod(ctx context.Context, action plan.Action) error {
 	case apierrors.IsNotFound(err):
 		err = nil
 	case err != nil:
-		return fmt.Errorf("delete pod %s: %w", client.ObjectKeyFromObject(pod), err)
+		return fmt.Errorf("delete pod %s: %w", client.ObjectKeyFromObject(pod), r.explain(ctx, pod, r.version(action), err))
 	}
 	r.ledger.TookAway(r.target.Ref.UID, pod)
 	return err
@@ -127,6 +142,7 @@ func (r *run) patchPod(ctx context.Context, action plan.Action, owners []metav1.
 	}
 	pod := podOf(r, action)
 	if err := r.writer.Patch(ctx, pod, client.RawPatch(types.MergePatchType, raw)); err != nil {
+		err = r.explain(ctx, podOf(r, action), action.ResourceVersion, err)
 		return nil, fmt.Errorf("patch pod %s: %w", client.ObjectKeyFromObject(pod), err)
 	}
 	return pod, nil
@@ -150,7 +166,7 @@ func (r *run) adoptPod(ctx context.Context, action plan.Action) error {
 	if err != nil {
 		return err
 	}
-	labels := map[string]*string{}
+	labels := map[string]*string{appsv1.LabelSlot: nil}
 	for key, value := range r.target.Ref.Labels {
 		labels[key] = &value
 	}
@@ -167,12 +183,12 @@ func (r *run) adoptPod(ctx context.Context, action plan.Action) error {
 }
 
 // releasePod takes our owner reference off a pod, and the given labels. A pod
-// that is gone is as good as released.
+// that is gone needs no releasing, and was not released.
 func (r *run) releasePod(ctx context.Context, action plan.Action, reserved []string) error {
 	owners, err := r.owners(ctx, action)
 	if apierrors.IsNotFound(err) {
 		r.ledger.TookAway(r.target.Ref.UID, podOf(r, action))
-		return nil
+		return &goneError{action.Pod}
 	}
 	if err != nil {
 		return err

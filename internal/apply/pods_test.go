@@ -47,22 +47,29 @@ func TestACreate(t *testing.T) {
 }
 
 // TestACreateThatExistsAlready: the name follows from the slot, so the pod is
-// either ours from a try whose answer was lost, or not ours.
+// either ours from a try whose answer was lost, or an operator before us made it and
+// has told, or it is not ours.
 func TestACreateThatExistsAlready(t *testing.T) {
 	going := pod("web-0", controlledBy(me))
 	going.DeletionTimestamp, going.Finalizers = ptr.To(metav1.Now()), []string{"example.com/hold"}
 	for name, test := range map[string]struct {
 		existing *corev1.Pod
-		want     plan.Result
-		ledger   []string
+		// lost: the answer to a try of ours was.
+		lost   bool
+		want   plan.Result
+		ledger []string
 	}{
-		"it is ours":                {pod("web-0", controlledBy(me)), plan.Done, []string{"wrote web-0"}},
-		"it is ours and terminates": {going, plan.Outdated, nil},
-		"it is another owner's":     {pod("web-0", controlledBy("you")), plan.Refused, []string{"taken web-0"}},
-		"it has no owner":           {pod("web-0"), plan.Refused, []string{"taken web-0"}},
+		"it is ours":                   {pod("web-0", controlledBy(me)), true, plan.Done, []string{"wrote web-0"}},
+		"it was made before we looked": {pod("web-0", controlledBy(me)), false, plan.Outdated, []string{"wrote web-0"}},
+		"it is ours and terminates":    {going, true, plan.Outdated, nil},
+		"it is another owner's":        {pod("web-0", controlledBy("you")), false, plan.Refused, []string{"taken web-0"}},
+		"it has no owner":              {pod("web-0"), false, plan.Refused, []string{"taken web-0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, test.existing)
+			if w.memory = (&Memory{owner: me}); test.lost {
+				w.memory.note([]plan.Outcome{{Action: plan.Action{Verb: plan.CreatePod, Pod: "web-0"}, Result: plan.Failed}}, w.clock.Now())
+			}
 			outcomes, _ := w.apply(t, plan.Action{Verb: plan.CreatePod, Pod: "web-0"})
 			if outcomes[0].Result != test.want {
 				t.Errorf("the outcome is %+v, want %s", outcomes[0], test.want)
@@ -85,19 +92,15 @@ func TestDeletesCarryPreconditions(t *testing.T) {
 		want   client.DeleteOptions
 	}{
 		"a pod": {
-			plan.Action{Verb: plan.DeletePod, Pod: "web-0", UID: "uid-web-0"},
-			client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(types.UID("uid-web-0"))}},
-		},
-		"a pod on a node that is gone": {
-			plan.Action{Verb: plan.DeletePod, Pod: "web-0", UID: "uid-web-0", Force: true},
-			client.DeleteOptions{
-				Preconditions:      &metav1.Preconditions{UID: ptr.To(types.UID("uid-web-0"))},
-				GracePeriodSeconds: ptr.To(int64(0)),
-			},
-		},
-		"a pod of an owner that goes": {
 			plan.Action{Verb: plan.DeletePod, Pod: "web-0", UID: "uid-web-0", ResourceVersion: "5"},
 			client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(types.UID("uid-web-0")), ResourceVersion: ptr.To("5")}},
+		},
+		"a pod on a node that is gone": {
+			plan.Action{Verb: plan.DeletePod, Pod: "web-0", UID: "uid-web-0", ResourceVersion: "5", Force: true},
+			client.DeleteOptions{
+				Preconditions:      &metav1.Preconditions{UID: ptr.To(types.UID("uid-web-0")), ResourceVersion: ptr.To("5")},
+				GracePeriodSeconds: ptr.To(int64(0)),
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -179,7 +182,7 @@ func TestAdoption(t *testing.T) {
 }
 
 // TestTheSlotOfAnAdoptedPod is on its label, where it has one: a pod whose name says
-// no slot gets none.
+// no slot gets none, and keeps none of an earlier owner.
 func TestTheSlotOfAnAdoptedPod(t *testing.T) {
 	for name, test := range map[string]struct {
 		slot int
@@ -189,7 +192,7 @@ func TestTheSlotOfAnAdoptedPod(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			adopted := pod("web-x")
-			delete(adopted.Labels, appsv1.LabelSlot)
+			adopted.Labels[appsv1.LabelSlot] = "3"
 			w := newWorld(t, owner(), adopted)
 			action := plan.Action{Verb: plan.AdoptPod, Pod: "web-x", UID: "uid-web-x", Slot: test.slot, ResourceVersion: "999"}
 			if _, err := w.apply(t, action); err != nil {
@@ -239,11 +242,14 @@ func TestLettingGo(t *testing.T) {
 	}
 }
 
-// TestLettingGoOfAPodThatIsGone is done already.
+// TestLettingGoOfAPodThatIsGone: the next look does not see it, and no history counts it.
 func TestLettingGoOfAPodThatIsGone(t *testing.T) {
 	w := newWorld(t)
 	outcomes, err := w.apply(t, plan.Action{Verb: plan.OrphanPod, Pod: "web-0", UID: "uid-web-0"})
-	if err != nil || outcomes[0].Result != plan.Done {
+	if err != nil || outcomes[0].Result != plan.Outdated {
 		t.Errorf("%v, %v", results(outcomes), err)
+	}
+	if diff := cmp.Diff([]string{"took away web-0"}, w.ledger.list); diff != "" {
+		t.Errorf("the ledger (-want +got):\n%s", diff)
 	}
 }

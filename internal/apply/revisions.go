@@ -74,7 +74,7 @@ func (r *run) claimRevision(ctx context.Context, wanted *kappsv1.ControllerRevis
 
 func (r *run) renumberRevision(ctx context.Context, action plan.Action) error {
 	revision := r.revision(action)
-	raw, err := json.Marshal(map[string]int64{"revision": action.Number})
+	raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": action.UID}, "revision": action.Number})
 	if err != nil {
 		return fmt.Errorf("encode the number of revision %s: %w", action.Revision, err)
 	}
@@ -85,9 +85,11 @@ func (r *run) renumberRevision(ctx context.Context, action plan.Action) error {
 	return nil
 }
 
+// deleteRevision deletes exactly the revision that was seen: one of the same name
+// that was made since is in use.
 func (r *run) deleteRevision(ctx context.Context, action plan.Action) error {
 	revision := r.revision(action)
-	if err := r.writer.Delete(ctx, revision); client.IgnoreNotFound(err) != nil {
+	if err := r.writer.Delete(ctx, revision, client.Preconditions{UID: &action.UID}); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete revision %s: %w", client.ObjectKeyFromObject(revision), err)
 	}
 	return nil
@@ -95,6 +97,6 @@ func (r *run) deleteRevision(ctx context.Context, action plan.Action) error {
 
 func (r *run) revision(action plan.Action) *kappsv1.ControllerRevision {
 	return &kappsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{
-		Namespace: r.target.Ref.Namespace, Name: action.Revision,
+		Namespace: r.target.Ref.Namespace, Name: action.Revision, UID: action.UID,
 	}}
 }

@@ -67,7 +67,7 @@ func TestARevisionThatExistsAlready(t *testing.T) {
 
 func TestARevisionIsRenumbered(t *testing.T) {
 	w := newWorld(t, revision("{}", controlledBy(me)))
-	if _, err := w.apply(t, plan.Action{Verb: plan.RenumberRevision, Revision: "web-1", Number: 9}); err != nil {
+	if _, err := w.apply(t, plan.Action{Verb: plan.RenumberRevision, Revision: "web-1", UID: "uid-web-1", Number: 9}); err != nil {
 		t.Fatal(err)
 	}
 	got := &kappsv1.ControllerRevision{}
@@ -79,9 +79,28 @@ func TestARevisionIsRenumbered(t *testing.T) {
 	}
 }
 
+// TestExactlyTheRevisionThatWasSeen: one that was made again under the name since
+// is neither deleted nor renumbered.
+func TestExactlyTheRevisionThatWasSeen(t *testing.T) {
+	for _, verb := range []plan.Verb{plan.DeleteRevision, plan.RenumberRevision} {
+		w := newWorld(t, revision("{}", controlledBy(me)))
+		if _, err := w.apply(t, plan.Action{Verb: verb, Revision: "web-1", UID: "uid-web-1", Number: 9}); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case verb == plan.RenumberRevision:
+			if got := w.patches["web-1"]; got != `{"metadata":{"uid":"uid-web-1"},"revision":9}` {
+				t.Errorf("the patch is %s", got)
+			}
+		case w.deletes["web-1"].Preconditions == nil || *w.deletes["web-1"].Preconditions.UID != "uid-web-1":
+			t.Errorf("the delete has the options %+v", w.deletes["web-1"])
+		}
+	}
+}
+
 func TestARevisionThatIsGoneNeedsNoDeleting(t *testing.T) {
 	w := newWorld(t)
-	outcomes, err := w.apply(t, plan.Action{Verb: plan.DeleteRevision, Revision: "web-1"})
+	outcomes, err := w.apply(t, plan.Action{Verb: plan.DeleteRevision, Revision: "web-1", UID: "uid-web-1"})
 	if err != nil || outcomes[0].Result != plan.Done {
 		t.Errorf("%v, %v", results(outcomes), err)
 	}

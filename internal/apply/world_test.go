@@ -56,9 +56,11 @@ type world struct {
 	// generation is the owner's.
 	generation int64
 	deletion   plan.Deletion
-	// finalizers are the owner's, and known the target's.
+	// finalizers are the owner's, and pods the target's.
 	finalizers []string
-	known      map[types.UID]bool
+	pods       []plan.Pod
+	// fresh: the target is New.
+	fresh bool
 	// template, where set, finds the template of a revision.
 	template func(revision string) (*corev1.PodTemplateSpec, error)
 	// unchanged: a patch of a subresource leaves the object as it was.
@@ -195,7 +197,7 @@ func (w *world) apply(t *testing.T, actions ...plan.Action) ([]plan.Outcome, err
 		Claim: func(_, name string) (*corev1.PersistentVolumeClaim, error) {
 			return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}, nil
 		},
-		Outdated: w.outdated, Memory: w.memory, Deletion: w.deletion, Known: w.known,
+		Outdated: w.outdated, Memory: w.memory, Deletion: w.deletion, Pods: w.pods, New: w.fresh,
 	}
 	target.Owner.SetGeneration(w.generation)
 	target.Owner.SetFinalizers(w.finalizers)

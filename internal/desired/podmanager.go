@@ -52,8 +52,9 @@ const (
 // controller.
 var PodManagerGVK = appsv1.GroupVersion.WithKind("PodManager")
 
-// PodManagerKind is the Kind of PodManager.
-type PodManagerKind struct{}
+// PodManagerKind is the Kind of PodManager. MaxHold is the operator's
+// --max-eviction-hold; zero stands for the default.
+type PodManagerKind struct{ MaxHold time.Duration }
 
 var _ Kind = PodManagerKind{}
 
@@ -80,11 +81,15 @@ func (PodManagerKind) SetStatus(owner client.Object, status appsv1.PodManagerSta
 }
 
 // Fleet implements Kind.
-func (PodManagerKind) Fleet(owner client.Object) Fleet {
-	return PodManager(owner.(*appsv1.PodManager))
+func (k PodManagerKind) Fleet(owner client.Object) Fleet {
+	pm := owner.(*appsv1.PodManager)
+	fleet := PodManager(pm)
+	fleet.Desired.Disruption = disruption(pm, k.MaxHold)
+	return fleet
 }
 
-// PodManager is what a PodManager asks for.
+// PodManager is what a PodManager asks for, where the operator's own maxima are not
+// known: they count with their defaults.
 func PodManager(pm *appsv1.PodManager) Fleet {
 	selector := labels.SelectorFromSet(labels.Set{appsv1.LabelName: pm.Name})
 	ref := podrender.Owner{
@@ -122,7 +127,7 @@ func podManager(pm *appsv1.PodManager, selector string) plan.Desired {
 		NamePrefix: pm.Name,
 		Identity:   identity,
 		Selector:   selector,
-		Replicas:   replicas(pm),
+		Replicas:   int(Replicas(pm)),
 		Ordered:    spec.PodManagementPolicy == appsv1.OrderedReadyPods && identity == appsv1.IdentityOrdinal,
 		MinReady:   time.Duration(spec.MinReadySeconds) * time.Second,
 		Paused:     spec.Paused,
@@ -141,7 +146,7 @@ func podManager(pm *appsv1.PodManager, selector string) plan.Desired {
 			Policy:  spec.Terminating.Policy,
 			Timeout: ptr.Deref(spec.Terminating.Timeout, metav1.Duration{Duration: defaultTerminating}).Duration,
 		},
-		Disruption: disruption(pm),
+		Disruption: disruption(pm, 0),
 		Reserved:   reserved(pm),
 		Claims:     claims(pm),
 		Finalizer:  finalizer(pm),
@@ -149,10 +154,10 @@ func podManager(pm *appsv1.PodManager, selector string) plan.Desired {
 	}
 }
 
-// replicas is never negative: the schema sees to that on the API server, but
-// the command line reads files, too.
-func replicas(pm *appsv1.PodManager) int {
-	return max(0, int(ptr.Deref(pm.Spec.Replicas, defaultReplicas)))
+// Replicas is how many pods are asked for. It is never negative: the schema sees
+// to that on the API server, but the command line reads files, too.
+func Replicas(pm *appsv1.PodManager) int32 {
+	return max(0, ptr.Deref(pm.Spec.Replicas, defaultReplicas))
 }
 
 // takeOver is where the pods come from. The annotation holds whatever its value:
@@ -172,15 +177,17 @@ func finalizer(pm *appsv1.PodManager) plan.FinalizerState {
 	return plan.FinalizerMissing
 }
 
-// deletion reads how the user wants the pods treated: --cascade=orphan leaves
-// a finalizer of the API's own on the object and wins over the spec.
+// deletion reads how the user wants the pods treated: --cascade=orphan and
+// --cascade=foreground leave a finalizer of the API's own on the object and win over
+// the spec. In the foreground the garbage collector deletes the pods at once: what we
+// released would be left by chance, so we delete them, too.
 func deletion(pm *appsv1.PodManager) plan.Deletion {
 	switch {
 	case pm.DeletionTimestamp == nil:
 		return plan.DeletionNone
 	case slices.Contains(pm.Finalizers, metav1.FinalizerOrphanDependents):
 		return plan.DeletionCascadeOrphan
-	case pm.Spec.Deletion.Policy == appsv1.DeletionOrphan:
+	case pm.Spec.Deletion.Policy == appsv1.DeletionOrphan && !slices.Contains(pm.Finalizers, metav1.FinalizerDeleteDependents):
 		return plan.DeletionOrphan
 	}
 	return plan.DeletionDelete

@@ -75,6 +75,13 @@ func TestHowAPodManagerIsDeleted(t *testing.T) {
 			pm:   appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now, Finalizers: []string{metav1.FinalizerOrphanDependents}}},
 			want: plan.DeletionCascadeOrphan,
 		},
+		"deleted in the foreground, which wins over the policy Orphan": {
+			pm: appsv1.PodManager{
+				ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now, Finalizers: []string{appsv1.Finalizer, metav1.FinalizerDeleteDependents}},
+				Spec:       appsv1.PodManagerSpec{Deletion: appsv1.Deletion{Policy: appsv1.DeletionOrphan}},
+			},
+			want: plan.DeletionDelete,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := PodManager(&tc.pm).Desired.Deletion; got != tc.want {
@@ -181,5 +188,36 @@ func TestARestartIsReadFromItsAnnotation(t *testing.T) {
 		if got := PodManager(pm).Desired.Restart; !got.Equal(want) {
 			t.Errorf("%q: got %s, want %s", text, got, want)
 		}
+	}
+}
+
+// The webhook, the planner and everything that explains them count with one deadline.
+func TestTheOperatorsMaximumCutsTheDeadlineOfEvictions(t *testing.T) {
+	for name, tc := range map[string]struct {
+		asked *int32
+		most  time.Duration
+		want  time.Duration
+		cut   bool
+	}{
+		"the default":                              {want: 10 * time.Minute},
+		"less than the maximum":                    {asked: ptr.To[int32](30), most: time.Minute, want: 30 * time.Second},
+		"the maximum":                              {asked: ptr.To[int32](60), most: time.Minute, want: time.Minute},
+		"more than the maximum":                    {asked: ptr.To[int32](86400), most: 20 * time.Minute, want: 20 * time.Minute, cut: true},
+		"a maximum that is below the default":      {most: time.Minute, want: time.Minute, cut: true},
+		"a maximum of hours":                       {asked: ptr.To[int32](86400), most: 48 * time.Hour, want: 24 * time.Hour},
+		"more than an hour, the maximum not known": {asked: ptr.To[int32](86400), want: time.Hour, cut: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pm := &appsv1.PodManager{Spec: appsv1.PodManagerSpec{Disruption: appsv1.Disruption{Policy: appsv1.DisruptionSurgeFirst, DeadlineSeconds: tc.asked}}}
+			if got, cut := EvictionDeadline(pm, tc.most); got != tc.want || cut != tc.cut {
+				t.Errorf("got %s, cut %t, want %s, cut %t", got, cut, tc.want, tc.cut)
+			}
+			if got := (PodManagerKind{MaxHold: tc.most}).Fleet(pm).Desired.Disruption.Deadline; got != tc.want {
+				t.Errorf("the planner counts with %s, want %s", got, tc.want)
+			}
+			if got := PodManager(pm).Desired.Disruption.Deadline; tc.most == 0 && got != tc.want {
+				t.Errorf("a program that does not know the maximum counts with %s, want %s", got, tc.want)
+			}
+		})
 	}
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package desired
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -37,7 +38,7 @@ import (
 // partition round up, unavailable rounds down.
 func update(pm *appsv1.PodManager) plan.Update {
 	spec := &pm.Spec.Update
-	replicas := replicas(pm)
+	replicas := int(Replicas(pm))
 	strategy, onFailure := spec.Strategy, spec.OnFailure
 	if strategy == "" {
 		strategy = appsv1.UpdateInPlace
@@ -61,7 +62,7 @@ func update(pm *appsv1.PodManager) plan.Update {
 
 // disruption is how pods leave their nodes. A pod with claims of its own has no
 // stand-in: that would begin with empty volumes.
-func disruption(pm *appsv1.PodManager) plan.Disruption {
+func disruption(pm *appsv1.PodManager, maxHold time.Duration) plan.Disruption {
 	spec := &pm.Spec.Disruption
 	d := plan.Disruption{
 		SurgeFirst:    spec.Policy == appsv1.DisruptionSurgeFirst,
@@ -71,12 +72,26 @@ func disruption(pm *appsv1.PodManager) plan.Disruption {
 	if len(pm.Spec.VolumeClaimTemplates) > 0 || !d.SurgeFirst && !d.AutoRebalance && d.Rebalance.IsZero() {
 		return plan.Disruption{}
 	}
-	d.Deadline = time.Duration(ptr.Deref(spec.DeadlineSeconds, defaultEviction)) * time.Second
-	d.MaxSurge = scaled(spec.MaxSurge, intstr.FromString("25%"), replicas(pm), true)
+	d.Deadline, _ = EvictionDeadline(pm, maxHold)
+	d.MaxSurge = scaled(spec.MaxSurge, intstr.FromString("25%"), int(Replicas(pm)), true)
 	if d.AutoRebalance || !d.Rebalance.IsZero() {
 		d.Spread = spread(pm)
 	}
 	return d
+}
+
+// DefaultMaxHold is for how long an eviction is held at most, whatever a PodManager
+// asks for, unless the operator's --max-eviction-hold says otherwise.
+const DefaultMaxHold = time.Hour
+
+// EvictionDeadline is for how long an eviction of a pod waits for its replacement, and
+// whether the operator's maximum cuts what the PodManager asks for. Without it the
+// planner would keep what stands in for a drain that the webhook has long let through.
+// A maximum of zero stands for the default.
+func EvictionDeadline(pm *appsv1.PodManager, maxHold time.Duration) (deadline time.Duration, cut bool) {
+	asked := time.Duration(ptr.Deref(pm.Spec.Disruption.DeadlineSeconds, defaultEviction)) * time.Second
+	most := cmp.Or(maxHold, DefaultMaxHold)
+	return min(asked, most), asked > most
 }
 
 // spread are the template's topology spread constraints that count the fleet's own

@@ -168,6 +168,8 @@ func (m *rehearsal) touch(p *plan.Pod, action plan.Action) (gone bool) {
 	case plan.OpenGate:
 		p.Gate = plan.GateOpen
 		m.serve(p)
+	case plan.KeepPod:
+		p.Surge = false
 	case plan.TellHolder:
 		p.Wanted = action.Wanted
 	}
@@ -212,6 +214,9 @@ func (m *rehearsal) do(action plan.Action) {
 		p := plan.Pod{
 			Name: action.Pod, UID: types.UID("forecast-" + strconv.Itoa(m.births)), Membership: plan.Member, Slot: action.Slot,
 			Revision: action.Revision, Created: m.now, Phase: corev1.PodRunning, Node: "forecast", Surge: action.Surge,
+		}
+		if action.Replaces {
+			p.Replaces = action.Why.Reason
 		}
 		m.settle(&p, action.Prefer)
 		m.serve(&p)

@@ -17,6 +17,7 @@ limitations under the License.
 package observe
 
 import (
+	"context"
 	"slices"
 	"strconv"
 
@@ -106,15 +107,16 @@ func goals(seen *Seen, f desired.Fleet) []string {
 
 // revisionTemplates decodes each revision once.
 type revisionTemplates struct {
+	ctx      context.Context //nolint:containedctx // of one observation, which this is a part of
 	seen     *Seen
 	template *corev1.PodTemplateSpec
 	decoded  map[string]*corev1.PodTemplateSpec
 	sizes    map[string]podrender.Size
 }
 
-func newRevisionTemplates(seen *Seen, template *corev1.PodTemplateSpec) *revisionTemplates {
+func newRevisionTemplates(ctx context.Context, seen *Seen, template *corev1.PodTemplateSpec) *revisionTemplates {
 	return &revisionTemplates{
-		seen: seen, template: template, decoded: map[string]*corev1.PodTemplateSpec{}, sizes: map[string]podrender.Size{},
+		ctx: ctx, seen: seen, template: template, decoded: map[string]*corev1.PodTemplateSpec{}, sizes: map[string]podrender.Size{},
 	}
 }
 
@@ -143,7 +145,11 @@ func (t *revisionTemplates) find(name string) (*corev1.PodTemplateSpec, error) {
 		if r.Name != name {
 			continue
 		}
-		template, err := podrender.Decode(t.seen.Revisions[i])
+		whole, err := t.seen.Whole(t.ctx, t.seen.Revisions[i])
+		if err != nil {
+			return nil, err
+		}
+		template, err := podrender.Decode(whole)
 		if err == nil {
 			t.decoded[name] = template
 		}

@@ -41,7 +41,9 @@ func seenOf(t *testing.T, f desired.Fleet, images, pods []string) Seen {
 	for i, image := range images {
 		seen.Revisions = append(seen.Revisions, stored(t, f, names[i], int64(i+1), template(image)))
 	}
-	if err := compareRevisions(&seen, f); err != nil {
+	observer := &Observer{}
+	seen.Whole = observer.whole
+	if err := observer.compareRevisions(t.Context(), &seen, f); err != nil {
 		t.Fatal(err)
 	}
 	seen.Observed.NewRevision = "new"
@@ -85,7 +87,7 @@ func TestChanges(t *testing.T) {
 				test.given(&f)
 			}
 			seen := seenOf(t, f, test.images, test.pods)
-			got, err := changes(&seen, f, newRevisionTemplates(&seen, f.Template))
+			got, err := changes(&seen, f, newRevisionTemplates(t.Context(), &seen, f.Template))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +112,7 @@ func TestARevisionThatCannotBeComparedIsAnError(t *testing.T) {
 			f.Status.UpdateRevision = "two"
 			seen := seenOf(t, f, []string{"app:1", "app:2"}, []string{pod})
 			seen.Revisions[1].Data = runtime.RawExtension{Raw: []byte("{")}
-			if got, err := changes(&seen, f, newRevisionTemplates(&seen, f.Template)); err == nil || !strings.Contains(err.Error(), "decode revision ns/two") {
+			if got, err := changes(&seen, f, newRevisionTemplates(t.Context(), &seen, f.Template)); err == nil || !strings.Contains(err.Error(), "decode revision ns/two") {
 				t.Errorf("the changes are %v, the error is %v", got, err)
 			}
 		})

@@ -78,5 +78,6 @@ func describeClaim(claim *corev1.PersistentVolumeClaim) plan.Claim {
 		Owner:       types.UID(claim.Labels[appsv1.LabelUID]),
 		CondemnedBy: types.UID(claim.Annotations[appsv1.AnnotationCondemnedBy]),
 		Surge:       claim.Annotations[appsv1.AnnotationSurge] == "true",
+		Found:       claim.Annotations[appsv1.AnnotationFound] != "",
 	}
 }

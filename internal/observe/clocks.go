@@ -54,7 +54,7 @@ func (c *clocks) correct(owner types.UID, pods []plan.Pod, now time.Time) {
 	var after map[stamp]time.Time
 	for i := range pods {
 		p := &pods[i]
-		for _, at := range []*time.Time{&p.Created, &p.ReadySince, &p.FailedAt, &p.ResizeSince, &p.DeletedAt} {
+		for _, at := range []*time.Time{&p.Created, &p.ReadySince, &p.UnreadySince, &p.FailedAt, &p.ResizeSince, &p.DeletedAt} {
 			if len(before) == 0 && !at.After(now) {
 				continue
 			}

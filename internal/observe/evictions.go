@@ -156,6 +156,6 @@ func ResponderStatus(eviction *lifecyclev1alpha1.Eviction) *lifecyclev1alpha1.Re
 // annotation says so too, the later time counts.
 func (e evictions) describe(p *plan.Pod) {
 	if asked := e[p.UID]; asked.Since.After(p.EvictionRequested) {
-		p.EvictionRequested, p.EvictionBy = asked.Since, asked.By
+		p.EvictionRequested, p.EvictionBy, p.EvictionGrace = asked.Since, asked.By, nil
 	}
 }

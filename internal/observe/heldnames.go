@@ -33,19 +33,21 @@ import (
 )
 
 // heldNames finds the pods outside the fleet that have names which the planner
-// would give: those of the slots it has to fill, during a rollout also beyond
-// replicas. It looks no further than one pass creates pods.
+// would give: those of the slots it has to fill, and where pods may stand in also beyond
+// replicas. A change that this pass sees first may need these, and an ordinal gets its
+// claims before its pod meets the other. It looks no further than one pass creates pods.
 func (o *Observer) heldNames(ctx context.Context, f desired.Fleet, pods []plan.Pod) ([]string, error) {
 	if f.Desired.Deletion != plan.DeletionNone {
 		return nil, nil
 	}
 	size := f.Desired.Replicas
-	if f.Status.CurrentRevision != f.Status.UpdateRevision || slices.ContainsFunc(pods, leaves) {
+	ordinal := f.Desired.Identity == appsv1.IdentityOrdinal
+	if ordinal || rolling(&f.Status) || anyLeaves(&f, pods) || f.Desired.Disruption.Rebalances(f.Now) {
 		size += f.Desired.MostSurge()
 	}
 	var names iter.Seq[string]
 	missing := size
-	if f.Desired.Identity == appsv1.IdentityOrdinal {
+	if ordinal {
 		names = openOrdinals(&f.Desired, size, pods)
 	} else {
 		names = openNames(&f.Desired, pods)
@@ -71,6 +73,12 @@ func (o *Observer) heldNames(ctx context.Context, f desired.Fleet, pods []plan.P
 		missing--
 	}
 	return held, nil
+}
+
+// rolling: a rollout is under way. A restart moves no fleet to another revision, and
+// neither does a template that was taken back: both have a record only.
+func rolling(status *appsv1.PodManagerStatus) bool {
+	return status.Rollout != nil || status.CurrentRevision != status.UpdateRevision
 }
 
 // openOrdinals are the names of the fleet's ordinals that have no pod: of the

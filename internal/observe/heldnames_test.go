@@ -67,7 +67,7 @@ func TestHeldNames(t *testing.T) {
 		"a pod of ours that has no ordinal":       {fleetOf(2, template("app:1")), []client.Object{ours("web-0"), ours("web-x"), theirs("web-1")}, []string{"web-1"}},
 		"a name for a surge":                      {rolling, []client.Object{ours("web-0"), theirs("web-1")}, []string{"web-1"}},
 		"a name beyond the surge":                 {rolling, []client.Object{ours("web-0"), theirs("web-2")}, nil},
-		"no surge without a rollout":              {resting, []client.Object{ours("web-0"), theirs("web-1")}, nil},
+		"a name for a surge that may come":        {resting, []client.Object{ours("web-0"), theirs("web-1")}, []string{"web-1"}},
 		"a reserved ordinal":                      {reserving(0), []client.Object{theirs("web-0")}, nil},
 		"the last ordinal after a reserved one":   {reserving(0), []client.Object{ours("web-1"), theirs("web-2")}, []string{"web-2"}},
 		"a name beyond them and a reserved one":   {reserving(0), []client.Object{theirs("web-3")}, nil},
@@ -122,6 +122,32 @@ func TestHeldRandomNames(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestHeldNamesDuringARestart: a restart surges and moves no fleet to another revision.
+func TestHeldNamesDuringARestart(t *testing.T) {
+	f := fleetOf(1, template("app:1"))
+	f.Desired.Identity, f.Desired.Update.MaxSurge = appsv1.IdentityRandom, 1
+	f.Status.CurrentRevision, f.Status.UpdateRevision = "web-1", "web-1"
+	f.Status.Rollout = &appsv1.RolloutRecord{Revision: "web-1"}
+	first, second := plan.SlotName(&f.Desired, 0), plan.SlotName(&f.Desired, 1)
+	got := observed(t, f, fleetPod(second, me, "web"), fleetPod(first, "you", "web")).HeldNames
+	if diff := cmp.Diff([]string{first}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestHeldNamesOfPodsThatStandIn: where pods may be moved to restore the spread, others
+// stand in for them meanwhile, and need names.
+func TestHeldNamesOfPodsThatStandIn(t *testing.T) {
+	f := fleetOf(1, template("app:1"))
+	f.Desired.Identity = appsv1.IdentityRandom
+	f.Desired.Disruption = plan.Disruption{MaxSurge: 1, Spread: []plan.Spread{{Key: corev1.LabelHostname, MaxSkew: 1}}, AutoRebalance: true}
+	first, second := plan.SlotName(&f.Desired, 0), plan.SlotName(&f.Desired, 1)
+	got := observed(t, f, fleetPod(second, me, "web"), fleetPod(first, "you", "web")).HeldNames
+	if diff := cmp.Diff([]string{first}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

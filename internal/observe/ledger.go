@@ -195,12 +195,38 @@ func (l *Ledger) Trust(owner types.UID) {
 }
 
 // Saw notes that the cache showed an object's deletion, so the owner no longer
-// waits for its creation to show.
+// waits for its creation to show. A list that still has it was read before, and is
+// not to be acted on.
 func (l *Ledger) Saw(owner, gone types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if p := l.owners[owner]; p != nil {
-		delete(p.writes, gone)
+		if w, written := p.writes[gone]; written {
+			w.gone, w.version = true, ""
+			p.writes[gone] = w
+		}
+	}
+}
+
+// Awaits reports whether an object is what one of the owner's own writes made of it, and
+// no list has shown that write yet.
+func (l *Ledger) Awaits(owner types.UID, obj client.Object) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.owners[owner]
+	if p == nil {
+		return false
+	}
+	w, written := p.writes[obj.GetUID()]
+	return written && (w.gone || w.version == obj.GetResourceVersion())
+}
+
+// drop forgets a write that will never show.
+func (l *Ledger) drop(owner, obj types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p := l.owners[owner]; p != nil {
+		delete(p.writes, obj)
 	}
 }
 

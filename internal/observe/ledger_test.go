@@ -164,6 +164,14 @@ func TestLedger(t *testing.T) {
 		"the end of a created pod was seen": {
 			wrote: func(l *Ledger) { l.Wrote(me, pod("a", "10")); l.Saw(me, "a") },
 		},
+		"the end of a deleted pod was seen": {
+			wrote: func(l *Ledger) { l.TookAway(me, pod("a", "")); l.Saw(me, "a") },
+		},
+		"the end of a deleted pod was seen after its list was read": {
+			wrote: func(l *Ledger) { l.TookAway(me, pod("a", "")); l.Saw(me, "a") },
+			pods:  []*corev1.Pod{pod("a", "9")},
+			stale: true,
+		},
 		"the owner was forgotten": {
 			wrote: func(l *Ledger) { l.Wrote(me, pod("a", "10")); l.WroteOwner(owner("10")); l.Forget(me) },
 			owner: owner("9"),

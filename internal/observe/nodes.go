@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/go-logr/logr"
@@ -99,7 +100,7 @@ func (n *nodes) find(ctx context.Context, name string) (nodeFacts, error) {
 	for _, s := range n.spread {
 		w.domains = append(w.domains, node.Labels[s.Key])
 	}
-	if open(&node, n.tolerations) {
+	if Open(&node, n.tolerations) {
 		w.leaving = ""
 	}
 	if OutOfService(&node) {
@@ -163,7 +164,7 @@ func notice(node *corev1.Node, keys []string) string {
 // countNodes counts the nodes that could take a pod of the template, where one has
 // to leave its node or the spread is to be kept. What a node has room for is the scheduler's business.
 func (o *Observer) countNodes(ctx context.Context, f desired.Fleet, pods []plan.Pod) (*plan.Nodes, error) {
-	if f.Desired.Disruption.MaxSurge == 0 || !slices.ContainsFunc(pods, leaves) && len(f.Desired.Disruption.Spread) == 0 {
+	if !needsNodes(&f, pods) {
 		return nil, nil //nolint:nilnil // nothing is known, and nothing is asked
 	}
 	var list corev1.NodeList
@@ -181,7 +182,7 @@ func (o *Observer) countNodes(ctx context.Context, f desired.Fleet, pods []plan.
 			continue
 		}
 		nodes.All++
-		if open(node, f.Template.Spec.Tolerations) && notice(node, nil) == "" {
+		if Open(node, f.Template.Spec.Tolerations) && notice(node, nil) == "" {
 			nodes.Open++
 			for i, spread := range f.Desired.Disruption.Spread {
 				if value, ok := node.Labels[spread.Key]; ok && !slices.Contains(nodes.Domains[i], value) {
@@ -196,11 +197,29 @@ func (o *Observer) countNodes(ctx context.Context, f desired.Fleet, pods []plan.
 	return nodes, nil
 }
 
-// leaves: the pod has to leave its node, as far as it can be told without the clock.
-func leaves(p plan.Pod) bool { return !p.EvictionRequested.IsZero() || p.NodeLeaving != "" }
+// needsNodes: a pod has to leave its node, or the spread is to be restored. What was
+// asked for long ago is not: its annotation stays, and every look would list all
+// nodes. Without a time all of it counts.
+func needsNodes(f *desired.Fleet, pods []plan.Pod) bool {
+	d := &f.Desired.Disruption
+	switch {
+	case d.MaxSurge == 0:
+		return false
+	case len(d.Spread) > 0 && (f.Now.IsZero() || d.Rebalances(f.Now)):
+		return true
+	}
+	return anyLeaves(f, pods)
+}
 
-// open: the node takes new pods with these tolerations.
-func open(node *corev1.Node, tolerations []corev1.Toleration) bool {
+// anyLeaves: a pod has to leave its node.
+func anyLeaves(f *desired.Fleet, pods []plan.Pod) bool {
+	return slices.ContainsFunc(pods, func(p plan.Pod) bool {
+		return p.NodeLeaving != "" || f.Desired.Disruption.Remembers(p.EvictionRequested, f.Now)
+	})
+}
+
+// Open reports whether the node takes new pods with these tolerations.
+func Open(node *corev1.Node, tolerations []corev1.Toleration) bool {
 	taints := node.Spec.Taints
 	if node.Spec.Unschedulable {
 		taints = append(slices.Clone(taints), corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
@@ -209,6 +228,14 @@ func open(node *corev1.Node, tolerations []corev1.Toleration) bool {
 		return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
 	}, true)
 	return !untolerated
+}
+
+// NodeChanged reports whether a change of a node can change a plan: whether those
+// who read the node have to be reconciled. It compares all that NewSlimNode keeps.
+func NodeChanged(before, after *corev1.Node) bool {
+	return !maps.Equal(before.Labels, after.Labels) || Leaving(before) != Leaving(after) ||
+		before.Spec.Unschedulable != after.Spec.Unschedulable ||
+		!slices.EqualFunc(before.Spec.Taints, after.Spec.Taints, func(a, b corev1.Taint) bool { return a.MatchTaint(&b) && a.Value == b.Value })
 }
 
 // SlimNode is NewSlimNode with the notices that are known by default.

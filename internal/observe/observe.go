@@ -44,7 +44,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/podrender"
@@ -57,6 +56,8 @@ type Seen struct {
 	// Encoded is the template in its stored form.
 	Encoded   []byte
 	Revisions []*kappsv1.ControllerRevision
+	// Whole is a revision with its data, which the cache may leave out.
+	Whole func(ctx context.Context, r *kappsv1.ControllerRevision) (*kappsv1.ControllerRevision, error)
 }
 
 // Observer reads the cache.
@@ -65,6 +66,7 @@ type Observer struct {
 	ledger      *Ledger
 	clocks      clocks
 	proofs      proofs
+	compared    comparisons
 	// index is nil where pods are listed through the cache.
 	index *PodIndex
 	// evictions: the API of lifecycle.k8s.io is read.
@@ -109,7 +111,7 @@ func (o *Observer) Observe(ctx context.Context, f desired.Fleet) (Seen, error) {
 		return Seen{}, err
 	}
 	o.clocks.correct(f.Ref.UID, pods, f.Now)
-	seen := Seen{Revisions: revisions}
+	seen := Seen{Revisions: revisions, Whole: o.whole}
 	seen.Observed.Pods = pods
 	if seen.Observed.Nodes, err = o.countNodes(ctx, f, pods); err != nil {
 		return Seen{}, err
@@ -121,11 +123,11 @@ func (o *Observer) Observe(ctx context.Context, f desired.Fleet) (Seen, error) {
 		return Seen{}, err
 	}
 	seen.Observed.Status = f.Status
-	if err := compareRevisions(&seen, f); err != nil {
+	if err := o.compareRevisions(ctx, &seen, f); err != nil {
 		return Seen{}, err
 	}
 	seen.Observed.Claims = describeClaims(&f.Desired, claims)
-	templates := newRevisionTemplates(&seen, f.Template)
+	templates := newRevisionTemplates(ctx, &seen, f.Template)
 	if err := o.describeSizes(ctx, f.Ref.UID, owned, &seen, templates); err != nil {
 		return Seen{}, err
 	}
@@ -151,7 +153,7 @@ func (o *Observer) checkFresh(ctx context.Context, f desired.Fleet, pods []*core
 			return fmt.Errorf("look up %s live: %w", client.ObjectKeyFromObject(late.obj), err)
 		}
 		if late.obsolete(err == nil) {
-			o.ledger.Saw(f.Ref.UID, late.uid)
+			o.ledger.drop(f.Ref.UID, late.uid)
 		}
 	}
 	return stale
@@ -226,42 +228,36 @@ func (o *Observer) describe(ctx context.Context, f desired.Fleet, owned, orphans
 	for _, pod := range owned {
 		ours[pod.UID] = true
 	}
+	others := owners{live: o.live, namespace: f.Ref.Namespace}
 	for _, pod := range orphans {
-		if !ours[pod.UID] && f.Selector.Matches(labels.Set(pod.Labels)) && metav1.GetControllerOf(pod) == nil && !foreign(&f, pod) {
-			if err := add(pod, plan.Orphan); err != nil {
-				return nil, err
-			}
+		if ours[pod.UID] || !f.Selector.Matches(labels.Set(pod.Labels)) || metav1.GetControllerOf(pod) != nil {
+			continue
+		}
+		foreign, err := others.foreign(ctx, &f, pod)
+		if err != nil {
+			return nil, err
+		}
+		if foreign {
+			continue
+		}
+		if err := add(pod, plan.Orphan); err != nil {
+			return nil, err
 		}
 	}
 	return pods, nil
 }
 
-// foreign: a pod without a controller carries the UID of another owner, which
-// may be alive and have released it a moment ago. The fleet adopts only a pod
-// that an earlier owner of this name made, and that was released when that owner
-// was deleted; the name of its revision says which owner made it.
-func foreign(f *desired.Fleet, pod *corev1.Pod) bool {
-	for key, value := range f.Ref.Labels {
-		if value != string(f.Ref.UID) {
-			continue
-		}
-		by := pod.Labels[key]
-		return by != "" && by != value && podrender.RevisionOwner(pod.Labels[appsv1.LabelRevision]) != f.Ref.Name
-	}
-	return false
-}
-
 // compareRevisions says which revisions mean the template, and finds the name
 // of a new one.
-func compareRevisions(seen *Seen, f desired.Fleet) error {
+func (o *Observer) compareRevisions(ctx context.Context, seen *Seen, f desired.Fleet) error {
 	names := map[string]bool{}
 	for _, r := range seen.Revisions {
-		equal, err := podrender.Means(r, f.Template, seen.Encoded)
+		equal, err := o.means(ctx, r, f, seen.Encoded)
 		if err != nil {
 			return err
 		}
 		names[r.Name] = true
-		seen.Observed.Revisions = append(seen.Observed.Revisions, plan.Revision{Name: r.Name, Number: r.Revision, Equal: equal})
+		seen.Observed.Revisions = append(seen.Observed.Revisions, plan.Revision{Name: r.Name, UID: r.UID, Number: r.Revision, Equal: equal})
 	}
 	for salt := 0; ; salt++ {
 		seen.Observed.NewRevision = podrender.RevisionName(f.Ref.Name, seen.Encoded, salt)

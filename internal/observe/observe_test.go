@@ -31,6 +31,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -45,7 +46,13 @@ import (
 // cache is a fake of the manager's cache, with our indexes.
 func cache(t *testing.T, objects ...client.Object) client.WithWatch {
 	t.Helper()
-	builder := fake.NewClientBuilder().WithObjects(objects...)
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, appsv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...)
 	for _, i := range indexes([]string{appsv1.LabelName}) {
 		builder.WithIndex(i.object, i.field, i.values)
 	}
@@ -131,9 +138,13 @@ func TestForeignPodsAreNoOrphans(t *testing.T) {
 		"of another owner":                      {pod: made(fleetPod("web-0", "", "web"), "you", "api-abc"), foreign: true},
 		"of an owner whose name begins as ours": {pod: made(fleetPod("web-0", "", "web"), "you", "web-a-abc"), foreign: true},
 		"of whom, it does not say":              {pod: made(fleetPod("web-0", "", "web"), "you", ""), foreign: true},
+		"of another one that lives, though it says that it is of our revision": {
+			pod: made(fleetPod("web-0", "", "web"), "alive", "web-abc"), foreign: true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := observed(t, fleetOf(1, template("app:1")), test.pod)
+			other := &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "api", UID: "alive"}}
+			got := observed(t, fleetOf(1, template("app:1")), test.pod, other)
 			if foreign := len(got.Pods) == 0; foreign != test.foreign {
 				t.Errorf("the pods are %v", got.Pods)
 			}
@@ -185,7 +196,9 @@ func TestRevisions(t *testing.T) {
 	old := stored(t, f, "two", 2, template("app:2"))
 	old.Data = runtime.RawExtension{Raw: []byte(`{"spec":{"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"image":"app:2","name":"app"}]}}}}`)}
 	got := observed(t, f, stored(t, f, "three", 3, template("app:3")), old, stored(t, f, "one", 1, template("app:1")), foreign)
-	want := []plan.Revision{{Name: "one", Number: 1}, {Name: "two", Number: 2, Equal: true}, {Name: "three", Number: 3}}
+	want := []plan.Revision{
+		{Name: "one", UID: "uid-one", Number: 1}, {Name: "two", UID: "uid-two", Number: 2, Equal: true}, {Name: "three", UID: "uid-three", Number: 3},
+	}
 	if diff := cmp.Diff(want, got.Revisions); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -20,6 +20,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,10 +58,11 @@ func sameSizes(before, after []corev1.Container) bool {
 
 // plannedOf is the pod as the planner reads it, without what no plan waits for:
 // its node, its restarts and its deletion cost are read when a scale-down
-// chooses, whenever that is.
+// chooses, and since when it has not been ready when another leaves its node,
+// whenever that is.
 func plannedOf(pod *corev1.Pod) plan.Pod {
 	p := describePod(&plan.Desired{}, pod, plan.Member)
-	p.ResourceVersion, p.Node, p.Restarts, p.DeletionCost = "", "", 0, 0
+	p.ResourceVersion, p.Node, p.Restarts, p.DeletionCost, p.UnreadySince = "", "", 0, 0, time.Time{}
 	return p
 }
 

@@ -59,6 +59,7 @@ func TestThePlannerReadsTheSamePodFromTheCache(t *testing.T) {
 		}
 		was, is := describePod(ordinals(), before, plan.Member), describePod(ordinals(), after, plan.Member)
 		is.ResourceVersion, is.Node, is.Restarts, is.DeletionCost = was.ResourceVersion, was.Node, was.Restarts, was.DeletionCost
+		is.UnreadySince = was.UnreadySince
 		if diff := cmp.Diff(was, is); diff != "" {
 			t.Fatalf("the planner would see a change that does not pass (-before +after):\n%s", diff)
 		}
@@ -151,6 +152,7 @@ func drawPod(t *rapid.T, label string) *corev1.Pod {
 			Annotations: d.some("annotations", map[string][]string{
 				corev1.PodDeletionCost: {"1", "-7", "much"}, appsv1.AnnotationSurge: {"true", "no"}, "example.com/blob": {"x"},
 				appsv1.AnnotationInPlace: {"edited by hand", d.marks()}, appsv1.AnnotationEvictionRequested: {"2026-03-01T12:00:00Z", "soon"},
+				appsv1.AnnotationEvictionGrace: {"0", "30", "-1", "long"}, appsv1.AnnotationReplaces: {appsv1.WhyMissing, appsv1.WhyDisruptionSurge},
 			}),
 			Finalizers: d.list("finalizers", appsv1.LabelHoldDelete, appsv1.LabelHoldUpdate, "example.com/backup"),
 		},

@@ -129,16 +129,18 @@ func describePod(desired *plan.Desired, pod *corev1.Pod, membership plan.Members
 	p.Wanted = pod.Labels[appsv1.LabelWanted]
 	p.RebalancedTo = pod.Annotations[appsv1.AnnotationRebalancedTo]
 	p.Surge = pod.Annotations[appsv1.AnnotationSurge] == "true"
+	p.Replaces = pod.Annotations[appsv1.AnnotationReplaces]
 	if pod.DeletionTimestamp != nil {
 		grace := time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
 		p.DeletedAt = pod.DeletionTimestamp.Add(-grace)
+		p.Ended = pod.DeletionGracePeriodSeconds != nil && grace == 0
 		if len(pod.Finalizers) > 0 {
 			p.KeptBy = pod.Finalizers[0]
 		}
 	}
 	// A time that cannot be read asks for nothing.
 	if at, err := time.Parse(time.RFC3339, pod.Annotations[appsv1.AnnotationEvictionRequested]); err == nil {
-		p.EvictionRequested = at
+		p.EvictionRequested, p.EvictionGrace = at, graceOf(pod)
 	}
 	describeConditions(&p, pod)
 	describeContainers(&p, pod)
@@ -152,6 +154,15 @@ func describePod(desired *plan.Desired, pod *corev1.Pod, membership plan.Members
 		p.FailedAt = endedAt(pod)
 	}
 	return p
+}
+
+// graceOf is the grace period that was asked for with the pod's eviction, or nil.
+func graceOf(pod *corev1.Pod) *int64 {
+	seconds, err := strconv.ParseUint(pod.Annotations[appsv1.AnnotationEvictionGrace], 10, 31)
+	if err != nil {
+		return nil
+	}
+	return ptr.To(int64(seconds))
 }
 
 // Ready reports whether a pod is ready, as its kubelet says.
@@ -191,6 +202,8 @@ func describeConditions(p *plan.Pod, pod *corev1.Pod) {
 		switch {
 		case c.Type == corev1.PodReady && yes:
 			p.Ready, p.ReadySince = true, c.LastTransitionTime.Time
+		case c.Type == corev1.PodReady:
+			p.UnreadySince = c.LastTransitionTime.Time
 		case c.Type == appsv1.GateInService && p.Gate != plan.GateNone && yes:
 			p.Gate = plan.GateOpen
 		case c.Type == appsv1.GateInService && p.Gate != plan.GateNone:
@@ -198,7 +211,7 @@ func describeConditions(p *plan.Pod, pod *corev1.Pod) {
 		case (c.Type == corev1.PodResizePending || c.Type == corev1.PodResizeInProgress) && yes:
 			describeResize(p, c, followed(pod))
 		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
-			p.Waiting = unscheduled(c)
+			p.Waiting, p.Scheduler = unscheduled(c)
 		}
 	}
 	if p.Resize == plan.ResizeNone && (!followed(pod) || !allocated(pod)) {
@@ -210,15 +223,15 @@ func describeConditions(p *plan.Pod, pod *corev1.Pod) {
 
 // unscheduled is why a pod has no node. The scheduler also says that preemption would
 // not help; the first half is enough.
-func unscheduled(c *corev1.PodCondition) string {
+func unscheduled(c *corev1.PodCondition) (reason, scheduler string) {
 	if c.Reason == corev1.PodReasonSchedulingGated {
-		return "its scheduling gates are not removed yet"
+		return c.Reason, ""
 	}
 	why, _, _ := strings.Cut(c.Message, " preemption: ")
 	if why = strings.TrimSuffix(why, "."); why == "" {
 		why = c.Reason
 	}
-	return "cannot be scheduled: " + why
+	return corev1.PodReasonUnschedulable, why
 }
 
 // allocated reports whether the node has set aside what a running pod asks for.

@@ -49,7 +49,8 @@ func richPod() *corev1.Pod {
 			},
 			Annotations: map[string]string{
 				corev1.PodDeletionCost: "-5", appsv1.AnnotationSurge: "true", "example.com/blob": "much",
-				appsv1.AnnotationInPlace: `[{"name":"app","containerID":"old","imageID":"sha-old","image":"app:1"}]`,
+				appsv1.AnnotationInPlace:  `[{"name":"app","containerID":"old","imageID":"sha-old","image":"app:1"}]`,
+				appsv1.AnnotationReplaces: appsv1.WhyDisruptionSurge,
 			},
 			OwnerReferences: []metav1.OwnerReference{{Kind: "PodManager", Name: "web", UID: me, Controller: ptr.To(true)}},
 			ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "client"}},
@@ -99,7 +100,7 @@ func TestDescribePod(t *testing.T) {
 		Name: "web-3", UID: "uid", ResourceVersion: "7", Membership: plan.Member, Slot: 3, Revision: "web-abc", Created: time.Unix(1, 0),
 		Phase: corev1.PodFailed, Reason: "Evicted", Ready: true, ReadySince: time.Unix(5, 0), FailedAt: time.Unix(7, 0),
 		Restarts: 7, Waiting: "CrashLoopBackOff", Terminating: true, DeletedAt: time.Unix(10, 0), Node: "n", DeletionCost: -5,
-		DeleteRequested: true, HoldDelete: ptr.To("backup"), HoldUpdate: ptr.To(""), Wanted: "delete", KeptBy: "example.com/hold", Surge: true,
+		DeleteRequested: true, HoldDelete: ptr.To("backup"), HoldUpdate: ptr.To(""), Wanted: "delete", KeptBy: "example.com/hold", Surge: true, Replaces: appsv1.WhyDisruptionSurge,
 		Gate: plan.GateShut, Resize: plan.ResizeInfeasible, ResizeSince: time.Unix(7, 0),
 		Containers: []plan.ContainerMark{
 			{Name: "app", ContainerID: "new", ImageID: "sha-new", Image: "app:2"},
@@ -111,41 +112,63 @@ func TestDescribePod(t *testing.T) {
 	}
 }
 
+// Since when a pod has not been ready, of the pod itself and as the cache keeps it. No
+// plan waits for it.
+func TestSinceWhenAPodIsNotReady(t *testing.T) {
+	pod := richPod()
+	pod.Status.Conditions[1].Status = corev1.ConditionFalse
+	slim, err := Slim(pod.DeepCopy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*corev1.Pod{pod, slim.(*corev1.Pod)} {
+		if got := describePod(ordinals(), p, plan.Member); got.Ready || !got.UnreadySince.Equal(time.Unix(5, 0)) || got.Replaces == "" {
+			t.Errorf("%+v", got)
+		}
+	}
+	later := pod.DeepCopy()
+	later.Status.Conditions[1].LastTransitionTime = at(6)
+	if PodChanged(pod, later) {
+		t.Error("its owner is woken")
+	}
+}
+
 // Why a pod has no node, of the pod itself and as the cache keeps it.
 func TestWhyAPodIsNotScheduled(t *testing.T) {
 	for name, test := range map[string]struct {
 		condition corev1.PodCondition
 		want      string
+		scheduler string
 	}{
-		"it is scheduled": {corev1.PodCondition{Status: corev1.ConditionTrue, Message: "long"}, ""},
+		"it is scheduled": {corev1.PodCondition{Status: corev1.ConditionTrue, Message: "long"}, "", ""},
 		"no node has room": {
 			corev1.PodCondition{
 				Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
 				Message: "0/3 nodes are available: 3 Too many pods. preemption: 0/3 nodes are available: 3 No preemption victims found.",
 			},
-			"cannot be scheduled: 0/3 nodes are available: 3 Too many pods",
+			"Unschedulable", "0/3 nodes are available: 3 Too many pods",
 		},
 		"the scheduler says no more": {
 			corev1.PodCondition{Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulerError},
-			"cannot be scheduled: SchedulerError",
+			"Unschedulable", "SchedulerError",
 		},
 		"it has scheduling gates": {
 			corev1.PodCondition{Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated, Message: "Scheduling is blocked"},
-			"its scheduling gates are not removed yet",
+			"SchedulingGated", "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.condition.Type = corev1.PodScheduled
 			pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{test.condition}}}
-			if got := describePod(ordinals(), pod.DeepCopy(), plan.Member).Waiting; got != test.want {
-				t.Errorf("it waits: %q, want %q", got, test.want)
+			if got := describePod(ordinals(), pod.DeepCopy(), plan.Member); got.Waiting != test.want || got.Scheduler != test.scheduler {
+				t.Errorf("it waits: %q, %q, want %q, %q", got.Waiting, got.Scheduler, test.want, test.scheduler)
 			}
 			slim, err := Slim(pod)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := describePod(ordinals(), slim.(*corev1.Pod), plan.Member).Waiting; got != test.want {
-				t.Errorf("in the cache it waits: %q, want %q", got, test.want)
+			if got := describePod(ordinals(), slim.(*corev1.Pod), plan.Member); got.Waiting != test.want || got.Scheduler != test.scheduler {
+				t.Errorf("in the cache it waits: %q, %q, want %q, %q", got.Waiting, got.Scheduler, test.want, test.scheduler)
 			}
 		})
 	}
@@ -628,6 +651,14 @@ func TestWhoHoldsAPod(t *testing.T) {
 	finalizers.DeletionTimestamp = ptr.To(metav1.Now())
 	if got := describePod(ordinals(), &corev1.Pod{ObjectMeta: finalizers}, plan.Member); got.KeptBy != "example.com/other" {
 		t.Errorf("a terminating pod is kept by %q", got.KeptBy)
+	}
+	finalizers.DeletionGracePeriodSeconds = ptr.To(int64(30))
+	if describePod(ordinals(), &corev1.Pod{ObjectMeta: finalizers}, plan.Member).Ended {
+		t.Error("a pod that has a grace period counts as ended")
+	}
+	finalizers.DeletionGracePeriodSeconds = ptr.To(int64(0))
+	if !describePod(ordinals(), &corev1.Pod{ObjectMeta: finalizers}, plan.Member).Ended {
+		t.Error("a pod that only a finalizer keeps does not count as ended")
 	}
 	finalizers.Finalizers = nil
 	if got := describePod(ordinals(), &corev1.Pod{ObjectMeta: finalizers}, plan.Member); got.KeptBy != "" {

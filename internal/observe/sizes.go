@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,33 +42,40 @@ import (
 // as left by us only if it is exactly that of a stored revision and if the pod's
 // managedFields say that we wrote it. Everything else is left alone.
 
-// describeSizes finds the pods with the size of another revision than their own.
-// At rest every pod has its own, and nothing is decoded or read for that.
+// A resize that the node puts off or rules out is ours only if we resized the pod and
+// it asks for what its revision says. Another's is not reported to the planner: the
+// pod serves, and who asked for the size knows what to make of the answer.
+
+// describeSizes finds the pods with the size of another revision than their own, and
+// those whose node does not carry out a resize of another client's. At rest every pod
+// has its own size, and nothing is decoded or read for that.
 func (o *Observer) describeSizes(ctx context.Context, owner types.UID, owned []*corev1.Pod, seen *Seen, templates *revisionTemplates) error {
-	if len(seen.Observed.Revisions) < 2 {
-		return nil
-	}
 	before, after := o.proofs.of(owner), map[types.UID]proof{}
 	for i, pod := range owned {
 		p := &seen.Observed.Pods[i] // those that are owned come first
 		if p.Membership != plan.Member || p.Terminating || ended(p.Phase) {
 			continue
 		}
-		suspect := templates.suspect(pod)
-		if suspect == "" {
+		suspect, pending := "", p.Resize == plan.ResizeDeferred || p.Resize == plan.ResizeInfeasible
+		if len(seen.Observed.Revisions) > 1 {
+			suspect = templates.suspect(pod)
+		}
+		if suspect == "" && !pending {
 			continue
 		}
 		known := before[p.UID]
 		if known.version != p.ResourceVersion || known.size != suspect {
-			ours, err := o.proveSize(ctx, pod, suspect, templates)
-			if err != nil {
+			var err error
+			if known, err = o.proveSize(ctx, pod, suspect, templates); err != nil {
 				return err
 			}
-			known = proof{p.ResourceVersion, suspect, ours}
 		}
 		after[p.UID] = known
 		if known.ours {
 			p.SizeOf = suspect
+		}
+		if pending && !known.asked {
+			p.Resize, p.ResizeSince = plan.ResizeNone, time.Time{}
 		}
 	}
 	o.proofs.keep(owner, after)
@@ -75,20 +83,23 @@ func (o *Observer) describeSizes(ctx context.Context, owner types.UID, owned []*
 }
 
 // proveSize looks who wrote a size. The cache does not keep managedFields.
-func (o *Observer) proveSize(ctx context.Context, pod *corev1.Pod, suspect string, templates *revisionTemplates) (bool, error) {
-	live := pod
+func (o *Observer) proveSize(ctx context.Context, pod *corev1.Pod, suspect string, templates *revisionTemplates) (proof, error) {
+	live, nothing := pod, proof{version: pod.ResourceVersion, size: suspect}
 	if len(pod.ManagedFields) == 0 {
 		live = &corev1.Pod{}
 		err := o.live.Get(ctx, client.ObjectKeyFromObject(pod), live)
 		if client.IgnoreNotFound(err) != nil {
-			return false, fmt.Errorf("look up who resized pod %s: %w", client.ObjectKeyFromObject(pod), err)
+			return proof{}, fmt.Errorf("look up who resized pod %s: %w", client.ObjectKeyFromObject(pod), err)
 		}
 		if err != nil || live.UID != pod.UID || live.Labels[appsv1.LabelRevision] != pod.Labels[appsv1.LabelRevision] {
-			return false, nil // it has changed since, and will be looked at again
+			return nothing, nil // it has changed since, and will be looked at again
 		}
 	}
-	own := templates.size(pod.Labels[appsv1.LabelRevision])
-	return templates.suspect(live) == suspect && resizedByUs(live, own.Differs(&live.Spec)), nil
+	differs := templates.size(pod.Labels[appsv1.LabelRevision]).Differs(&live.Spec)
+	known := nothing
+	known.ours = suspect != "" && templates.suspect(live) == suspect && resizedByUs(live, differs)
+	known.asked = known.ours || len(differs) == 0 && ourResizes(live) != nil
+	return known, nil
 }
 
 // suspect is the newest stored revision whose size a pod has, if it does not have
@@ -138,19 +149,20 @@ func (t *revisionTemplates) size(name string) podrender.Size {
 // resizedByUs: our resizes wrote all of these amounts, and no one has changed them
 // since.
 func resizedByUs(pod *corev1.Pod, amounts podrender.Size) bool {
+	owned := ourResizes(pod)
+	return owned != nil && !slices.ContainsFunc(amounts, func(a podrender.Amount) bool { return !owns(owned, a) })
+}
+
+// ourResizes are the fields that are as our resizes left them, or nil.
+func ourResizes(pod *corev1.Pod) map[string]any {
 	at := slices.IndexFunc(pod.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager == podrender.ManagedBy && e.Subresource == "resize" && e.Operation == metav1.ManagedFieldsOperationUpdate
 	})
 	var owned map[string]any
 	if at < 0 || pod.ManagedFields[at].FieldsV1 == nil || json.Unmarshal(pod.ManagedFields[at].FieldsV1.GetRawBytes(), &owned) != nil {
-		return false
+		return nil
 	}
-	for _, a := range amounts {
-		if !owns(owned, a) {
-			return false
-		}
-	}
-	return true
+	return owned
 }
 
 // owns finds an amount among the fields of a managedFields entry.
@@ -176,6 +188,8 @@ func owns(fields map[string]any, a podrender.Amount) bool {
 type proof struct {
 	version, size string
 	ours          bool
+	// asked: we asked for the size that the node does not carry out.
+	asked bool
 }
 
 // proofs remember, for each owner, whose the sizes of its pods are, so that a pod

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -100,6 +101,71 @@ func TestTheSizeOfAnotherRevision(t *testing.T) {
 				t.Errorf("then it has the size of %q; asked again: %t", again.Pods[0].SizeOf, w.live.asked)
 			}
 		})
+	}
+}
+
+// A node that puts off or rules out a resize which another client asked for says
+// nothing about the fleet: the pod serves, and that size is not ours to follow.
+func TestWhoseResizeIsPending(t *testing.T) {
+	ours, theirs := resizedBy(podrender.ManagedBy, "resize", "cpu"), resizedBy("vpa-updater", "resize", "cpu")
+	for name, test := range map[string]struct {
+		revision, cpu string
+		by            []metav1.ManagedFieldsEntry
+		// alone: no other revision is stored.
+		alone bool
+		want  bool
+	}{
+		"ours, to the size of the revision":                     {"three", "3", []metav1.ManagedFieldsEntry{ours}, false, true},
+		"ours, and no other revision is stored":                 {"three", "3", []metav1.ManagedFieldsEntry{ours}, true, true},
+		"ours, whose label is not moved yet":                    {"one", "3", []metav1.ManagedFieldsEntry{ours}, false, true},
+		"an autoscaler's":                                       {"three", "7", []metav1.ManagedFieldsEntry{theirs}, false, false},
+		"an autoscaler's, and no other revision is stored":      {"three", "7", []metav1.ManagedFieldsEntry{theirs}, true, false},
+		"an autoscaler's of an old revision":                    {"one", "7", []metav1.ManagedFieldsEntry{theirs}, false, false},
+		"an autoscaler's after one of ours":                     {"three", "7", []metav1.ManagedFieldsEntry{resizedBy(podrender.ManagedBy, "resize", "memory"), theirs}, false, false},
+		"an autoscaler's to the size of another revision":       {"three", "2", []metav1.ManagedFieldsEntry{theirs}, false, false},
+		"another's of what the template does not name":          {"three", "3", []metav1.ManagedFieldsEntry{resizedBy("kubectl", "resize", "ephemeral")}, false, false},
+		"one of whose writer nothing is known":                  {"three", "3", nil, false, false},
+		"one whose only trace of us is the creation":            {"three", "3", []metav1.ManagedFieldsEntry{resizedBy(podrender.ManagedBy, "", "cpu", "memory")}, false, false},
+		"ours on a revision that is not stored, as far as seen": {"zero", "3", []metav1.ManagedFieldsEntry{ours}, false, true},
+	} {
+		for _, reason := range []string{corev1.PodReasonInfeasible, corev1.PodReasonDeferred} {
+			t.Run(name+" "+reason, func(t *testing.T) {
+				w := newSizes(t, test.revision, sized(test.cpu, "1Gi"), test.by...)
+				w.pend(t, reason, test.alone)
+				for range 2 {
+					w.live.asked = false
+					got := w.observe(t).Pods[0]
+					if pending := got.Resize != plan.ResizeNone; pending != test.want || pending == got.ResizeSince.IsZero() {
+						t.Errorf("the resize is %q since %s, want it pending: %t", got.Resize, got.ResizeSince, test.want)
+					}
+				}
+				if w.live.asked {
+					t.Error("the same version was looked up again")
+				}
+			})
+		}
+	}
+}
+
+// pend: the node says that it does not carry out the pod's newest size.
+func (w *sizes) pend(t *testing.T, reason string, alone bool) {
+	t.Helper()
+	pod := &corev1.Pod{}
+	if err := w.cache.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "web-0"}, pod); err != nil {
+		t.Fatal(err)
+	}
+	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
+		Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: reason, LastTransitionTime: metav1.NewTime(time.Unix(900, 0)),
+	})
+	if err := w.cache.Status().Update(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"one", "two"} {
+		if alone {
+			if err := w.cache.Delete(t.Context(), &kappsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

@@ -70,7 +70,10 @@ func slimPod(pod *corev1.Pod, known *sizeTable) {
 func slimMeta(pod *corev1.Pod) {
 	pod.ManagedFields = nil
 	var annotations map[string]string
-	for _, key := range []string{corev1.PodDeletionCost, appsv1.AnnotationInPlace, appsv1.AnnotationSurge, appsv1.AnnotationEvictionRequested, appsv1.AnnotationRebalancedTo} {
+	for _, key := range []string{
+		corev1.PodDeletionCost, appsv1.AnnotationInPlace, appsv1.AnnotationSurge, appsv1.AnnotationEvictionRequested, appsv1.AnnotationEvictionGrace,
+		appsv1.AnnotationRebalancedTo, appsv1.AnnotationReplaces,
+	} {
 		if value, ok := pod.Annotations[key]; ok {
 			if annotations == nil {
 				annotations = map[string]string{}

@@ -66,6 +66,10 @@ func TestAdopt(t *testing.T) {
 			given: aFleet(1, random(0).orphan().terminating()).random(),
 			want:  []string{"CreatePod " + randomName(1) + " Missing"},
 		},
+		"an orphan above replicas takes the place of the surge until it is gone": {
+			given: aFleet(2, ordinal(0).revision(oldRev), ordinal(1).revision(oldRev), ordinal(4).orphan()).rollingOut().budget(0, 1),
+			want:  []string{"AdoptPod web-4 MatchingOrphan"}, blocked: []string{"UpdatePod web-1 Budget"},
+		},
 		"a user's request to delete an orphan counts once it is ours": {
 			given: aFleet(1, ordinal(0).orphan().requested()),
 			want:  []string{"AdoptPod web-0 MatchingOrphan"},

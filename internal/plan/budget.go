@@ -20,6 +20,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
 // budget is how many pods may still be taken out of service. What is ready and
@@ -46,13 +48,21 @@ func (b *budget) pay(p price) {
 // priceOf: a pod that does not serve, or goes on serving, costs nothing, also
 // when the budget is overdrawn.
 func (s *scene) priceOf(p *stalePod) price {
-	switch {
-	case !p.serving || p.inPlace() && !p.change.Restarts:
+	if p.inPlace() && !p.change.Restarts {
 		return price{}
-	case p.available:
-		return price{available: 1, ready: 1}
 	}
-	return price{ready: 1}
+	return s.priceOfLosing(p.pod)
+}
+
+// priceOfLosing is the price of a pod that goes, or restarts.
+func (s *scene) priceOfLosing(p *Pod) price {
+	switch {
+	case s.available(p):
+		return price{available: 1, ready: 1}
+	case s.serves(p):
+		return price{ready: 1}
+	}
+	return price{}
 }
 
 // uninterrupted: the user wrote that no pod may be unavailable. Then a change in
@@ -65,11 +75,12 @@ func (s *scene) uninterrupted() bool {
 // newBudget is the rollout's. A budget of nothing at all means one pod, or no
 // rollout would ever move. That is so, too, where a percentage rounds down to none
 // and no pod is surged over: a small fleet that says nothing of its budget is
-// changed in place one pod at a time. What stands in for pods that leave their
+// changed in place one pod at a time, though not in the pass that takes another pod
+// that serves. What stands in for pods that leave their
 // nodes is not spent: a rollout would keep them waiting to its end.
 func (s *scene) newBudget(surged int) budget {
 	unavailable := s.desired.Update.MaxUnavailable
-	if unavailable == 0 && (s.desired.Update.MaxSurge == 0 || surged == 0 && !s.uninterrupted()) {
+	if unavailable == 0 && (s.desired.Update.MaxSurge == 0 || surged == 0 && !s.uninterrupted() && !s.takesServing()) {
 		unavailable = 1
 	}
 	b := s.budgetFor(s.desired.Replicas - unavailable)
@@ -77,6 +88,25 @@ func (s *scene) newBudget(surged int) budget {
 	b.available -= max(0, min(reserved, b.available))
 	b.ready -= max(0, min(reserved, b.ready))
 	return b
+}
+
+// takesServing: an earlier rule takes a pod that serves.
+func (s *scene) takesServing() bool {
+	for p := range s.gone {
+		if s.serves(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// scaleDownBudget is that of pods that are too many: the rollout's, and none while
+// pods have to leave their nodes.
+func (s *scene) scaleDownBudget(surged int) budget {
+	if s.draining {
+		return s.budgetFor(s.desired.Replicas)
+	}
+	return s.newBudget(surged)
 }
 
 // budgetFor counts what serves and will go on to: an ordinal that only its
@@ -106,7 +136,10 @@ func (s *scene) limits(b budget) string {
 // setSurge decides how many pods there may be beyond replicas: as many as others
 // have to stand in for. With ordinals it also chooses which of those that are there
 // stay, the available ones first: as many as that, and while a rollout is under
-// way also those of its surge that stand in for pods which are not available.
+// way, or pods are replaced before they leave, also those that serve, or are about
+// to, for pods of the base which are not available. They give way within the budget
+// when such a pod could not be scheduled for as long as a drain may take: they may
+// have the room that it needs.
 // An extra pod of an old revision that does not serve is of no use. An extra
 // ordinal is made to be deleted in the end: none is, as long as pods may be
 // unavailable and the rollout moves without it.
@@ -121,39 +154,98 @@ func (s *scene) setSurge(surged int) {
 		s.standIns = s.countStandIns()
 		return
 	}
+	s.chooseExtras()
+}
+
+// chooseExtras chooses the pods beyond replicas that stay.
+func (s *scene) chooseExtras() {
 	var extras []brief
-	needed := surged + s.desired.Replicas
+	short, leaving, roomy := s.desired.Replicas, 0, true
+	s.unplaced = ""
 	for _, b := range s.staying() {
 		switch {
-		case b.inFleet && b.available:
-			needed--
-		case b.standsIn && (s.moved(b) || b.serving || b.pod.Revision == s.standInRevision()):
+		case b.inFleet && b.available && !b.orphan && s.leaves[b.pod]:
+			short--
+			leaving++ // another has to stand in for it
+		case b.inFleet && b.available && !b.orphan:
+			short--
+		case b.inFleet && b.pod.Node == "" && b.pod.Waiting != "":
+			roomy = false
+			s.waitForRoom(b.pod)
+		case b.standsIn && s.useful(b) && (b.pod.Surge || s.surplusStandsIn()):
 			extras = append(extras, b)
 		}
 	}
 	if !s.maySurge() {
-		needed = 0
+		short, leaving = 0, 0
 	}
+	s.keepExtras(extras, short+leaving, roomy)
+}
+
+// surplusStandsIn: a pod that is surplus now may stand in, too. A rebalance moves what
+// serves, and asks for no more than the pods that it makes.
+func (s *scene) surplusStandsIn() bool {
+	return s.decision.Rollout != nil || s.draining || s.desired.Disruption.SurgeFirst
+}
+
+// useful: the pod stands in, or will soon. One that waits to serve and is older than a
+// restart that is under way never moves, and would keep its place from one that does; but
+// a drain, which has a deadline, goes on with the one that it has. With OnDelete pods keep
+// their revision.
+func (s *scene) useful(b brief) bool {
+	blocker, _ := s.stopped()
+	switch {
+	case s.moved(b) || b.serving || blocker == appsv1.BlockedByOnDelete:
+		return true
+	case s.restarts(b) && !s.draining:
+		return false
+	}
+	return b.pod.Revision == s.standInRevision() || s.partition() > 0 && b.pod.Revision == s.decision.CurrentRevision
+}
+
+// keepExtras keeps as many as the surge allows, and those that serve or will soon
+// while so many pods need one that stands in.
+func (s *scene) keepExtras(extras []brief, needed int, roomy bool) {
 	slices.SortFunc(extras, func(a, b brief) int {
 		return cmp.Or(first(a.available, b.available), cmp.Compare(a.slot, b.slot))
 	})
 	s.extras = nil
 	for i, b := range extras[:min(len(extras), max(s.surge, needed, 0))] {
-		if i < s.surge || b.pod.Surge && b.serving {
+		if i < s.surge || b.serving && s.unplaced == "" || roomy && b.pod.aboutToServe() {
 			mark(&s.extras, b.pod)
 		}
 	}
 }
 
+// waitForRoom notes a pod that could not be scheduled for too long, or when that will be.
+func (s *scene) waitForRoom(p *Pod) {
+	if s.desired.Disruption.MaxSurge == 0 {
+		return
+	}
+	if left := p.Created.Add(s.desired.Disruption.Deadline).Sub(s.now); left > 0 {
+		s.lookAfter(left)
+	} else if s.unplaced == "" {
+		s.unplaced = p.Name
+	}
+}
+
+// aboutToServe: the pod was made for one that had to leave its node, and starts.
+// What became of that one makes no difference.
+func (p *Pod) aboutToServe() bool {
+	return p.Replaces == appsv1.WhyDisruptionSurge && p.Node != "" && p.Waiting == ""
+}
+
 // countStandIns is how many pods beyond replicas stand in, with random names, for
-// pods that are changed in place and not available again.
+// pods that are changed in place and not available again. One that cannot run is
+// not on its way back, and after the deadline none is: those are the first that a
+// scale-down takes.
 func (s *scene) countStandIns() int {
-	if !s.uninterrupted() || s.decision.Rollout == nil {
+	if !s.uninterrupted() || s.decision.Rollout == nil || s.halted == appsv1.BlockedByDeadline {
 		return 0
 	}
 	n := 0
 	for _, b := range s.staying() {
-		if s.moved(b) && !b.available {
+		if s.moved(b) && !b.available && b.pod.Node != "" && b.pod.Waiting == "" {
 			n++
 		}
 	}

@@ -248,6 +248,28 @@ func TestNothingMayBeUnavailable(t *testing.T) {
 }
 
 // changing: a container does not run yet what the spec says.
+// Apply changes pods in place before it deletes others: what is deleted must not be
+// the only pod that serves meanwhile.
+func TestAChangeInPlaceWaitsForAScaleDown(t *testing.T) {
+	old := func(slot int) podBuilder { return ordinal(slot).revision(oldRev) }
+	restart := Change{Images: []string{"app"}, Restarts: true}
+	expectPlans(t, saidOf, map[string]planned{
+		"a percentage rounds down to none, and a pod is too many": {
+			given:   aFleet(1, old(0), old(1)).budget(0, 1).rollingOut().changing(restart),
+			want:    []string{"DeletePod web-1 ScaleDown"},
+			blocked: []string{"UpdatePod web-0 Budget"},
+		},
+		"none is too many": {
+			given: aFleet(1, old(0)).budget(0, 1).rollingOut().changing(restart),
+			want:  []string{"UpdatePod web-0 RolloutInPlace"},
+		},
+		"the one that is too many does not serve": {
+			given: aFleet(1, old(0), old(1).unready()).budget(0, 1).rollingOut().changing(restart),
+			want:  []string{"DeletePod web-1 ScaleDown", "UpdatePod web-0 RolloutInPlace"},
+		},
+	})
+}
+
 func (b podBuilder) changing() podBuilder { b = b.unready(); b.p.Changing = true; return b }
 
 // From the first pod to the last, the model never has fewer available than asked

@@ -89,6 +89,13 @@ func (b podBuilder) readyFor(d time.Duration) podBuilder {
 
 func (b podBuilder) unready() podBuilder { b.p.Ready, b.p.ReadySince = false, time.Time{}; return b }
 
+// unreadyFor: the pod has not been ready for so long.
+func (b podBuilder) unreadyFor(d time.Duration) podBuilder {
+	b = b.unready()
+	b.p.UnreadySince = ago(d)
+	return b
+}
+
 func (b podBuilder) phase(phase corev1.PodPhase) podBuilder { b.p.Phase = phase; return b }
 
 func (b podBuilder) pending() podBuilder { return b.unready().phase(corev1.PodPending) }

@@ -37,6 +37,13 @@ func ClaimSlot(d *Desired, name string) int {
 	return NoSlot
 }
 
+// mayGo is the one rule that says which claims are ever deleted: those that the
+// operator made for this owner, those that this owner took over from an earlier
+// PodManager, and those that a user handed over with the labels. A claim that was found
+// may be all that is left of the data of another workload, and the user who wrote this
+// owner need not have the right to delete it.
+func (s *scene) mayGo(c *Claim) bool { return c.Owner == s.desired.UID && !c.Found }
+
 // claimsFor are the creations of the claims that a new pod needs. A claim that
 // is still terminating is waited for: the pod would bind to it and lose it.
 func (s *scene) claimsFor(pod string, slot int) (creates []Action, blocked bool) {

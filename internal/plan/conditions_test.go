@@ -20,6 +20,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"github.com/google/go-cmp/cmp"
@@ -538,5 +539,21 @@ func TestRepairOrScaleUp(t *testing.T) {
 				t.Errorf("the condition is %+v, want reason %s", c, test.want)
 			}
 		})
+	}
+}
+
+// TestAMessageFits: the API server would refuse the whole status for one that is too
+// long.
+func TestAMessageFits(t *testing.T) {
+	f := aFleet(3)
+	d := f.plan()
+	o := outcomesOf(d, Refused)
+	for i := range o {
+		o[i].Cause, o[i].Message = appsv1.ReasonPodsRefused, strings.Repeat("ä", 40000)
+	}
+	for _, c := range Report(f.desired, f.observed, d, o, noon()).Status.Conditions {
+		if len(c.Message) > 32768 || !utf8.ValidString(c.Message) {
+			t.Errorf("%s has a message of %d bytes", c.Type, len(c.Message))
+		}
 	}
 }

@@ -93,10 +93,44 @@ func benchmarks() map[string]func(n int) fleet {
 		"a zone that is lost": func(n int) fleet {
 			return aFleet(n, podsOf(n, func(i int) podBuilder { return ordinal(i).nodeGone() })...)
 		},
+		"random, a zone came back":  func(n int) fleet { return rebalanced(aFleet(n, podsOf(n, randoms())...).random(), 3) },
+		"ordinal, a zone came back": func(n int) fleet { return rebalanced(aFleet(n, podsOf(n, ordinal)...), 3) },
+		"random, all nodes came back": func(n int) fleet {
+			return rebalanced(aFleet(n, podsOf(n, randoms())...).random(), n)
+		},
+		"ordinals that are missing while nodes come back": func(n int) fleet {
+			f := aFleet(n, podsOf(n/2, ordinal)...)
+			return rebalanced(f, n)
+		},
+		"all nodes are drained, and one pod is broken": func(n int) fleet {
+			return aFleet(n, podsOf(n, func(i int) podBuilder {
+				if i == 0 {
+					return ordinal(0).waiting("CrashLoopBackOff")
+				}
+				return ordinal(i).evicted(time.Duration(i%290) * time.Second)
+			})...).surgeFirst(n/4).nodes(0, n)
+		},
 		"failed pods on backoff": func(n int) fleet {
 			return aFleet(n, podsOf(n, func(i int) podBuilder { return ordinal(i).failed(time.Second) })...).failures(2, time.Minute, 0)
 		},
 	}
+}
+
+// rebalanced: all pods are in one of three zones, or on one of as many nodes as there
+// are pods.
+func rebalanced(f fleet, places int) fleet {
+	domains := make([]string, places)
+	for i := range domains {
+		domains[i] = "place-" + strconv.Itoa(i)
+	}
+	f = f.spread(0).auto()
+	f.desired.Disruption.MaxSurge = max(1, f.desired.Replicas/4)
+	f.observed.Nodes = &Nodes{Open: places, All: places, Domains: [][]string{domains}}
+	for i := range f.observed.Pods {
+		f.observed.Pods[i].Domains = domains[:1]
+		f.observed.Pods[i].RebalancedTo = "zone=" + domains[0] // long ago
+	}
+	return f
 }
 
 // randoms is random without making the fleet anew for each pod.

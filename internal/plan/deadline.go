@@ -96,7 +96,7 @@ func (s *scene) stuckUntil() time.Time {
 }
 
 // couldRun: the pod has a node, and the node works.
-func (p *Pod) couldRun() bool { return p.Node != "" && !p.NodeDown }
+func (p *Pod) couldRun() bool { return p.Node != "" && !p.NodeDown && p.NodeState == NodePresent }
 
 // waitsForGate: the pod runs, and is not in service because we have not opened its
 // gate: that write may be refused.

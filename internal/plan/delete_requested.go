@@ -26,10 +26,13 @@ func deleteRequested(s *scene) bool {
 		return false
 	}
 	for _, b := range s.staying() {
-		if !b.requested || !b.inFleet || b.orphan || s.held(b.pod, wantDelete) {
-			continue
+		if b.requested && b.inFleet && !b.orphan {
+			s.obeyLabel(b.pod)
 		}
-		s.deletePod(b.pod, false, appsv1.WhyRequested, "the pod carries the label "+appsv1.LabelDelete+"=true", nil)
 	}
 	return false
+}
+
+func (s *scene) obeyLabel(p *Pod) {
+	s.deletePod(p, false, appsv1.WhyRequested, "the pod carries the label "+appsv1.LabelDelete+"=true", nil)
 }

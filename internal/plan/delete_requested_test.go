@@ -16,7 +16,12 @@ limitations under the License.
 
 package plan
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+)
 
 func TestDeleteRequested(t *testing.T) {
 	expectPlans(t, saidOf, map[string]planned{
@@ -51,4 +56,16 @@ func TestDeleteRequested(t *testing.T) {
 			want:  []string{"DeletePod " + randomName(2) + " ScaleDown"},
 		},
 	})
+}
+
+// TestTheDeleteLabelIsObeyedBesideASurge: no pod is too many then, and a surge may stay
+// for as long as a rollout is stuck.
+func TestTheDeleteLabelIsObeyedBesideASurge(t *testing.T) {
+	f := aFleet(3, random(0).revision(oldRev).requested(), random(1).revision(oldRev), random(2).revision(oldRev), random(3).unready()).
+		random().rollingOut().budget(0, 1)
+	f.desired.Update.Strategy = appsv1.UpdateRecreate
+	d := f.plan()
+	if !slices.ContainsFunc(d.Actions, func(a Action) bool { return a.Verb == DeletePod && a.Pod == randomName(0) }) {
+		t.Error("the pod stays:", saidOf(d), heldBackOf(d))
+	}
 }

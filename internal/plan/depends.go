@@ -25,7 +25,8 @@ package plan
 //     down to be recreated on it.
 //   - A slot that was not freed, or whose claim is missing, gets no pod.
 //   - A pod whose claims go with it stays until they are marked: nothing would
-//     show later that they were to go.
+//     show later that they were to go. Nor does one go whose claims stay and still
+//     carry a mark, and a stand-in loses its mark before its claims do.
 //   - A pod that takes the place of another, under another name, waits for that
 //     one to go: the fleet never grows beyond replicas and maxSurge.
 //   - A pod that was not resized keeps its revision: the last step says that all

@@ -33,7 +33,7 @@ func TestUndone(t *testing.T) {
 	}
 	// What is held back of the same slot and revision, and of another.
 	type held struct{ same, other []Verb }
-	slot := held{same: []Verb{AdoptPod, CreatePod, UpdatePod}}
+	slot := held{same: []Verb{AdoptPod, AdoptClaim, CreatePod, UpdatePod}}
 	everything := []Verb{
 		AddFinalizer, CreateRevision, RenumberRevision, AdoptPod, ShutGate, ResizePod, UpdatePod, CreateClaim, CondemnClaim, AdoptClaim, DeleteClaim,
 		CreatePod, DeleteRevision,
@@ -41,9 +41,10 @@ func TestUndone(t *testing.T) {
 	for verb, want := range map[Verb]held{
 		AddFinalizer:     {everything, everything},
 		CreateRevision:   {same: []Verb{ShutGate, ResizePod, UpdatePod, EvictPod, DeletePod, CreatePod}},
-		CreateClaim:      {same: []Verb{AdoptPod, CreatePod}},
+		CreateClaim:      {same: []Verb{AdoptPod, AdoptClaim, CreatePod}},
+		KeepPod:          {same: []Verb{AdoptPod, AdoptClaim, CreatePod}},
 		CondemnClaim:     {same: []Verb{EvictPod, DeletePod}},
-		AdoptClaim:       {},
+		AdoptClaim:       {same: []Verb{EvictPod, DeletePod}},
 		AdoptPod:         slot,
 		ReleasePod:       slot,
 		OrphanPod:        slot,

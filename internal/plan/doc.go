@@ -29,7 +29,7 @@ limitations under the License.
 // blockers and moves the pods it dealt with out of the way of the rules after it.
 // What rules share is in scene.go and brief.go (the classified fleet), text.go
 // (wording), budget.go, claims.go, names.go, order.go and slots.go; deadline.go is part of
-// the rule progress, rebalance.go of find-leaving, pin.go of revise, rank.go of scale-down.
+// the rule progress, rebalance.go and tally.go of find-leaving, pin.go of revise, rank.go of scale-down.
 //
 // Invariants, for any input:
 //   - a pod that is not the owner's is never acted on, except to adopt it;

@@ -23,8 +23,8 @@ import (
 )
 
 // finalize settles the pods of an owner that is being deleted. Deletes carry
-// the resourceVersion: the garbage collector may be letting the pods go at
-// this moment (--cascade=orphan), and a pod that has just lost its owner
+// the resourceVersion, as all do: the garbage collector may be letting the pods
+// go at this moment (--cascade=orphan), and a pod that has just lost its owner
 // reference must not be deleted on the word of an old cache.
 func finalize(s *scene) bool {
 	switch s.desired.Deletion {
@@ -49,7 +49,7 @@ func (s *scene) deleteAll() {
 	for _, bucket := range [][]*Pod{s.live, s.failed, s.drifted, s.lost} {
 		for _, p := range bucket {
 			waiting++
-			if !p.dead() && s.held(p, wantDelete) || !s.room(DeletePod, p) {
+			if s.held(p, wantDelete) || !s.room(DeletePod, p) {
 				continue
 			}
 			s.act(Action{
@@ -71,24 +71,34 @@ func (s *scene) deleteAll() {
 }
 
 // deleteClaims deletes the fleet's claims where the retention policy says so.
-// What an earlier owner of the same name left and no pod of this one used stays.
+// What an earlier owner of the same name left and no pod of this one used stays, and so
+// does what was found.
 // So does the claim of a pod that is there still: the garbage collector may have
 // let it go with --cascade=orphan, and be done before we looked. A cache that is
 // behind does not show such a pod, so apply looks again before it deletes a claim.
 func (s *scene) deleteClaims() {
-	if s.desired.Claims.WhenDeleted != appsv1.ClaimDelete {
-		return
-	}
+	retained := s.desired.Claims.WhenDeleted != appsv1.ClaimDelete
 	users := make(map[string]bool, len(s.observed.Pods))
 	for i := range s.observed.Pods {
 		users[s.observed.Pods[i].Name] = true
 	}
 	for _, c := range s.observed.Claims {
 		user := SlotName(&s.desired, c.Slot)
-		if !c.Terminating && c.Owner == s.desired.UID && !users[user] {
+		switch {
+		case c.Terminating || users[user]:
+		case !retained:
 			s.deleteClaim(c, user, "the owner is being deleted and whenDeleted is Delete")
+		case s.goesAnyway(&c):
+			s.deleteClaim(c, user, goneWhy(&c))
 		}
 	}
+}
+
+// goesAnyway: the claim goes with its pod, which the end of the owner overtook: it stood
+// in for others, or was scaled away.
+func (s *scene) goesAnyway(c *Claim) bool {
+	scaledAway := c.CondemnedBy == s.desired.UID && s.desired.Claims.WhenScaled == appsv1.ClaimDelete
+	return !s.inBase(c.Slot) && (scaledAway || c.Surge && c.Owner == s.desired.UID)
 }
 
 func (s *scene) orphanAll() {
@@ -121,7 +131,7 @@ func (s *scene) orphanAll() {
 // left behind without an owner and of no use to anyone, so they go.
 func (s *scene) stepAside() {
 	for _, r := range s.observed.Revisions {
-		s.act(Action{Verb: DeleteRevision, Slot: NoSlot, Revision: r.Name},
+		s.act(Action{Verb: DeleteRevision, Slot: NoSlot, Revision: r.Name, UID: r.UID},
 			appsv1.WhyOwnerDeleted, "the owner is being deleted with --cascade=orphan", nil)
 	}
 	if s.desired.Finalizer == FinalizerPresent {

@@ -171,6 +171,14 @@ func TestClaimsOfAnOwnerThatGoes(t *testing.T) {
 			given: aFleet(1).claiming(appsv1.ClaimRetain, "data").claims(0).deleting(DeletionDelete),
 			want:  []string{"RemoveFinalizer  PodsGone"},
 		},
+		"but for those that go with their pods": {
+			given: func() fleet {
+				f := aFleet(1).claiming(appsv1.ClaimRetain, "data").claims(0).claims(1).forSurge().claims(2).condemned().deleting(DeletionDelete)
+				f.desired.Claims.WhenScaled = appsv1.ClaimDelete
+				return f
+			}(),
+			want: []string{"DeleteClaim data-web-1 ClaimRetention", "DeleteClaim data-web-2 ClaimRetention", "RemoveFinalizer  PodsGone"},
+		},
 		"an owner that leaves its pods leaves their claims": {
 			given:   aFleet(1, ordinal(0)).claiming(appsv1.ClaimDelete, "data").claims(0).deleting(DeletionOrphan),
 			want:    []string{"OrphanPod web-0 OwnerDeleted"},

@@ -28,17 +28,23 @@ import (
 // findLeaving lists the pods that have to leave their nodes and serve, also to
 // restore the spread of the fleet: each gets a replacement before it goes. One that
 // does not serve needs none: its eviction costs nothing. An eviction waits no longer
-// than the deadline; then it is let through.
+// than the deadline; then it is let through, and the pod goes on to leave if it has a
+// replacement: where that comes late, or a PodDisruptionBudget refuses, it is needed all
+// the more.
 func findLeaving(s *scene) bool {
 	if s.desired.Disruption.MaxSurge == 0 {
 		return false
 	}
 	s.giveUp()
 	for _, b := range s.staying() {
-		if !b.inFleet || b.orphan || !b.serving {
+		if b.orphan || !b.serving {
 			continue
 		}
-		if l, ok := s.whyLeaving(b); ok {
+		l, leaves := s.whyLeaving(b)
+		if leaves {
+			s.drain(l)
+		}
+		if leaves && b.inFleet {
 			s.leavers = append(s.leavers, l)
 			mark(&s.leaves, b.pod)
 		}
@@ -50,16 +56,45 @@ func findLeaving(s *scene) bool {
 	slices.SortStableFunc(s.leavers, func(a, b leaver) int {
 		return cmp.Or(first(!a.until.IsZero(), !b.until.IsZero()), a.until.Compare(b.until), strings.Compare(a.pod.Name, b.pod.Name))
 	})
+	if s.mostReplacements() == 0 {
+		s.leavers = nil // they have no replacements and get none
+	}
 	return false
+}
+
+// mostReplacements: after its deadline a pod gets no new replacement. Those that are
+// there stay.
+func (s *scene) mostReplacements() int {
+	n := 0
+	for i := range s.leavers {
+		l := &s.leavers[i]
+		if !s.gone[l.pod] && (l.until.IsZero() || s.now.Before(l.until) || l.pod.NodeLeaving != "") {
+			n++
+		}
+	}
+	return max(n, s.beyond(func(*Pod) bool { return true }))
+}
+
+// drain notes that a pod has to leave, and until when that is remembered: a node that
+// goes is not forgotten.
+func (s *scene) drain(l leaver) {
+	switch {
+	case l.over.IsZero() || s.draining && s.drained.IsZero():
+		s.drained = time.Time{}
+	case l.over.After(s.drained):
+		s.drained = l.over
+	}
+	s.draining = true
 }
 
 // leaver is a pod that has to leave its node.
 type leaver struct {
 	brief
 	reason, because string
-	// until is when its eviction is let through whatever comes; zero where none
-	// waits.
-	until time.Time
+	from            *Place // that is too full
+	// since is when its eviction was requested, until when it is let through and
+	// over when the request is forgotten; zero where none waits.
+	since, until, over time.Time
 }
 
 // whyLeaving says why a pod has to leave its node, if it has to.
@@ -68,10 +103,10 @@ func (s *scene) whyLeaving(b brief) (leaver, bool) {
 	if !s.desired.Disruption.SurgeFirst {
 		return leaver{}, false
 	}
-	if !p.EvictionRequested.IsZero() {
-		until := p.EvictionRequested.Add(s.desired.Disruption.Deadline)
-		if s.now.Before(until) {
-			return leaver{brief: b, reason: appsv1.WhyEvictionRequested, because: requester(p), until: until}, true
+	if since := p.EvictionRequested; !since.IsZero() {
+		until := since.Add(s.desired.Disruption.Deadline)
+		if over := until.Add(LetThrough + askedAnew); s.now.Before(over) {
+			return leaver{brief: b, reason: appsv1.WhyEvictionRequested, because: requester(p), since: since, until: until, over: over}, true
 		}
 	}
 	if p.NodeLeaving != "" {
@@ -103,8 +138,12 @@ func (s *scene) stillLeaving() int {
 // Where no node takes new pods, none is made that could not be scheduled.
 func (s *scene) leavingSurge() int {
 	n := min(s.stillLeaving(), s.desired.Disruption.MaxSurge)
+	if n == 0 {
+		return 0
+	}
+	n = min(n, s.mostReplacements())
 	if s.noOpenNode() {
-		n = min(n, s.servingBeyond())
+		n = min(n, s.placedBeyond())
 	}
 	return n
 }
@@ -124,11 +163,14 @@ func (s *scene) reservedSurge() int {
 // noOpenNode: every node that the template allows is cordoned or tainted.
 func (s *scene) noOpenNode() bool { return s.observed.Nodes != nil && s.observed.Nodes.Open == 0 }
 
-// servingBeyond counts the pods beyond replicas that serve.
-func (s *scene) servingBeyond() int {
+// placedBeyond counts the pods beyond replicas that have a node.
+func (s *scene) placedBeyond() int { return s.beyond(func(p *Pod) bool { return p.Node != "" }) }
+
+// beyond counts those of the pods beyond replicas.
+func (s *scene) beyond(counts func(*Pod) bool) int {
 	n := 0
 	for _, b := range s.staying() {
-		if b.serving && (!s.ordinal() || b.standsIn) {
+		if counts(b.pod) && (!s.ordinal() || b.standsIn) {
 			n++
 		}
 	}
@@ -157,13 +199,22 @@ func (s *scene) maySurge() bool {
 }
 
 // standInRevision is the revision of new pods that stand in with ordinals of their
-// own: a rollout that stands still is not pushed on by them.
+// own: a rollout that stands still, or that a partition keeps from the whole fleet, is
+// not pushed on by them, and a restart does not wait for its revision. Nor does a pod
+// behind the partition that leaves its node wait for a revision that is tried out.
 func (s *scene) standInRevision() string {
 	current := s.decision.CurrentRevision
-	if s.halted != "" && current != "" && s.findRevision(current) != nil {
+	still := s.halted != "" || s.desired.Replicas > 0 && s.partition() == s.desired.Replicas || s.leavesFromBehind()
+	if still && current != "" && s.findRevision(current) != nil {
 		return current
 	}
 	return s.decision.UpdateRevision
+}
+
+// leavesFromBehind: a pod that the partition keeps on its revision has to leave.
+func (s *scene) leavesFromBehind() bool {
+	keep := s.partition()
+	return keep > 0 && slices.ContainsFunc(s.leavers, func(l leaver) bool { return !s.gone[l.pod] && s.position(l.slot) < keep })
 }
 
 // leaversText names the pods that leave, for a sentence.

@@ -19,17 +19,49 @@ package plan
 import (
 	"testing"
 	"time"
+
+	"k8s.io/utils/ptr"
 )
 
 func TestFindLeaving(t *testing.T) {
 	surge := []string{"CreatePod web-2 DisruptionSurge"}
 	waits := []string{"EvictPod web-0 Replacement"}
+	letThrough := 5*time.Minute + LetThrough + time.Minute
 	expectPlans(t, saidOf, map[string]planned{
 		"an eviction waits for a pod that stands in": {aFleet(2, ordinal(0).evicted(0), ordinal(1)).surgeFirst(1), surge, waits},
 		"so does a notice of the node":               {aFleet(2, ordinal(0).nodeLeaving(), ordinal(1)).surgeFirst(1), surge, waits},
 		"with policy Allow nothing waits":            {aFleet(2, ordinal(0).evicted(0), ordinal(1).nodeLeaving()), nil, nil},
 		"until the deadline":                         {aFleet(2, ordinal(0).evicted(5*time.Minute-1), ordinal(1)).surgeFirst(1), surge, waits},
-		"and not after it":                           {aFleet(2, ordinal(0).evicted(5*time.Minute), ordinal(1)).surgeFirst(1), nil, nil},
+		"then no replacement is made any more":       {aFleet(2, ordinal(0).evicted(5*time.Minute), ordinal(1)).surgeFirst(1), nil, nil},
+		"and not after that":                         {aFleet(2, ordinal(0).evicted(letThrough), ordinal(1)).surgeFirst(1), nil, nil},
+		"the stand-in stays while the eviction is let through, until its client has asked anew": {
+			aFleet(2, ordinal(0).evicted(letThrough-1), ordinal(1), ordinal(2).surge().pending()).surgeFirst(1), nil, waits,
+		},
+		"nor is a replacement made for one of those that were let through while another waits": {
+			aFleet(3, ordinal(0).evicted(5*time.Minute), ordinal(1).evicted(0), ordinal(2), ordinal(3).surge().pending()).surgeFirst(2),
+			nil,
+			[]string{"EvictPod web-0 Replacement", "EvictPod web-1 Replacement"},
+		},
+		"a node that goes has no deadline": {
+			aFleet(2, ordinal(0).evicted(5*time.Minute).nodeLeaving(), ordinal(1)).surgeFirst(1), surge, waits,
+		},
+		"with random names a replacement that starts stays, too": {
+			aFleet(1, random(0).evicted(5*time.Minute), random(1).unscheduled()).random().surgeFirst(1),
+			nil,
+			[]string{"EvictPod " + randomName(0) + " Replacement"},
+		},
+		"and none is made": {aFleet(1, random(0).evicted(5*time.Minute)).random().surgeFirst(1), nil, nil},
+		"also one that waits for minReadySeconds": {
+			aFleet(1, ordinal(0).evicted(5*time.Minute), ordinal(1).surge().readyFor(time.Second)).surgeFirst(1).minReady(time.Minute), nil, waits,
+		},
+		"and the pod goes when it is available": {
+			aFleet(1, ordinal(0).evicted(letThrough-1), ordinal(1).surge()).surgeFirst(1),
+			[]string{"EvictPod web-0 EvictionRequested"},
+			[]string{"CreatePod web-0 Terminating"},
+		},
+		"a replacement that starts on a node that is cordoned meanwhile stays": {
+			aFleet(2, ordinal(0).evicted(0), ordinal(1), ordinal(2).surge().pending()).surgeFirst(1).nodes(0, 3), nil, waits,
+		},
 		"a request that a fast clock wrote counts": {
 			aFleet(2, ordinal(0).evicted(-time.Minute), ordinal(1)).surgeFirst(1), surge, waits,
 		},
@@ -136,6 +168,55 @@ func TestWhatIsSaidOfPodsThatLeave(t *testing.T) {
 			}
 			if surge != c.surge || why != c.why || d.Counts.Leaving != c.leaving || d.Counts.StandIns != c.standIns {
 				t.Errorf("%q, %q, %+v", surge, why, d.Counts)
+			}
+		})
+	}
+}
+
+// An eviction that waited ends as it was asked for, and no other does.
+func TestTheGracePeriodOfAnEviction(t *testing.T) {
+	asked := ordinal(0).evicted(0)
+	asked.p.EvictionGrace = ptr.To[int64](5)
+	late := ordinal(0).evicted(time.Hour).nodeLeaving()
+	late.p.EvictionGrace = ptr.To[int64](5)
+	for name, c := range map[string]struct {
+		leaver podBuilder
+		want   *int64
+	}{
+		"as it was asked for":          {asked, ptr.To[int64](5)},
+		"where none was asked for":     {ordinal(0).evicted(0), nil},
+		"for another reason, later on": {late, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := aFleet(1, c.leaver, ordinal(1).surge()).surgeFirst(1).plan()
+			if len(d.Actions) != 1 || d.Actions[0].Verb != EvictPod || !ptr.Equal(d.Actions[0].Grace, c.want) {
+				t.Errorf("%+v", d.Actions)
+			}
+		})
+	}
+}
+
+// A pod that was not made for a scale-up may have the name of another that a client
+// still tries to evict. Where no eviction waits, that does not matter.
+func TestNewPodsThatReplaceOthers(t *testing.T) {
+	grown := aFleet(2, ordinal(0)).surgeFirst(1)
+	grown.desired.Generation++
+	drained := aFleet(3, ordinal(0), ordinal(2)).surgeFirst(1)
+	drained.desired.Generation++
+	for name, c := range map[string]struct {
+		given fleet
+		want  bool
+	}{
+		"one that is missing":          {aFleet(2, ordinal(0)).surgeFirst(1), true},
+		"one of a scale-up":            {grown, false},
+		"one below, in a scale-up":     {drained, true},
+		"one that stands in":           {aFleet(1, ordinal(0).evicted(0)).surgeFirst(1), true},
+		"one where evictions wait not": {aFleet(2, ordinal(0)), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := c.given.plan()
+			if len(d.Actions) != 1 || d.Actions[0].Verb != CreatePod || d.Actions[0].Replaces != c.want {
+				t.Errorf("%+v", d.Actions)
 			}
 		})
 	}

@@ -38,7 +38,7 @@ func findStale(s *scene) bool {
 	var rank map[*Pod]int
 	if !s.ordinal() && len(s.stale) > 0 {
 		rank = make(map[*Pod]int, len(s.live))
-		for i, v := range rankVictims(podsIn(s.staying()), s.decision.UpdateRevision, s.leaves) {
+		for i, v := range rankVictims(podsIn(s.staying()), s.updated, s.leaves) {
 			rank[v.pod] = i
 		}
 	}
@@ -102,9 +102,9 @@ func (s *scene) describeStale(b brief, goal string) *stalePod {
 	p := b.pod
 	stale := &stalePod{brief: b, goal: goal, reason: appsv1.WhyRolloutRecreate}
 	change := s.changeOf(p, goal)
-	refused := ""
+	refused, small := "", false
 	if r := s.decision.Rollout; r != nil && (r.Revision == goal || p.Revision == goal) {
-		refused = r.ResizeRefused
+		refused, small = r.ResizeRefused, slices.Contains(r.SmallNodes, p.Node)
 	}
 	switch {
 	case b.outdated:
@@ -117,6 +117,8 @@ func (s *scene) describeStale(b brief, goal string) *stalePod {
 		stale.recreate = change.Recreate
 	case s.desired.Update.Strategy == appsv1.UpdateRecreate:
 		stale.recreate = "the strategy is Recreate"
+	case len(change.Resize) > 0 && small:
+		stale.reason, stale.recreate = appsv1.WhyResizeInfeasible, neverHolds(p)
 	case len(change.Resize) > 0 && refused != "":
 		stale.recreate = "the resize was refused: " + refused
 	default:
@@ -177,7 +179,9 @@ func (s *scene) resizeFailed(p *Pod) bool {
 
 func resizeWhy(p *Pod) (reason, because string) {
 	if p.Resize == ResizeInfeasible {
-		return appsv1.WhyResizeInfeasible, "node " + p.Node + " can never hold the new size"
+		return appsv1.WhyResizeInfeasible, neverHolds(p)
 	}
 	return appsv1.WhyResizeDeferred, "node " + p.Node + " put the resize off for too long"
 }
+
+func neverHolds(p *Pod) string { return "node " + p.Node + " can never hold the new size" }

@@ -26,6 +26,12 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
+// smallNode: the API server said that a node is too small for the revision.
+func smallNode(f fleet, node string) fleet {
+	f.observed.Status.Rollout.SmallNodes = []string{node}
+	return f
+}
+
 func TestHowAPodFollows(t *testing.T) {
 	old := ordinal(0).revision(oldRev)
 	for name, test := range map[string]struct {
@@ -75,6 +81,16 @@ func TestHowAPodFollows(t *testing.T) {
 			}(),
 			want:    []string{"DeletePod web-0 RolloutRecreate"},
 			because: "recreated: the resize was refused: the pod is on a static CPU policy",
+		},
+		"a resize that is beyond the pod's node": {
+			given:   smallNode(aFleet(1, old.on("small")).changing(Change{Resize: []string{"app"}}).progress(0, time.Minute), "small"),
+			want:    []string{"DeletePod web-0 ResizeInfeasible"},
+			because: "recreated: node small can never hold the new size",
+		},
+		"one that is beyond another node": {
+			given:   smallNode(aFleet(1, old.on("large")).changing(Change{Resize: []string{"app"}}).progress(0, time.Minute), "small"),
+			want:    []string{"ResizePod web-0 RolloutInPlace", "UpdatePod web-0 RolloutInPlace"},
+			because: "in place: size of app",
 		},
 		"a refusal for another revision says nothing": {
 			given: func() fleet {

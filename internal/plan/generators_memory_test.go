@@ -80,6 +80,8 @@ func drawRollout(t *rapid.T) *appsv1.RolloutRecord {
 		Revision: oneOf(t, "revision that was rolled out", newRev, newRev, oldRev), Done: rapid.Int32Range(0, 10).Draw(t, "done"),
 		ProgressTime: drawMoment(t, 900, "last progress"), Waits: oneIn(t, 4, "waited"),
 		ResizeRefused: oneOf(t, "resize refused", "", "", "the QoS class would change"),
+		Moved:         oneOf(t, "moved", "", "2", "0,3-5", "4-", "x"),
+		SmallNodes:    oneOf(t, "small nodes", nil, nil, []string{"node-1"}, []string{"node-1", "node-2"}),
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -36,6 +37,7 @@ func podGenerator() *rapid.Generator[Pod] {
 		p.Revision = oneOf(t, "revision", newRev, newRev, newRev, oldRev, "")
 		p.DeleteRequested = oneIn(t, 7, "requested")
 		p.Surge = oneIn(t, 7, "surge")
+		p.Replaces = oneOf(t, "replaces", "", "", appsv1.WhyMissing, appsv1.WhyDisruptionSurge, appsv1.WhyRolloutSurge)
 		p.Node = oneOf(t, "node", "", "node-a", "node-b", "node-c")
 		p.Zone = oneOf(t, "zone", "", "zone-a", "zone-b")
 		p.NodeDown = oneIn(t, 9, "node down")
@@ -44,6 +46,7 @@ func podGenerator() *rapid.Generator[Pod] {
 			p.EvictionRequested = ago(drawSeconds(t, 900, "eviction requested since") - time.Minute)
 			p.RebalancedTo = oneOf(t, "rebalanced to", "", "zone=b")
 			p.EvictionBy = oneOf(t, "evicted by", "", "example.com/drain")
+			p.EvictionGrace = oneOf(t, "eviction grace", nil, ptr.To[int64](0), ptr.To[int64](30))
 		}
 		p.Restarts = rapid.IntRange(0, 2).Draw(t, "restarts")
 		p.DeletionCost = rapid.IntRange(-1, 1).Draw(t, "cost")
@@ -61,8 +64,14 @@ func drawPhase(t *rapid.T, p *Pod) {
 	p.Ready, p.ReadySince = p.Phase == corev1.PodRunning && rapid.Bool().Draw(t, "ready"), time.Time{}
 	if p.Ready {
 		p.ReadySince = ago(drawSeconds(t, 900, "ready since"))
-	} else if oneIn(t, 3, "a container waits") {
-		p.Waiting = oneOf(t, "waiting", "ImagePullBackOff", "CrashLoopBackOff")
+	} else if oneIn(t, 3, "it was ready") {
+		p.UnreadySince = ago(drawSeconds(t, 900, "unready since"))
+	}
+	if !p.Ready && oneIn(t, 3, "a container waits") {
+		p.Waiting = oneOf(t, "waiting", "ImagePullBackOff", "CrashLoopBackOff", "Unschedulable")
+		if p.Waiting == "Unschedulable" {
+			p.Scheduler = oneOf(t, "the scheduler says", "Too many pods", "Insufficient cpu")
+		}
 	}
 	if p.Phase == corev1.PodFailed || p.Phase == corev1.PodSucceeded {
 		p.FailedAt = ago(drawSeconds(t, 900, "failed at"))
@@ -72,6 +81,7 @@ func drawPhase(t *rapid.T, p *Pod) {
 		p.DeletedAt = ago(drawSeconds(t, 60, "deleted at"))
 		if oneIn(t, 5, "a finalizer keeps it") {
 			p.KeptBy = oneOf(t, "kept by", "example.com/backup", "example.com/drain")
+			p.Ended = rapid.Bool().Draw(t, "its grace period is over")
 		}
 	}
 }

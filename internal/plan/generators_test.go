@@ -193,9 +193,9 @@ func drawPin(t *rapid.T, f *fleet) {
 func drawRevisions(t *rapid.T) []Revision {
 	numbers := rapid.Permutation([]int64{1, 2, 9}).Draw(t, "numbers of the revisions")
 	revisions := []Revision{
-		{Name: newRev, Number: numbers[0], Equal: true},
-		{Name: oldRev, Number: numbers[1]},
-		{Name: "web-older", Number: numbers[2]},
+		{Name: newRev, UID: "uid-new", Number: numbers[0], Equal: true},
+		{Name: oldRev, UID: "uid-old", Number: numbers[1]},
+		{Name: "web-older", UID: "uid-older", Number: numbers[2]},
 	}
 	return oneOf(t, "revisions", revisions[:1], revisions[:2], revisions, revisions[1:], nil)
 }
@@ -266,7 +266,7 @@ func drawClaims(t *rapid.T, d *Desired) []Claim {
 			name := ClaimName(template, SlotName(d, slot))
 			claims = append(claims, Claim{
 				Name: name, UID: types.UID("uid-" + name), Slot: max(slot, NoSlot), Terminating: oneIn(t, 6, "claim terminates"),
-				ResourceVersion: oneOf(t, "claim's version", "1", "2"), Surge: oneIn(t, 5, "claim was made for a surge"),
+				ResourceVersion: oneOf(t, "claim's version", "1", "2"), Surge: oneIn(t, 5, "claim was made for a surge"), Found: oneIn(t, 5, "claim was found"),
 				Owner:       oneOf(t, "claim's owner", d.UID, d.UID, "owner-0", ""),
 				CondemnedBy: oneOf(t, "claim condemned by", "", "", d.UID, "owner-0"),
 			})

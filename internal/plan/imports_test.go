@@ -93,7 +93,7 @@ func impurities(file *ast.File) (found []string) {
 		"github.com/mycompany/pod-operator/internal/plan", "github.com/mycompany/pod-operator/internal/report",
 	}
 	standard := []string{
-		"cmp", "encoding/json", "errors", "fmt", "hash/fnv", "iter", "maps", "math", "slices", "sort", "strconv", "strings", "time",
+		"cmp", "container/heap", "encoding/json", "errors", "fmt", "hash/fnv", "iter", "maps", "math", "slices", "sort", "strconv", "strings", "time",
 	}
 	// Of these packages nothing but the given names may be used.
 	only := map[string][]string{

@@ -17,6 +17,7 @@ limitations under the License.
 package plan
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,6 +25,44 @@ import (
 
 // A pod whose gate is shut goes back into service whenever its change is not
 // about to happen.
+// With random names a pod that does not serve is the first that is too many. One that
+// was taken out of service for a change must not become that one: where its holder
+// keeps it, it would go back into service, and out of it again, without an end.
+func TestAPodThatIsTooManyAndHeldIsNotTakenOutOfService(t *testing.T) {
+	var pods []podBuilder
+	for slot := range 3 {
+		b := random(slot).revision(oldRev)
+		b.p.HoldDelete, b.p.Gate, b.p.Wanted = new("drain"), GateOpen, ""
+		pods = append(pods, b)
+	}
+	f := aFleet(2, pods...).random().rollingOut()
+	f.observed.Changes = []Change{{From: oldRev, To: newRev, Images: []string{"app"}, Restarts: true}}
+	shut := map[string]int{}
+	for range 20 {
+		for _, a := range f.plan().Actions {
+			p := &f.observed.Pods[slices.IndexFunc(f.observed.Pods, func(p Pod) bool { return p.Name == a.Pod })]
+			switch a.Verb {
+			case ShutGate:
+				shut[a.Pod]++
+				p.Gate, p.Ready = GateShut, false
+			case OpenGate:
+				p.Gate, p.Ready = GateOpen, true
+			case UpdatePod:
+				p.Revision = a.Revision
+			case TellHolder:
+				p.Wanted = a.Wanted
+			default:
+				t.Fatalf("%s of %s", a.Verb, a.Pod)
+			}
+		}
+	}
+	for name, times := range shut {
+		if times > 1 {
+			t.Errorf("%s is taken out of service %d times", name, times)
+		}
+	}
+}
+
 func TestGatesOpenUnlessAChangeIsAboutToHappen(t *testing.T) {
 	inPlace := func(f fleet) fleet {
 		f.observed.Changes = []Change{{From: oldRev, To: newRev, Images: []string{"app"}, Restarts: true}}
@@ -78,6 +117,22 @@ func TestGatesOpenUnlessAChangeIsAboutToHappen(t *testing.T) {
 		"and while it is held": {
 			given: inPlace(aFleet(1, held(shut(old.unready())))),
 			want:  []string{"TellHolder web-0 Held", "OpenGate web-0 InService"},
+		},
+		"one that is held from all is not taken out of service": {
+			given: inPlace(aFleet(1, func() podBuilder {
+				b := held(old)
+				b.p.HoldDelete, b.p.Gate = new("drain"), GateOpen
+				return b
+			}())),
+			want: []string{"TellHolder web-0 Held"},
+		},
+		"nor where its deletion was asked for, too": {
+			given: inPlace(aFleet(1, func() podBuilder {
+				b := held(old.requested())
+				b.p.HoldDelete, b.p.Gate = new("drain"), GateOpen
+				return b
+			}())),
+			want: []string{"TellHolder web-0 Held"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

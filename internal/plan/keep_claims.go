@@ -26,9 +26,10 @@ import (
 // only after this owner, by UID, has condemned its pod: whatever else carries
 // its name was left by an earlier owner, and may be all that is left of its
 // data. So a claim is marked before its pod is deleted, and deleted only when it
-// carries the mark and the pod is gone.
+// carries the mark and the pod is gone. What was made for a pod that stands in for
+// others carries a mark from the start: it goes with that pod, also where a user deletes it.
 func keepClaims(s *scene) bool {
-	if len(s.observed.Claims) == 0 {
+	if len(s.desired.Claims.Templates) == 0 && len(s.observed.Claims) == 0 {
 		return false
 	}
 	s.condemnClaims()
@@ -48,12 +49,18 @@ func keepClaims(s *scene) bool {
 			if users[c.Slot] {
 				s.adoptClaim(c, appsv1.WhyClaimInUse, "the pod "+name+" uses it")
 			}
-		case c.CondemnedBy != s.desired.UID:
-		case s.desired.Claims.WhenScaled != appsv1.ClaimDelete:
+		case s.outlived(c, occupied[name]):
+			s.adoptClaim(c, appsv1.WhyClaimRetention, "the pod "+name+" no longer stands in for others")
+		case c.CondemnedBy != s.desired.UID && !c.Surge:
+		case s.desired.Claims.WhenScaled != appsv1.ClaimDelete && !c.Surge:
 			s.adoptClaim(c, appsv1.WhyClaimRetention, "whenScaled is no longer Delete")
-		case s.surge > 0 && s.mayStandIn(c.Slot) || occupied[name] != nil || c.Owner != s.desired.UID:
+		case len(s.extras) < s.surge && s.mayStandIn(c.Slot) || occupied[name] != nil: // another stand-in may need it
 		default:
-			s.deleteClaim(*c, "", "its pod was scaled away and whenScaled is Delete")
+			unlessUsedBy := ""
+			if c.CondemnedBy == "" {
+				unlessUsedBy = name // it carries no mark that the pod was there for
+			}
+			s.deleteClaim(*c, unlessUsedBy, goneWhy(c))
 		}
 	}
 	return false
@@ -75,13 +82,42 @@ func (s *scene) claimUsers() map[int]bool {
 	return slots
 }
 
+// outlived: the claim was made for a stand-in that became one of the fleet's, and is
+// kept when that is scaled away.
+func (s *scene) outlived(c *Claim, user *Pod) bool {
+	return c.Surge && c.Owner == s.desired.UID && c.CondemnedBy == "" && s.desired.Claims.WhenScaled != appsv1.ClaimDelete &&
+		user != nil && user.Membership == Member && !user.Surge
+}
+
+// goneWhy says why a claim goes after its pod.
+func goneWhy(c *Claim) string {
+	if c.Surge {
+		return "it was made for a pod that stood in for others"
+	}
+	return "its pod was scaled away and whenScaled is Delete"
+}
+
+// goesWithPod: the claim goes when this pod does. What was made for a pod that stands
+// in for others goes with it, whatever the policy; what such a pod found was not its
+// own. A claim that the cache does not show is looked for before its pod is deleted: it
+// was there before the pod was, and the cache may be behind.
+func (s *scene) goesWithPod(c *Claim, p *Pod) bool {
+	if c == nil {
+		return !p.Surge && !p.Terminating && s.desired.Claims.WhenScaled == appsv1.ClaimDelete
+	}
+	if c.Terminating || !s.mayGo(c) || c.CondemnedBy == s.desired.UID {
+		return false
+	}
+	if p.Surge {
+		return c.Surge
+	}
+	return s.desired.Claims.WhenScaled == appsv1.ClaimDelete
+}
+
 // condemnClaims marks the claims of the pods that are scaled away, ahead of the
 // first deletion. A pod that goes already is looked at, too: its mark may have
 // failed.
 func (s *scene) condemnClaims() {
-	if s.desired.Claims.WhenScaled != appsv1.ClaimDelete {
-		return
-	}
 	first := len(s.decision.Actions)
 	for i, a := range s.decision.Actions {
 		if a.Verb == DeletePod {
@@ -94,17 +130,21 @@ func (s *scene) condemnClaims() {
 			continue
 		}
 		for _, template := range s.desired.Claims.Templates {
-			c := s.claim(ClaimName(template, p.Name))
-			// What a pod that stood in for others found there was not its own.
-			if c == nil || c.Terminating || c.Owner != s.desired.UID || c.CondemnedBy == s.desired.UID || p.Surge && !c.Surge {
+			name := ClaimName(template, p.Name)
+			c := s.claim(name)
+			if !s.goesWithPod(c, p) {
 				continue
 			}
+			if c == nil {
+				c = &Claim{} // without a UID it is looked for
+			}
+			message := "the pod " + p.Name + " is scaled away and whenScaled is Delete"
+			if p.Surge {
+				message = "the pod " + p.Name + " stood in for others and goes"
+			}
 			marks = append(marks, Action{
-				Verb: CondemnClaim, Slot: c.Slot, Claim: c.Name, UsedBy: p.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
-				Why: Why{
-					Rule: s.rule, Reason: appsv1.WhyClaimRetention,
-					Message: "the pod " + p.Name + " is scaled away and whenScaled is Delete",
-				},
+				Verb: CondemnClaim, Slot: p.Slot, Claim: name, UsedBy: p.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
+				Why: Why{Rule: s.rule, Reason: appsv1.WhyClaimRetention, Message: message},
 			})
 		}
 	}
@@ -138,6 +178,9 @@ func (s *scene) adoptClaim(c *Claim, reason, message string) {
 // deleteClaim deletes the very claim that was read: its mark may have been taken
 // off since. It stays if the pod that may use it exists.
 func (s *scene) deleteClaim(c Claim, unlessUsedBy, message string) {
+	if !s.mayGo(&c) {
+		return
+	}
 	s.act(Action{Verb: DeleteClaim, Slot: c.Slot, Claim: c.Name, UsedBy: unlessUsedBy, UID: c.UID, ResourceVersion: c.ResourceVersion},
 		appsv1.WhyClaimRetention, message, nil)
 }

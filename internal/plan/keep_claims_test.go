@@ -24,9 +24,26 @@ import (
 
 func TestKeepClaims(t *testing.T) {
 	ending := func(f fleet) fleet { f.observed.Claims[0].Terminating = true; return f }
+	found := func(f fleet) fleet {
+		for i := range f.observed.Claims {
+			f.observed.Claims[i].Found = true
+		}
+		return f
+	}
 	expectPlans(t, claimsOf, map[string]planned{
 		"Retain keeps the claims of pods that were scaled away": {
 			given: aFleet(1, ordinal(0)).claiming(appsv1.ClaimRetain, "data").claims(0, 1),
+		},
+		"a claim that was found is not condemned": {
+			given: found(aFleet(1, ordinal(0), ordinal(1)).claiming(appsv1.ClaimDelete, "data").claims(0, 1)),
+			want:  []string{"DeletePod web-1 ScaleDown"},
+		},
+		"and does not go, whatever mark it carries": {
+			given: found(aFleet(1, ordinal(0)).claiming(appsv1.ClaimDelete, "data").claims(0, 1).condemned()),
+		},
+		"nor with its owner": {
+			given: found(aFleet(1).claiming(appsv1.ClaimDelete, "data").claims(0).deleting(DeletionDelete)),
+			want:  []string{"RemoveFinalizer  PodsGone"},
 		},
 		"the claim of an ordinal that a rollout needs for a while stays": {
 			given: aFleet(1, ordinal(0).revision(oldRev)).rollingOut().budget(0, 1).changing(Change{Recreate: "x"}).
@@ -44,6 +61,27 @@ func TestKeepClaims(t *testing.T) {
 				"CondemnClaim data-web-2 ClaimRetention", "CondemnClaim data-web-1 ClaimRetention",
 				"DeletePod web-2 ScaleDown", "DeletePod web-1 ScaleDown",
 			},
+		},
+		"also one that the cache does not show, whose pod had it": {
+			given: aFleet(1, ordinal(0), ordinal(1)).claiming(appsv1.ClaimDelete, "data", "log").claims(0, 1),
+			want: []string{
+				"CondemnClaim data-web-1 ClaimRetention", "CondemnClaim log-web-1 ClaimRetention", "DeletePod web-1 ScaleDown",
+			},
+		},
+		"and where it shows none at all": {
+			given: aFleet(0, ordinal(0)).claiming(appsv1.ClaimDelete, "data"),
+			want:  []string{"CondemnClaim data-web-0 ClaimRetention", "DeletePod web-0 ScaleDown"},
+		},
+		"but with Retain none is looked for": {
+			given: aFleet(0, ordinal(0)).claiming(appsv1.ClaimRetain, "data"),
+			want:  []string{"DeletePod web-0 ScaleDown"},
+		},
+		"nor for a stand-in: what was made for it carries a mark": {
+			given: aFleet(1, ordinal(0), ordinal(1).standIn()).budget(1, 1).claiming(appsv1.ClaimDelete, "data").claims(0),
+			want:  []string{"DeletePod web-1 SurgeOver"},
+		},
+		"nor again while the pod terminates": {
+			given: aFleet(1, ordinal(0), ordinal(1).terminating()).claiming(appsv1.ClaimDelete, "data").claims(0),
 		},
 		"and deletes it once the pod is gone": {
 			given: aFleet(1, ordinal(0)).claiming(appsv1.ClaimDelete, "data").claims(0, 1).condemned(),
@@ -103,6 +141,41 @@ func TestKeepClaims(t *testing.T) {
 		"the claim of a stand-in goes with it": {
 			given: aFleet(1, ordinal(0), ordinal(1).standIn()).budget(1, 1).claiming(appsv1.ClaimDelete, "data").claims(0, 1).forSurge(),
 			want:  []string{"CondemnClaim data-web-1 ClaimRetention", "DeletePod web-1 SurgeOver"},
+		},
+		"also where claims of pods that are scaled away are kept: it was never one of the fleet": {
+			given: aFleet(1, ordinal(0), ordinal(1).standIn()).budget(1, 1).claiming(appsv1.ClaimRetain, "data").claims(0, 1).forSurge(),
+			want:  []string{"CondemnClaim data-web-1 ClaimRetention", "DeletePod web-1 SurgeOver"},
+		},
+		"and is deleted once the stand-in is gone": {
+			given: aFleet(1, ordinal(0)).budget(1, 1).claiming(appsv1.ClaimRetain, "data").claims(0, 1).forSurge().condemned(),
+			want:  []string{"DeleteClaim data-web-1 ClaimRetention"},
+		},
+		"also where a user deleted the stand-in, and it was gone before a look": {
+			given: aFleet(1, ordinal(0)).budget(1, 1).claiming(appsv1.ClaimRetain, "data").claims(0, 1).forSurge(),
+			want:  []string{"DeleteClaim data-web-1 ClaimRetention"},
+		},
+		"but not while another stand-in is on its way": {
+			given: aFleet(1, ordinal(0).revision(oldRev)).rollingOut().budget(0, 1).changing(Change{Recreate: "x"}).
+				claiming(appsv1.ClaimRetain, "data").claims(0, 1).forSurge(),
+			want:    []string{"CreatePod web-1 RolloutSurge"},
+			blocked: []string{"UpdatePod web-0 Budget"},
+		},
+		"one that no further stand-in needs goes, though the rollout goes on": {
+			given: aFleet(2, ordinal(0).revision(oldRev), ordinal(1), ordinal(2).standIn().unready()).rollingOut().budget(0, 2).changing(Change{Recreate: "x"}).
+				claiming(appsv1.ClaimRetain, "data").claims(3).forSurge().condemned(),
+			want:    []string{"DeleteClaim data-web-3 ClaimRetention"},
+			blocked: []string{"UpdatePod web-0 Budget"},
+		},
+		"nor one that an earlier owner of the same name made": {
+			given: aFleet(1, ordinal(0)).budget(1, 1).claiming(appsv1.ClaimRetain, "data").claims(0, 1).forSurge().ofAnother(),
+		},
+		"but not if the ordinal has become one of the fleet": {
+			given: aFleet(2, ordinal(0), ordinal(1)).claiming(appsv1.ClaimRetain, "data").claims(0, 1).forSurge().condemned(),
+			want:  []string{"AdoptClaim data-web-1 ClaimInUse"},
+		},
+		"a pod that is scaled away keeps its claim, though a stand-in had it first": {
+			given: aFleet(1, ordinal(0), ordinal(1)).budget(1, 1).claiming(appsv1.ClaimRetain, "data").claims(0, 1).forSurge(),
+			want:  []string{"DeletePod web-1 ScaleDown", "AdoptClaim data-web-1 ClaimRetention"},
 		},
 		"but not a claim that it found": {
 			given: aFleet(1, ordinal(0), ordinal(1).standIn()).budget(1, 1).claiming(appsv1.ClaimDelete, "data").claims(0, 1),

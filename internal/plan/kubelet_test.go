@@ -62,8 +62,11 @@ func kubelet(p *Pod, at place, now time.Time) (gone bool) {
 // one, is open.
 func tellReady(p *Pod, containers bool, now time.Time) {
 	ready := containers && (p.Gate == GateNone || p.Gate == GateOpen)
-	if ready && !p.Ready {
-		p.ReadySince = now
+	switch {
+	case ready && !p.Ready:
+		p.ReadySince, p.UnreadySince = now, time.Time{}
+	case !ready && p.Ready:
+		p.UnreadySince = now
 	}
 	p.Ready = ready
 }

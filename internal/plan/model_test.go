@@ -50,6 +50,8 @@ type model struct {
 	// whose pods do.
 	crashing bool
 	failing  map[string]bool
+	// unready are the revisions whose pods run and never become ready.
+	unready map[string]bool
 	// refused are the writes that the API server refuses, by verb and slot.
 	refused map[refusal]bool
 	// keeping: finalizers of others stay on pods that terminate, and nodes put
@@ -171,7 +173,8 @@ func (m *model) kubelets() {
 	}
 	for name, p := range m.pods {
 		m.told(&p)
-		if kubelet(&p, &modelPlace{m, &p}, m.now) {
+		at := &modelPlace{m, &p}
+		if kubelet(&p, at, m.now) || p.Ended && !at.lingers() { // the API server waits for no kubelet
 			delete(m.pods, name)
 			continue
 		}
@@ -181,7 +184,7 @@ func (m *model) kubelets() {
 
 // told: the holder of a pod lets go of it when it is told.
 func (m *model) told(p *Pod) {
-	if p.Terminating || p.dead() || p.NodeState != NodePresent {
+	if p.Terminating {
 		return
 	}
 	switch p.Wanted {
@@ -233,7 +236,7 @@ func (at *modelPlace) runs() bool {
 	if p.Node == "" {
 		p.Node = "node-" + strconv.Itoa(len(at.m.pods)%3)
 	}
-	return true
+	return !at.m.unready[p.Revision]
 }
 
 // apply carries out one action as the API server would have it.
@@ -282,15 +285,19 @@ func (m *model) apply(a Action) Outcome {
 			p.SizeOf = ""
 		}
 		m.pods[a.Pod] = p
+	case KeepPod:
+		p.Surge = false
+		m.pods[a.Pod] = p
 	case TellHolder:
 		p.Wanted = a.Wanted
 		m.pods[a.Pod] = p
 	case CreateClaim:
 		m.claims[a.Claim] = Claim{Name: a.Claim, UID: types.UID(a.Claim), Slot: a.Slot, Owner: m.desired.UID, Surge: a.Surge}
 	case CondemnClaim:
-		c := m.claims[a.Claim]
-		c.CondemnedBy = m.desired.UID
-		m.claims[a.Claim] = c
+		if c, there := m.claims[a.Claim]; there {
+			c.CondemnedBy = m.desired.UID
+			m.claims[a.Claim] = c
+		}
 	case AdoptClaim:
 		c := m.claims[a.Claim]
 		c.Owner, c.CondemnedBy, c.Surge = m.desired.UID, "", false
@@ -304,7 +311,11 @@ func (m *model) apply(a Action) Outcome {
 		m.claims[a.Claim] = c
 	case DeletePod, EvictPod:
 		if a.Force {
-			delete(m.pods, a.Pod)
+			if p.Ended = true; p.Terminating && (&modelPlace{m, &p}).lingers() {
+				m.pods[a.Pod] = p
+			} else {
+				delete(m.pods, a.Pod)
+			}
 			break
 		}
 		p.Terminating, p.DeletedAt = true, m.now

@@ -34,17 +34,18 @@ func move(s *scene) bool {
 	if len(s.leavers) == 0 {
 		return false
 	}
-	b := s.budgetFor(s.desired.Replicas)
+	b, forgiven := s.budgetFor(s.desired.Replicas), map[time.Time]int{}
 	var waiting []leaver
 	for _, l := range s.leavers {
-		cost := price{ready: 1}
-		if l.available {
-			cost.available = 1
+		cost := s.priceOfLosing(l.pod)
+		broken, known := forgiven[l.since]
+		if !known {
+			broken = s.brokenBefore(l.since)
+			forgiven[l.since] = broken
 		}
-		forgiven := s.brokenBefore(l.pod.EvictionRequested)
 		switch {
 		case s.gone[l.pod]:
-		case b.available+forgiven < cost.available || b.ready+forgiven < cost.ready:
+		case s.inOrder || b.available+broken < cost.available || b.ready+broken < cost.ready:
 			waiting = append(waiting, l)
 		case s.held(l.pod, wantDelete) || !s.room(EvictPod, l.pod):
 		default:
@@ -52,44 +53,74 @@ func move(s *scene) bool {
 			s.remove(Action{Verb: EvictPod}, l.pod, l.reason, l.because+"; others carry its load", nil)
 		}
 	}
+	room := !s.noOpenNode() || s.placedBeyond() > 0
 	for _, l := range waiting {
-		s.blockOnReplacement(l)
+		s.blockOnReplacement(l, room)
 	}
 	s.setSurge(s.surged) // those that go need no more replacements
 	return false
 }
 
-// brokenBefore counts the pods that were there before an eviction was requested
-// and are not available through their own fault, or for want of a node: it does not
-// wait for them. Those that came later may be broken because of the drain.
+// brokenBefore counts the pods that an eviction does not wait for: those that were
+// there before it was requested and have not served since, through their own fault.
+// There are no more of them than were missing then, as far as can be told: a pod that
+// came later, and not to stand in, is the successor of one that served. None of them
+// was made to stand in. One that cannot be scheduled is waited for, as the
+// replacement is.
 func (s *scene) brokenBefore(requested time.Time) int {
 	if requested.IsZero() {
 		return 0
 	}
-	n := 0
-	for _, b := range s.staying() {
-		if b.inFleet && !b.serving && b.pod.Waiting != "" && b.pod.Created.Before(requested) {
-			n++
+	broken, missing := 0, s.desired.Replicas
+	for i := range s.briefs {
+		b := &s.briefs[i]
+		p, standIn := b.pod, !b.inFleet || b.pod.madeToStandIn()
+		switch {
+		case s.servedAt(b, standIn, requested):
+			missing--
+		case standIn || b.serving || s.gone[p] || !p.Created.Before(requested):
+		case p.Waiting != "" && p.Node != "":
+			broken++
 		}
 	}
 	for _, p := range s.backedOff {
-		if p.Created.Before(requested) && (!s.ordinal() || s.inBase(p.Slot)) {
-			n++
+		if p.Created.Before(requested) && p.FailedAt.Before(requested) && !p.madeToStandIn() && (!s.ordinal() || s.inBase(p.Slot)) {
+			broken++
 		}
 	}
-	return n
+	return max(0, min(broken, missing))
 }
 
-// blockOnReplacement says what a pod that leaves waits for.
-func (s *scene) blockOnReplacement(l leaver) {
+// servedAt: the pod served at a time, or the one whose successor it is.
+func (s *scene) servedAt(b *brief, standIn bool, at time.Time) bool {
+	switch p := b.pod; {
+	case !p.Created.Before(at):
+		return !standIn
+	case b.serving:
+		return !standIn || !p.ReadySince.After(at)
+	default:
+		return p.UnreadySince.After(at)
+	}
+}
+
+// madeToStandIn: for others that a rollout or a drain takes.
+func (p *Pod) madeToStandIn() bool {
+	return p.Surge || p.Replaces == appsv1.WhyDisruptionSurge || p.Replaces == appsv1.WhyRolloutSurge
+}
+
+// blockOnReplacement says what a pod that leaves waits for, and whether that has room.
+func (s *scene) blockOnReplacement(l leaver, room bool) {
 	blocked := Blocked{
 		Verb: EvictPod, Pod: l.pod.Name, Slot: l.slot, By: appsv1.BlockedByReplacement, Until: l.until, Count: 1,
 		Message: l.because + "; it stays until a replacement is available",
 	}
-	if nodes := s.observed.Nodes; s.noOpenNode() && s.servingBeyond() == 0 {
+	if !s.now.Before(l.until) {
+		blocked.Until = l.over
+	}
+	if !room {
 		blocked.By = appsv1.BlockedByNodes
 		blocked.Message = fmt.Sprintf("%s; no replacement can be scheduled: none of the %s that the template allows takes new pods",
-			l.because, NumberOf(nodes.All, "node"))
+			l.because, NumberOf(s.observed.Nodes.All, "node"))
 	}
 	s.block(blocked)
 }

@@ -19,10 +19,14 @@ package plan
 import (
 	"testing"
 	"time"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
 func TestMove(t *testing.T) {
-	standIn := ordinal(2).surge()
+	standIn := ordinal(2).surge().created(0)
+	starting := ordinal(1).surge().pending()
+	starting.p.Replaces = appsv1.WhyDisruptionSurge
 	goes := []string{"EvictPod web-0 EvictionRequested"}
 	back := []string{"CreatePod web-0 Terminating"}
 	leaving := func(pods ...podBuilder) fleet {
@@ -39,19 +43,54 @@ func TestMove(t *testing.T) {
 		},
 		"and while the pod starts": {aFleet(2, ordinal(0).pending(), ordinal(1), standIn).surgeFirst(1), nil, nil},
 		"then it goes":             {aFleet(2, ordinal(0), ordinal(1), standIn).surgeFirst(1), []string{"DeletePod web-2 SurgeOver"}, nil},
+		"one that starts stays as long as the base is short, wherever the pod went": {
+			aFleet(1, ordinal(0).nodeGone(), starting).surgeFirst(1), []string{"DeletePod web-0 NodeGone by force"}, back,
+		},
+		"also when the pod is made again": {aFleet(1, ordinal(0).pending(), starting).surgeFirst(1), nil, nil},
+		"unless that needs its room": {
+			aFleet(1, ordinal(0).unscheduled().waiting("Unschedulable"), starting).surgeFirst(1), []string{"DeletePod web-1 SurgeOver"}, nil,
+		},
+		"or it is broken": {
+			aFleet(1, ordinal(0).pending(), starting.waiting("CrashLoopBackOff")).surgeFirst(1), []string{"DeletePod web-1 SurgeOver"}, nil,
+		},
 		"a stand-in that never served goes with the request": {
 			aFleet(2, ordinal(0), ordinal(1), standIn.pending()).surgeFirst(1), []string{"DeletePod web-2 SurgeOver"}, nil,
 		},
 		"another pod that is out of service is waited for": {
 			aFleet(2, ordinal(0).evicted(0), ordinal(1).unready(), standIn).surgeFirst(1), nil, []string{"EvictPod web-0 Replacement"},
 		},
-		"but not one that is broken": {
+		"but not one that was broken before": {
 			aFleet(2, ordinal(0).evicted(0), ordinal(1).waiting("CrashLoopBackOff"), standIn).surgeFirst(1), goes, back,
 		},
-		"unless it broke after the eviction was requested": {
+		"unless it was made after the eviction was requested": {
 			aFleet(2, ordinal(0).evicted(time.Minute), ordinal(1).waiting("CrashLoopBackOff").created(time.Second), standIn).surgeFirst(1),
 			nil,
 			[]string{"EvictPod web-0 Replacement"},
+		},
+		"or one that served when it was requested": {
+			aFleet(2, ordinal(0).evicted(time.Minute), ordinal(1).waiting("CrashLoopBackOff").unreadyFor(time.Second), standIn).surgeFirst(1),
+			nil,
+			[]string{"EvictPod web-0 Replacement"},
+		},
+		"nor is one that cannot be scheduled forgiven: where it has no room, neither has the stand-in": {
+			aFleet(2, ordinal(0).evicted(0), ordinal(1).waiting("Unschedulable").unscheduled(), standIn).surgeFirst(1),
+			nil,
+			[]string{"EvictPod web-0 Replacement"},
+		},
+		"nor the replacement itself, however old it is": {
+			aFleet(1, random(0).evicted(0), random(1).waiting("CrashLoopBackOff")).random().surgeFirst(1),
+			nil,
+			[]string{"EvictPod " + randomName(0) + " Replacement"},
+		},
+		"nor more pods than are missing": {
+			aFleet(3, random(0).evicted(0), random(1), random(2), random(3).waiting("CrashLoopBackOff")).random().surgeFirst(1),
+			nil,
+			[]string{"EvictPod " + randomName(0) + " Replacement"},
+		},
+		"nor one that failed after it was requested": {
+			aFleet(2, ordinal(0).evicted(time.Minute), ordinal(1).failed(time.Second), standIn).surgeFirst(1).failures(2, time.Second, time.Hour),
+			nil,
+			[]string{"CreatePod web-1 Backoff", "EvictPod web-0 Replacement"},
 		},
 		"nor for one that failed before and waits for its backoff": {
 			aFleet(2, ordinal(0).evicted(time.Minute), ordinal(1).failed(2*time.Minute), standIn).surgeFirst(1).failures(2, 2*time.Minute, time.Hour),
@@ -63,6 +102,19 @@ func TestMove(t *testing.T) {
 				failures(2, time.Second, time.Hour),
 			nil,
 			[]string{"CreatePod " + randomName(1) + " Backoff", "EvictPod " + randomName(0) + " Replacement"},
+		},
+		"a stand-in stays while the pod cannot be scheduled": {
+			aFleet(2, ordinal(0).created(4*time.Minute).waiting("Unschedulable").unscheduled(), ordinal(1), standIn).surgeFirst(1).budget(1, 0), nil, nil,
+		},
+		"but not for ever: it may have the room": {
+			aFleet(2, ordinal(0).created(5*time.Minute).waiting("Unschedulable").unscheduled(), ordinal(1), standIn).surgeFirst(1).budget(1, 0),
+			[]string{"DeletePod web-2 SurgeOver"},
+			nil,
+		},
+		"and within the budget": {
+			aFleet(2, ordinal(0).created(time.Hour).waiting("Unschedulable").unscheduled(), ordinal(1), standIn).surgeFirst(1).budget(0, 1),
+			nil,
+			[]string{"DeletePod web-2 Budget"},
 		},
 		"a hold holds": {
 			func() fleet {

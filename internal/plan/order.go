@@ -20,13 +20,13 @@ import appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 
 // With podManagementPolicy OrderedReady pods come and go one at a time. A pod of
 // the base is created when all lower ordinals are available, and one beyond it goes
-// when all higher ones are gone and the base is available. Rollouts, repairs of
-// single pods and the rollout's surge keep their own rules: a pod of a broken
-// revision does not wait for others to be fixed.
+// when all higher ones are gone and the base is available. What a rollout or a repair
+// deletes, and the rollout's surge, keep their own rules: a pod of a broken revision
+// does not wait for others to be fixed.
 
-// inTurn: the pod is available, and stays.
+// inTurn: the pod is available, and stays so.
 func (s *scene) inTurn(p *Pod) bool {
-	return p != nil && !p.Terminating && !p.dead() && p.Membership != Drifted && !s.gone[p] && s.available(p)
+	return p != nil && !p.Terminating && !p.dead() && p.Membership != Drifted && !s.gone[p] && !s.restarting[p] && s.available(p)
 }
 
 // before is the pod that a slot waits for, or empty: the first of the base that is
@@ -53,8 +53,8 @@ func (f *filling) queue(slot int, name string) {
 	f.queued.Count++
 }
 
-// goesInOrder: a pod beyond the base, and neither the rollout's nor on an ordinal
-// that was reserved.
+// goesInOrder: a pod beyond the base, and neither the rollout's nor on a reserved
+// ordinal.
 func (s *scene) goesInOrder(b brief) bool {
 	return s.desired.Ordered && s.position(b.slot) >= s.desired.Replicas && (!b.pod.Surge || !b.standsIn)
 }
@@ -68,6 +68,7 @@ func (s *scene) removeInOrder(pods []brief, numbers map[string]int64) {
 	wait := s.waitToRemove(pods[0])
 	if wait == "" {
 		s.condemn(pods[0], numbers)
+		s.inOrder = s.gone[pods[0].pod]
 		wait = "waiting until " + pods[0].pod.Name + " is gone"
 		pods = pods[1:]
 	}

@@ -82,6 +82,16 @@ func TestOrderedReady(t *testing.T) {
 			[]string{"DeletePod web-2 RolloutRecreate", "DeletePod web-1 RolloutRecreate"},
 			[]string{"UpdatePod web-0 Budget", "CreatePod web-1 Terminating", "CreatePod web-2 Terminating"},
 		},
+		"a pod that the rollout restarts in this pass is waited for": {
+			aFleet(3, ordinal(0), ordinal(1).revision(oldRev)).changing(images()).budget(2, 0).ordered(),
+			[]string{"UpdatePod web-1 RolloutInPlace"},
+			[]string{"CreatePod web-2 OrderedReady"},
+		},
+		"but not one whose change restarts nothing": {
+			aFleet(3, ordinal(0), ordinal(1).revision(oldRev)).changing(Change{Metadata: true}).budget(2, 0).ordered(),
+			[]string{"UpdatePod web-1 RolloutInPlace", "CreatePod web-2 RolloutRecreate"},
+			nil,
+		},
 		"a failed pod makes room for its successor": {
 			aFleet(2, ordinal(0).failed(time.Hour), ordinal(1)).ordered(),
 			[]string{"DeletePod web-0 PodFailed"},

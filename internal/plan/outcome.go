@@ -44,6 +44,9 @@ type Outcome struct {
 	// Cause is the documented reason of a refusal.
 	Cause   string `json:"cause,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Node is the node on whose account a resize was refused; empty where any node
+	// would do as little.
+	Node string `json:"node,omitempty"`
 	// Recalled: it was refused in an earlier pass, and not asked for again.
 	Recalled bool `json:"recalled,omitempty"`
 	// UID is the UID of a pod that was created.

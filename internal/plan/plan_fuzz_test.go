@@ -36,6 +36,6 @@ func FuzzPlan(f *testing.F) {
 				t.Errorf("%s %s has no full why: %+v", a.Verb, a.Pod, a.Why)
 			}
 		}
-		checkAllowed(t, fleet, decision)
+		checkAllowed(t, fleet, decision, noon())
 	}))
 }

@@ -34,15 +34,20 @@ import (
 // The first pods of a new fleet are a rollout too, with nothing to go back to.
 func progress(s *scene) bool {
 	update := s.decision.UpdateRevision
-	switch {
-	case s.desired.Replicas == 0:
-		s.decision.Rollout = nil // no pod, no proof of the revision
+	if s.desired.Replicas == 0 {
+		s.forgetUnlessFailed(update)
 		return false
-	case s.complete():
-		s.decision.CurrentRevision = update
+	}
+	before, stale := s.decision.CurrentRevision, slices.ContainsFunc(s.staying(), s.isStale)
+	whole := s.wholeOn()
+	if whole != "" {
+		s.decision.CurrentRevision = whole
+	}
+	switch {
+	case whole == update && !stale && !slices.ContainsFunc(s.staying(), s.settles):
 		s.decision.Rollout = nil
 		return false
-	case s.decision.CurrentRevision == update && s.decision.Rollout == nil && !slices.ContainsFunc(s.staying(), s.isStale):
+	case before == update && s.decision.Rollout == nil && !stale:
 		return false // a finished rollout that lost pods since is under repair
 	case s.desired.Paused && s.halted == "":
 		s.halted = appsv1.BlockedByPause
@@ -54,19 +59,59 @@ func progress(s *scene) bool {
 	return false
 }
 
-// complete: every pod is on the goal and available, and none is missing. With
-// ordinals those count that stay when the rollout is over.
-func (s *scene) complete() bool {
-	there := 0
+// forgetUnlessFailed: no pod, no proof of the revision. That it has failed is not
+// forgotten: an autoscaler that scales to nothing and back is no person.
+func (s *scene) forgetUnlessFailed(update string) {
+	record := s.decision.Rollout
+	if record == nil || record.Revision != update || !s.timed(record) || s.timeLeft(record) > 0 {
+		s.decision.Rollout = nil
+		return
+	}
+	failed := *record
+	failed.Done, failed.Moved = 0, ""
+	s.decision.Rollout = &failed
+}
+
+// wholeOn is the revision on which the whole fleet is available, with as many of its
+// pods as there have to be, or none. What is asked of them does not matter, be it
+// another template, a pause or a restart; nor do pods that are to go, and are held or
+// could not be deleted. Where there are pods enough on several, while some stand in, it
+// is the goal, or the one that it was, or the newest.
+func (s *scene) wholeOn() string {
+	available := map[string]int{}
 	for _, b := range s.staying() {
-		if !s.moved(b) || !b.available || b.resizing {
-			return false
-		}
-		if b.inFleet {
-			there++
+		if b.inFleet && b.available && !b.resizing && !b.missized {
+			available[b.pod.Revision]++
 		}
 	}
-	return there >= s.desired.Replicas
+	for _, name := range [...]string{s.decision.UpdateRevision, s.decision.CurrentRevision} {
+		if available[name] >= s.desired.Replicas && (name != s.decision.UpdateRevision || !s.keepsOlder()) {
+			return name
+		}
+	}
+	var newest *Revision
+	for i := range s.observed.Revisions {
+		if r := &s.observed.Revisions[i]; available[r.Name] >= s.desired.Replicas && (newest == nil || r.newerThan(newest)) {
+			newest = r
+		}
+	}
+	if newest == nil {
+		return ""
+	}
+	return newest.Name
+}
+
+// keepsOlder: with random names, the partition keeps pods on the revision before,
+// as long as there are any, however many more than replicas there are now.
+func (s *scene) keepsOlder() bool {
+	return !s.ordinal() && s.decision.CurrentRevision != s.decision.UpdateRevision && s.partition() > 0 &&
+		slices.ContainsFunc(s.staying(), func(b brief) bool { return b.pod.Revision == s.decision.CurrentRevision })
+}
+
+// settles: the pod has moved, and is not available yet. With random names it may be one
+// that others stand in for.
+func (s *scene) settles(b brief) bool {
+	return b.inFleet && s.moved(b) && (!b.available || b.resizing)
 }
 
 // updated: the pod is on the goal, and newer than the last restart request.
@@ -79,10 +124,10 @@ func (s *scene) restartWanted(p *Pod) bool {
 }
 
 // recordProgress notes how far the rollout is. Every pod more begins a new time
-// of the deadline, and so does an edit: what a scale-down or a restart takes
-// away is not lost progress. Pods beyond replicas are none either. Pods that are
-// gone are no longer done, so that their successors are progress; one that is
-// there and comes back is none.
+// of the deadline, and so does a restart. An edit of anything but the revision does
+// not: an autoscaler would keep a broken revision alive. Pods beyond replicas are no
+// progress. Pods that are gone, also through a scale-down, are no longer done, so that
+// their successors are progress; one that is there and comes back is none.
 func (s *scene) recordProgress(update string) {
 	most := int32(s.desired.Replicas)
 	done, there := s.countMoved()
@@ -90,12 +135,13 @@ func (s *scene) recordProgress(update string) {
 	before := s.decision.Rollout
 	switch {
 	case before == nil || before.Revision != update:
-	case record.Done > before.Done || before.Done > most || s.edited(before):
-		record.ResizeRefused = before.ResizeRefused
+	case record.Done > before.Done || s.restartedSince(before):
+		record.ResizeRefused, record.SmallNodes = before.ResizeRefused, before.SmallNodes
 	default:
 		record = *before
-		record.Done = min(before.Done, there)
+		record.Done = min(before.Done, there, most)
 	}
+	record.Moved = s.listMoved(before, update)
 	record.Waits = s.waitsOnPurpose()
 	s.runClock(&record)
 	s.decision.Rollout = &record
@@ -125,10 +171,9 @@ func (s *scene) countMoved() (available, there int32) {
 // on it is the same before and after the API server has stored it.
 func (s *scene) moment() metav1.Time { return metav1.NewTime(s.now.Truncate(time.Second)) }
 
-// edited: the user has asked for something else since the last progress.
-func (s *scene) edited(record *appsv1.RolloutRecord) bool {
-	return s.observed.Status.ObservedGeneration != s.desired.Generation ||
-		record.ProgressTime.Time.Before(s.desired.Restart) && !s.desired.Restart.After(s.now)
+// restartedSince: the user has asked for a restart since the last progress.
+func (s *scene) restartedSince(record *appsv1.RolloutRecord) bool {
+	return record.ProgressTime.Time.Before(s.desired.Restart) && !s.desired.Restart.After(s.now)
 }
 
 // waitsOnPurpose: the user stopped the rollout, or everything that may move has
@@ -151,7 +196,8 @@ func (s *scene) waitsOnPurpose() bool {
 }
 
 // AfterOutcomes is the memory of the rollout with what the outcomes of a pass add:
-// a resize that the API server refuses for one pod it refuses for all, and a
+// a resize that the API server rules out for one pod it rules out for all, but for
+// one that is beyond the pod's node; and a
 // rollout whose pods are all available waits for the holder or the budget that
 // blocks it.
 func AfterOutcomes(desired Desired, decision Decision, outcomes []Outcome, available int) *appsv1.RolloutRecord {
@@ -160,8 +206,13 @@ func AfterOutcomes(desired Desired, decision Decision, outcomes []Outcome, avail
 	}
 	record := *decision.Rollout
 	for i := range outcomes {
-		if o := &outcomes[i]; o.Action.Verb == ResizePod && o.Result == Refused && o.Cause == appsv1.WhyResizeInfeasible {
+		o := &outcomes[i]
+		switch {
+		case o.Action.Verb != ResizePod || o.Result != Refused || o.Cause != appsv1.WhyResizeInfeasible:
+		case o.Node == "":
 			record.ResizeRefused = o.Message
+		case !slices.Contains(record.SmallNodes, o.Node) && len(record.SmallNodes) < appsv1.MaxStatusPods:
+			record.SmallNodes = append(slices.Clone(record.SmallNodes), o.Node)
 		}
 	}
 	record.Waits = record.Waits || available >= desired.Replicas && waitsForOthers(decision, outcomes)

@@ -17,10 +17,12 @@ limitations under the License.
 package plan
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -78,9 +80,21 @@ func TestProgressOfARollout(t *testing.T) {
 			given: aFleet(2, old(0), ordinal(1), ordinal(2), ordinal(3)).rollingOut(),
 			want:  rolloutRecord(2, 0),
 		},
-		"a scale-down begins anew, or nothing would ever be progress again": {
+		"a scale-down takes away what was done, or nothing would ever be progress again": {
 			given: aFleet(2, old(0), ordinal(1)).rollingOut().progress(6, time.Hour),
-			want:  rolloutRecord(1, 0),
+			want:  rolloutRecord(1, time.Hour),
+		},
+		"an edit that leaves the revision as it is begins nothing anew": {
+			given: aFleet(3, old(0), ordinal(1), ordinal(2)).rollingOut().progress(2, time.Minute).generation(7),
+			want:  rolloutRecord(2, time.Minute),
+		},
+		"a restart does": {
+			given: func() fleet {
+				f := aFleet(3, old(0), ordinal(1), ordinal(2).created(time.Second)).rollingOut().progress(2, time.Minute)
+				f.desired.Restart = ago(30 * time.Second)
+				return f
+			}(),
+			want: rolloutRecord(1, 0),
 		},
 		"another revision begins anew": {
 			given: func() fleet {
@@ -98,7 +112,7 @@ func TestProgressOfARollout(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, test.given.plan().Rollout); diff != "" {
+			if diff := cmp.Diff(test.want, test.given.plan().Rollout, cmpopts.IgnoreFields(appsv1.RolloutRecord{}, "Moved")); diff != "" {
 				t.Errorf("record (-want +got):\n%s", diff)
 			}
 		})
@@ -285,11 +299,11 @@ func TestTheClockOfARollout(t *testing.T) {
 			given: waited(broken).partition(1),
 			want:  appsv1.RolloutRecord{Done: 1, ProgressTime: since, StuckTime: &now},
 		},
-		"an edit of the spec starts it again": {
+		"an edit of anything but the template does not start it again": {
 			given: runs(broken).generation(2),
-			want:  appsv1.RolloutRecord{ProgressTime: now, StuckTime: &now},
+			want:  *runs(broken).plan().Rollout,
 		},
-		"and so does a restart, whose pods are not done": {
+		"a restart does, whose pods are not done": {
 			given: func() fleet {
 				f := aFleet(2, ordinal(0).created(time.Hour), ordinal(1).created(time.Minute)).rollingOut().progress(2, 2*time.Hour)
 				f.desired.Restart = ago(30 * time.Minute)
@@ -305,7 +319,7 @@ func TestTheClockOfARollout(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := test.given.plan()
 			test.want.Revision = newRev
-			if diff := cmp.Diff(&test.want, d.Rollout); diff != "" {
+			if diff := cmp.Diff(&test.want, d.Rollout, cmpopts.IgnoreFields(appsv1.RolloutRecord{}, "Moved")); diff != "" {
 				t.Errorf("record (-want +got):\n%s", diff)
 			}
 			if late := len(d.Blocked) > 0 && d.Blocked[0].By == appsv1.BlockedByDeadline; late != test.late {
@@ -362,9 +376,10 @@ func TestAFleetWithoutPodsProvesNothing(t *testing.T) {
 	}
 }
 
-// A surge pod does not make up for one that is missing: the rollout is complete
-// when those are there that stay.
-func TestSurgePodsCompleteNothing(t *testing.T) {
+// A rollout is complete when the pods of the fleet are on the goal and available. A
+// surge pod does not make up for one that is missing, and a pod that is to go, and is
+// held or whose deletion is refused, keeps nothing back.
+func TestThePodsOfTheFleetCompleteARollout(t *testing.T) {
 	for name, test := range map[string]struct {
 		given fleet
 		want  string
@@ -372,9 +387,170 @@ func TestSurgePodsCompleteNothing(t *testing.T) {
 		"a missing base pod": {aFleet(2, ordinal(1), ordinal(2).surge()).budget(0, 1), oldRev},
 		"a resize under way": {aFleet(2, ordinal(0), ordinal(1).resizing(ResizeInProgress, time.Second)), oldRev},
 		"everything there":   {aFleet(2, ordinal(0), ordinal(1)).budget(0, 1), newRev},
+		"an old pod above replicas is held": {
+			aFleet(2, ordinal(0), ordinal(1), ordinal(2).revision(oldRev).holdDelete()), newRev,
+		},
+		"one that does not serve cannot be deleted": {aFleet(2, ordinal(0), ordinal(1), ordinal(5).unready()), newRev},
+		"an old pod too many is held, with random names": {
+			aFleet(2, random(0), random(1), random(2).revision(oldRev).holdDelete()).random(), newRev,
+		},
+		"an old pod is left, with random names": {
+			aFleet(3, random(0), random(1), random(2).revision(oldRev).holdDelete()).random(), oldRev,
+		},
 	} {
 		if got := test.given.rollingOut().plan().CurrentRevision; got != test.want {
 			t.Errorf("%s: current %s, want %s", name, got, test.want)
 		}
 	}
+}
+
+// currentRevision is the last revision on which the whole fleet was available, whatever
+// is asked of the fleet by now: a rollback has nothing else to go back to.
+func TestTheWholeFleetAvailableIsWhatCounts(t *testing.T) {
+	const between = "web-between"
+	restart := func(f fleet) fleet { f.desired.Restart = ago(time.Minute); return f }
+	current := func(f fleet, name string) fleet {
+		f = f.rollingOut()
+		f.observed.Revisions = []Revision{{Name: oldRev, Number: 1}, {Name: newRev, Number: 3, Equal: true}, {Name: between, Number: 2}}
+		f.observed.Status.CurrentRevision = name
+		return f
+	}
+	on := func(revision string, slots ...int) []podBuilder {
+		var pods []podBuilder
+		for _, slot := range slots {
+			pods = append(pods, ordinal(slot).revision(revision))
+		}
+		return pods
+	}
+	anyOn := func(revision string, slots ...int) []podBuilder {
+		var pods []podBuilder
+		for _, slot := range slots {
+			pods = append(pods, random(slot).revision(revision))
+		}
+		return pods
+	}
+	for name, test := range map[string]struct {
+		given fleet
+		want  string
+	}{
+		"the template changed before the first pods were available": {current(aFleet(2, on(oldRev, 0, 1)...), ""), oldRev},
+		"and the fleet is paused":                                   {current(aFleet(2, on(oldRev, 0, 1)...).paused(), ""), oldRev},
+		"also with random names":                                    {current(aFleet(2, anyOn(oldRev, 0, 1)...).random().paused(), ""), oldRev},
+		"it changed again before the current one was noted":         {current(aFleet(2, on(between, 0, 1)...), oldRev), between},
+		"a restart waits":                                           {restart(current(aFleet(2, on(newRev, 0, 1)...).paused(), "")), newRev},
+		"a restart waits on an old revision":                        {restart(current(aFleet(2, on(oldRev, 0, 1)...).paused(), "")), oldRev},
+		"a restart is under way":                                    {restart(current(aFleet(2, ordinal(0), ordinal(1).created(time.Second)), oldRev)), newRev},
+		"one of the restarted is not available": {
+			restart(current(aFleet(2, ordinal(0), ordinal(1).created(time.Second).unready()), oldRev)), oldRev,
+		},
+		"one too many does not serve, with random names": {
+			current(aFleet(2, random(0), random(1), random(2).unready().holdDelete()).random(), oldRev), newRev,
+		},
+		"pods of two revisions": {current(aFleet(2, ordinal(0).revision(oldRev), ordinal(1).revision(between)), ""), ""},
+		"one is missing":        {current(aFleet(3, on(between, 0, 1)...), oldRev), oldRev},
+		"one stands in":         {current(aFleet(2, ordinal(1).revision(between), ordinal(2).revision(between).surge()).budget(0, 1), oldRev), oldRev},
+		"their revision is stored no more": {
+			current(aFleet(2, on("web-gone", 0, 1)...), oldRev), oldRev,
+		},
+		"twice as many: those of the current revision are left": {
+			current(aFleet(2, append(anyOn(oldRev, 0, 1), anyOn(between, 2, 3)...)...).random().budget(0, 2), between), between,
+		},
+		"twice as many: the goal is reached": {
+			current(aFleet(2, append(anyOn(oldRev, 0, 1), anyOn(newRev, 2, 3)...)...).random().budget(0, 2), oldRev), newRev,
+		},
+	} {
+		if got := test.given.plan().CurrentRevision; got != test.want {
+			t.Errorf("%s: current %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// An autoscaler that changes replicas all the time keeps no broken revision alive.
+func TestScalingDoesNotPutOffTheDeadline(t *testing.T) {
+	for _, action := range []appsv1.FailureAction{appsv1.FailurePause, appsv1.FailureRollback} {
+		for _, identity := range []appsv1.Identity{appsv1.IdentityOrdinal, appsv1.IdentityRandom} {
+			f := aFleet(4, podsOf(4, func(slot int) podBuilder { return ordinal(slot).revision(oldRev) })...).rollingOut().budget(1, 0)
+			if identity == appsv1.IdentityRandom {
+				f = aFleet(4, podsOf(4, func(slot int) podBuilder { return random(slot).revision(oldRev) })...).random().rollingOut().budget(1, 0)
+			}
+			f.desired.Update.OnFailure = action
+			m := newModel(f)
+			m.unready = map[string]bool{newRev: true}
+			failed := time.Duration(0)
+			for passed := time.Duration(0); passed < 24*time.Hour && failed == 0; passed += 20 * time.Second {
+				if passed%(9*time.Minute) == 0 {
+					m.desired.Replicas = 9 - m.desired.Replicas
+					m.desired.Generation++
+				}
+				d := m.step(20 * time.Second)
+				if d.Rollback != nil || slices.ContainsFunc(d.Blocked, func(b Blocked) bool { return b.By == appsv1.BlockedByDeadline }) {
+					failed = passed
+				}
+			}
+			if failed == 0 || failed > 15*time.Minute {
+				t.Errorf("%s, %s: the broken revision failed after %s, want soon after 10m", action, identity, failed)
+			}
+		}
+	}
+}
+
+// creates fails if a new pod is not on a revision.
+func creates(t *testing.T, d Decision, revision string) {
+	t.Helper()
+	n := 0
+	for _, a := range d.Actions {
+		if a.Verb == CreatePod {
+			n++
+			if a.Revision != revision {
+				t.Errorf("%s is created on %s", a.Pod, a.Revision)
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no pod is created")
+	}
+}
+
+// next is the fleet after a pass: deleted pods are gone, and the status is stored.
+func (f *fleet) next(d Decision, replicas int) {
+	s := &f.observed.Status
+	s.Rollout, s.CurrentRevision, s.UpdateRevision = d.Rollout, d.CurrentRevision, d.UpdateRevision
+	f.observed.Pods = slices.DeleteFunc(slices.Clone(f.observed.Pods), func(p Pod) bool {
+		return slices.ContainsFunc(d.Actions, func(a Action) bool { return a.Verb == DeletePod && a.Pod == p.Name })
+	})
+	f.desired.Replicas = replicas
+	f.desired.Generation++
+}
+
+// TestARolloutThatFailedIsNotForgottenWithItsPods: an autoscaler that scales to nothing
+// and back is no person.
+func TestARolloutThatFailedIsNotForgottenWithItsPods(t *testing.T) {
+	f := aFleet(3, ordinal(0).revision(oldRev), ordinal(1).revision(oldRev), ordinal(2).unready()).rollingOut().progress(0, 20*time.Minute)
+	f.observed.Status.Rollout.StuckSeconds = 601
+	f.next(f.plan(), 0)
+	d := f.plan()
+	f.next(d, 3)
+	f.observed.Pods = nil
+	creates(t, f.plan(), oldRev)
+}
+
+// TestPodsThatHadMovedAreForgottenWithTheirPlaces: what a scale-down took is not made
+// again on the revision that has failed.
+func TestPodsThatHadMovedAreForgottenWithTheirPlaces(t *testing.T) {
+	var pods []podBuilder
+	for i := range 8 {
+		pods = append(pods, random(i).revision(oldRev))
+	}
+	f := aFleet(10, append(pods, random(8).unready(), random(9).unready())...).random().rollingOut().budget(2, 0).progress(0, 20*time.Minute)
+	f.observed.Status.Rollout.StuckSeconds = 601
+	f.next(f.plan(), 5)
+	f.next(f.plan(), 5)
+	f.next(f.plan(), 10)
+	creates(t, f.plan(), oldRev)
+}
+
+// TestADrainedPodOfAPausedRolloutKeepsItsRevision: its successor is made before it goes.
+func TestADrainedPodOfAPausedRolloutKeepsItsRevision(t *testing.T) {
+	f := aFleet(3, random(0).evicted(time.Second), random(1), random(2).revision(oldRev)).random().rollingOut().paused().surgeFirst(1).budget(1, 1)
+	creates(t, f.plan(), newRev)
 }

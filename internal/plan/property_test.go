@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -80,12 +81,12 @@ func TestEveryActionIsExplainedAndAllowed(t *testing.T) {
 				t.Errorf("a blocker does not say what and why: %+v", b)
 			}
 		}
-		checkAllowed(t, f, d)
+		checkAllowed(t, f, d, noon())
 	})
 }
 
 // checkAllowed holds a decision against the rules that no plan may break.
-func checkAllowed(t *rapid.T, f fleet, d Decision) {
+func checkAllowed(t *rapid.T, f fleet, d Decision, now time.Time) {
 	t.Helper()
 	pods := map[string]Pod{}
 	for _, p := range f.observed.Pods {
@@ -93,6 +94,11 @@ func checkAllowed(t *rapid.T, f fleet, d Decision) {
 	}
 	touched := map[string]Verb{}
 	for _, a := range d.Actions {
+		if a.Verb == DeleteRevision || a.Verb == RenumberRevision {
+			if !slices.ContainsFunc(f.observed.Revisions, func(r Revision) bool { return r.Name == a.Revision && r.UID == a.UID }) {
+				t.Errorf("%s of %s with uid %q, which was not observed", a.Verb, a.Revision, a.UID)
+			}
+		}
 		if facts := a.Verb.Facts(); f.takesOver() && a.Verb != AdoptPod && (facts.Object == ObjectPod || facts.Object == ObjectClaim) {
 			t.Errorf("%s of %s%s in the middle of a take-over", a.Verb, a.Pod, a.Claim)
 		}
@@ -101,6 +107,7 @@ func checkAllowed(t *rapid.T, f fleet, d Decision) {
 		}
 		before, twice := touched[a.Pod]
 		beside := before == ResizePod && a.Verb == UpdatePod || before == TellHolder && a.Verb == OpenGate ||
+			before == KeepPod && (a.Verb == OpenGate || a.Verb == TellHolder) ||
 			a.Verb == TellHolder && a.Wanted == "" && (before == UpdatePod || before == ResizePod || before == ShutGate || before == OpenGate)
 		if twice && !beside {
 			t.Errorf("pod %s gets %s and %s", a.Pod, before, a.Verb)
@@ -122,15 +129,15 @@ func checkAllowed(t *rapid.T, f fleet, d Decision) {
 			t.Errorf("%s is deleted by force, and its node is there", a.Pod)
 		case p.Terminating && !a.Force:
 			t.Errorf("%s of %s, which terminates", a.Verb, a.Pod)
-		case a.Verb != DeletePod && a.Verb != EvictPod && a.ResourceVersion != p.ResourceVersion:
+		case a.ResourceVersion != p.ResourceVersion:
 			t.Errorf("%s of %s without precondition", a.Verb, a.Pod)
-		case p.HoldDelete != nil && !a.Force && !p.dead() && (a.Verb == DeletePod || a.Verb == EvictPod):
+		case p.HoldDelete != nil && !p.Terminating && (a.Verb == DeletePod || a.Verb == EvictPod):
 			t.Errorf("%s of %s, which is held", a.Verb, a.Pod)
 		case p.HoldUpdate != nil && (a.Verb == UpdatePod || a.Verb == ResizePod):
 			t.Errorf("%s of %s, which is held", a.Verb, a.Pod)
 		}
 	}
-	checkBudget(t, f, d)
+	checkBudget(t, f, d, now)
 	if f.desired.Ordered && f.desired.Deletion == DeletionNone {
 		for _, broken := range outOfOrder(f, d) {
 			t.Error(broken)
@@ -143,52 +150,78 @@ func (f fleet) takesOver() bool {
 	return f.desired.TakeOver != "" && f.desired.Deletion == DeletionNone
 }
 
-// checkBudget: a rollout takes pods out of service only as long as replicas
-// less maxUnavailable are available after everything that the pass does.
-func checkBudget(t *rapid.T, f fleet, d Decision) {
+// checkBudget is law U, as the documentation has it: whatever the cause, the
+// operator deletes, evicts or restarts a pod that serves only as long as replicas
+// less maxUnavailable serve after everything that the pass does, and an available
+// one only as long as so many are available. It uses nothing of the planner's. The
+// user's own label is no decision of the operator's, nor is the end of the owner, and
+// a requested eviction does not wait for pods that were broken before.
+func checkBudget(t *rapid.T, f fleet, d Decision, now time.Time) {
 	t.Helper()
-	restarts := map[[3]string]bool{}
-	for _, c := range f.observed.Changes {
-		restarts[[3]string{c.From, c.SizeOf, c.To}] = c.Restarts
+	for _, broken := range overBudget(f, d, now) {
+		t.Error(broken)
 	}
-	takes := func(a Action) bool {
-		switch a.Verb {
-		case DeletePod, EvictPod, ReleasePod, ShutGate:
-			return true
-		case ResizePod, UpdatePod:
-			return restarts[[3]string{a.From, a.SizeOf, a.Revision}]
+}
+
+// overBudget says which law of the budget a plan breaks.
+func overBudget(f fleet, d Decision, now time.Time) []string {
+	if f.desired.Deletion != DeletionNone {
+		return nil
+	}
+	serving, available := map[string]bool{}, map[string]bool{}
+	asked := map[string]bool{}
+	for _, p := range f.observed.Pods {
+		if p.Membership != Member || !takesTraffic(p, now) {
+			continue
 		}
-		return false
-	}
-	available := map[string]bool{}
-	for _, p := range d.Live {
-		available[p.Name] = p.Available
-	}
-	spent, inPlace := 0, true
-	for _, a := range d.Actions {
-		if !takes(a) || !available[a.Pod] {
-			continue // who does not serve costs nothing, however he goes
-		}
-		delete(available, a.Pod)
-		if a.Why.Rule == "rollout" {
-			spent++
-			inPlace = inPlace && a.Verb != DeletePod && a.Verb != EvictPod
+		serving[p.Name], asked[p.Name] = true, p.DeleteRequested || !p.EvictionRequested.IsZero()
+		if f.desired.MinReady == 0 || !p.ReadySince.Add(f.desired.MinReady).After(now) {
+			available[p.Name] = true
 		}
 	}
-	left := 0
-	for _, yes := range available {
-		if yes {
-			left++
+	var broken []string
+	u := f.desired.Update
+	// Changes in place come first, as they do on the API server: a deletion after them
+	// finds the pods that they restart out of service.
+	for _, inPlace := range []bool{true, false} {
+		least := f.desired.Replicas - u.MaxUnavailable
+		if u.MaxUnavailable == 0 && (u.MaxSurge == 0 || inPlace && !u.NoneUnavailable) {
+			least-- // the table of maxUnavailable 0 in rollouts.md
+		}
+		for _, a := range d.Actions {
+			if inPlace == (a.Verb == DeletePod || a.Verb == EvictPod) || !serving[a.Pod] || !f.interrupts(a) {
+				continue
+			}
+			was := available[a.Pod]
+			delete(serving, a.Pod)
+			delete(available, a.Pod)
+			if !asked[a.Pod] && (len(serving) < least || was && len(available) < least) {
+				broken = append(broken, fmt.Sprintf("U: %s of %s for %s leaves %d pods that serve and %d available of %d, %d have to",
+					a.Verb, a.Pod, a.Why.Reason, len(serving), len(available), f.desired.Replicas, least))
+			}
 		}
 	}
-	unavailable := f.desired.Update.MaxUnavailable
-	if unavailable == 0 && (f.desired.Update.MaxSurge == 0 || inPlace && !f.desired.Update.NoneUnavailable) {
-		unavailable = 1
+	return broken
+}
+
+// takesTraffic: the pod is in service, and nothing that was begun is about to end that.
+func takesTraffic(p Pod, now time.Time) bool {
+	ended := p.Terminating || p.Phase == corev1.PodFailed || p.Phase == corev1.PodSucceeded || p.NodeState != NodePresent
+	changing := p.Changing && (p.SettlesAt.IsZero() || now.Before(p.SettlesAt))
+	return p.Ready && !ended && !changing && p.Gate != GateShut
+}
+
+// interrupts: the action ends or restarts a pod, or takes it out of service.
+func (f fleet) interrupts(a Action) bool {
+	switch a.Verb {
+	case DeletePod, EvictPod, ShutGate:
+		return true
+	case ResizePod, UpdatePod:
+		return slices.ContainsFunc(f.observed.Changes, func(c Change) bool {
+			return c.From == a.From && c.SizeOf == a.SizeOf && c.To == a.Revision && c.Restarts
+		})
 	}
-	if spent > 0 && left < f.desired.Replicas-unavailable {
-		t.Errorf("the rollout takes %d pods out of service and leaves %d of %d, with maxUnavailable %d: %v",
-			spent, left, f.desired.Replicas, unavailable, saidOf(d))
-	}
+	return false
 }
 
 // positions of the ordinals that may have a pod, of which the first replicas
@@ -355,7 +388,7 @@ func (m *model) checked(t *rapid.T) Decision {
 	t.Helper()
 	seen, live := m.observed(), m.live()
 	decision := m.pass()
-	checkAllowed(t, fleet{m.desired, seen}, decision)
+	checkAllowed(t, fleet{m.desired, seen}, decision, m.now)
 	m.checkLive(t, seen, live, decision)
 	return decision
 }
@@ -433,13 +466,8 @@ func (m *model) taken(n int) int {
 }
 
 // mostAtRest is how many pods there may be: where an ordinal's name is taken,
-// the rollout cannot end and its surge pods go on standing in.
-func (m *model) mostAtRest() int {
-	if len(m.desired.Reserved) > 0 {
-		return m.desired.Replicas // a pod on a reserved ordinal waits for its successor
-	}
-	return min(m.desired.Replicas, m.goal()+m.desired.MostSurge())
-}
+// another pod goes on standing in.
+func (m *model) mostAtRest() int { return m.desired.Replicas }
 
 // checkRevisions: unless the rollout is stopped, or a name that is taken uses
 // up its budget or its surge, all pods but those behind the partition are on

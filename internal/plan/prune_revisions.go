@@ -25,10 +25,14 @@ import (
 
 // pruneRevisions deletes the oldest revisions beyond the limit, never one that
 // a pod, its size or the status still names, nor the template's, which would be made
-// again while another one is pinned.
+// again while another one is pinned. A pass that makes pods prunes none: after a
+// restart on an old list it may not see the pods that use them.
 func pruneRevisions(s *scene) bool {
 	if len(s.observed.Revisions) <= s.desired.RevisionHistoryLimit {
 		return false // within the limit, in use or not
+	}
+	if slices.ContainsFunc(s.decision.Actions, func(a Action) bool { return a.Verb == CreatePod }) {
+		return false
 	}
 	used := map[string]bool{s.template: true, s.decision.UpdateRevision: true, s.decision.CurrentRevision: true}
 	for i := range s.observed.Pods {
@@ -43,7 +47,7 @@ func pruneRevisions(s *scene) bool {
 	})
 	excess := max(0, len(unused)-s.desired.RevisionHistoryLimit)
 	for _, r := range unused[:excess] {
-		s.act(Action{Verb: DeleteRevision, Slot: NoSlot, Revision: r.Name, Number: r.Number},
+		s.act(Action{Verb: DeleteRevision, Slot: NoSlot, Revision: r.Name, UID: r.UID, Number: r.Number},
 			appsv1.WhyHistoryLimit, "more old revisions than revisionHistoryLimit",
 			map[string]int64{"kept": int64(s.desired.RevisionHistoryLimit), "unused": int64(len(unused))})
 	}

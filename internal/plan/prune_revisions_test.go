@@ -60,9 +60,13 @@ func TestPruneRevisions(t *testing.T) {
 			given: aFleet(1, ordinal(0), ordinal(1).revision("r1").terminating()).revisions(2, stored...),
 			want:  []string{"DeleteRevision r2#2 RevisionHistoryLimit"},
 		},
+		"none while pods are made: those that are there may not be seen yet": {
+			given: aFleet(1).revisions(0, stored...),
+			want:  []string{"CreatePod web-0 Missing"},
+		},
 		"and the one that the status calls current": {
 			given: func() fleet {
-				f := aFleet(1, ordinal(0).revision("r2")).paused().revisions(0, stored...)
+				f := aFleet(1, ordinal(0).revision("r2").unready()).paused().revisions(0, stored...)
 				f.observed.Status.CurrentRevision = "r1"
 				return f
 			}(),

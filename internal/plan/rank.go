@@ -31,7 +31,7 @@ type victim struct {
 	// the same node, the most useful first. Giving up the highest numbers
 	// first empties the most crowded places first, and evenly.
 	zoneRank, nodeRank int
-	stale              bool // on another revision than the newest
+	stale              bool // on another revision than the newest, or older than a restart
 	leaving            bool // it has to leave its node
 	because            string
 }
@@ -47,16 +47,18 @@ type criterion struct {
 const (
 	inCrowdedZone = "its zone has more pods of this owner"
 	onCrowdedNode = "its node has more pods of this owner"
+	notReached    = "the rollout has not reached it"
 )
 
 // victimOrder is the design's list, top to bottom.
 var victimOrder = []criterion{
 	{"its deletion was asked for by label", func(a, b *victim) int { return first(a.pod.DeleteRequested, b.pod.DeleteRequested) }},
-	{"it has to leave its node", func(a, b *victim) int { return first(a.leaving, b.leaving) }},
+	{"its holder was told already", func(a, b *victim) int { return first(a.pod.told(), b.pod.told()) }},
 	{"it is not scheduled", func(a, b *victim) int { return first(a.pod.Node == "", b.pod.Node == "") }},
 	{"its phase is the earlier one", func(a, b *victim) int { return phaseOrder(a.pod) - phaseOrder(b.pod) }},
 	{"it is not ready", func(a, b *victim) int { return first(!a.pod.Ready, !b.pod.Ready) }},
-	{"it is on an old revision", func(a, b *victim) int { return first(a.stale, b.stale) }},
+	{"it has to leave its node", func(a, b *victim) int { return first(a.leaving, b.leaving) }},
+	{notReached, func(a, b *victim) int { return first(a.stale, b.stale) }},
 	{"its deletion cost is lower", func(a, b *victim) int { return cmp.Compare(a.pod.DeletionCost, b.pod.DeletionCost) }},
 	{inCrowdedZone, func(a, b *victim) int { return cmp.Compare(b.zoneRank, a.zoneRank) }},
 	{onCrowdedNode, func(a, b *victim) int { return cmp.Compare(b.nodeRank, a.nodeRank) }},
@@ -67,13 +69,18 @@ var victimOrder = []criterion{
 	{"its name comes last", func(a, b *victim) int { return strings.Compare(b.pod.Name, a.pod.Name) }},
 }
 
+// told: only its holder, who knows that it is time, keeps the pod from its deletion.
+// The choice stands until then: a pod that was taken out of service for a change would
+// become the less useful one, be put back, and so on without end.
+func (p *Pod) told() bool { return p.HoldDelete != nil && p.Wanted == wantDelete }
+
 // rankVictims sorts pods so that the first are given up first, in time
 // n log n: three sorts, the first two to number the places.
-func rankVictims(pods []*Pod, update string, leaving map[*Pod]bool) []*victim {
+func rankVictims(pods []*Pod, updated func(*Pod) bool, leaving map[*Pod]bool) []*victim {
 	all := make([]victim, len(pods))
 	victims := make([]*victim, len(pods))
 	for i, p := range pods {
-		all[i] = victim{pod: p, stale: p.Revision != update, leaving: leaving[p]}
+		all[i] = victim{pod: p, stale: !updated(p), leaving: leaving[p]}
 		victims[i] = &all[i]
 	}
 	order := func(a, b *victim) int {
@@ -135,7 +142,7 @@ func explain(victims, staying []*victim) {
 			}
 		}
 		if v.because == "" {
-			v.because = "another one is kept for the rollout"
+			v.because = "the others are needed to serve"
 		}
 	}
 }

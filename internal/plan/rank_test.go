@@ -90,7 +90,7 @@ func TestWhatSetsTheVictimApart(t *testing.T) {
 		"then Unknown":       {[]podBuilder{aPod("a").phase(corev1.PodRunning), aPod("b").phase(corev1.PodUnknown)}, "b: its phase is the earlier one"},
 		"no phase yet":       {[]podBuilder{aPod("a").phase(corev1.PodUnknown), aPod("b").phase("")}, "b: its phase is the earlier one"},
 		"not ready":          {[]podBuilder{same, aPod("b").unready()}, "b: it is not ready"},
-		"old revision":       {[]podBuilder{same, aPod("b").revision(oldRev)}, "b: it is on an old revision"},
+		"old revision":       {[]podBuilder{same, aPod("b").revision(oldRev)}, "b: the rollout has not reached it"},
 		"deletion cost":      {[]podBuilder{aPod("a").cost(10), aPod("b").cost(9)}, "b: its deletion cost is lower"},
 		"negative cost":      {[]podBuilder{same, aPod("b").cost(-1)}, "b: its deletion cost is lower"},
 		"crowded zone":       {[]podBuilder{aPod("a").zone("x").on("1"), aPod("b").zone("y").on("2"), aPod("c").zone("x").on("3")}, "c: its zone has more pods of this owner"},
@@ -194,7 +194,7 @@ func TestRankingIsTheSameInAnyOrder(t *testing.T) {
 				pointers[i] = &pods[i]
 			}
 			var names []string
-			victims := rankVictims(pointers, newRev, nil)
+			victims := rankVictims(pointers, func(p *Pod) bool { return p.Revision == newRev }, nil)
 			for n := range victims {
 				explain(victims[:n], victims[n:])
 			}

@@ -19,7 +19,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +31,10 @@ import (
 // leave their nodes. The scheduler decides where a new pod runs; it is asked to
 // prefer the place with the fewest. A pod that runs elsewhere all the same shows
 // that there is no room: then the rebalance is given up.
+//
+// With ordinals the pods that stand in must not take the places of those that come
+// back: few move at once, and what stands in for them should run where they leave,
+// for one wave of moves only.
 
 // A request to rebalance is over after rebalanceTime. An automatic rebalance that
 // was given up is tried again after rebalancePause, and moves no pod twice within it:
@@ -39,8 +42,7 @@ import (
 const (
 	rebalanceTime  = time.Hour
 	rebalancePause = time.Hour
-	// spreadLook is how often the spread is looked at: nodes that come wake no
-	// fleet.
+	// spreadLook is how often the spread is looked at, whatever wakes the fleet.
 	spreadLook = 5 * time.Minute
 )
 
@@ -73,7 +75,7 @@ func (s *scene) giveUp() {
 	s.decision.Rebalance = failed
 	for _, b := range s.staying() {
 		p := b.pod
-		if p.Node == "" || p.RebalancedTo == "" || failed != nil && !p.Created.After(failed.Time.Time) {
+		if !b.inFleet || p.Node == "" || p.RebalancedTo == "" || failed != nil && !p.Created.After(failed.Time.Time) {
 			continue
 		}
 		for i, at := range p.Domains {
@@ -89,56 +91,47 @@ func (s *scene) giveUp() {
 	}
 }
 
-// tally counts pods by the value of a node label.
-type tally struct {
-	Spread
-	pods map[string][]brief
-	open []string // the values that nodes have which take new pods
-}
-
 // tallyOf counts the pods that the fleet keeps. With random names the newest of those
 // that were made to stand in are not among them while there are too many.
-func (s *scene) tallyOf(i int) tally {
-	t := tally{Spread: s.desired.Disruption.Spread[i], pods: map[string][]brief{}}
-	if i < len(s.observed.Nodes.Domains) {
-		t.open = slices.Sorted(slices.Values(s.observed.Nodes.Domains[i]))
-	}
-	counted := slices.DeleteFunc(slices.Clone(s.staying()), func(b brief) bool { return !b.inFleet || b.orphan })
-	if !s.ordinal() {
-		made := slices.DeleteFunc(slices.Clone(counted), func(b brief) bool { return b.pod.RebalancedTo == "" })
-		slices.SortFunc(made, func(a, b brief) int {
-			return cmp.Or(b.pod.Created.Compare(a.pod.Created), strings.Compare(a.pod.Name, b.pod.Name))
-		})
-		standIns := made[:max(0, min(len(made), len(counted)-s.desired.Replicas))]
-		counted = slices.DeleteFunc(counted, func(b brief) bool { return slices.Contains(standIns, b) })
-	}
-	for _, b := range counted {
-		if i < len(b.pod.Domains) && b.pod.Domains[i] != "" {
+func (s *scene) tallyOf(i int) *tally {
+	t := newTally(s.desired.Disruption.Spread[i])
+	beyond := s.standingIn()
+	for _, b := range s.staying() {
+		switch {
+		case b.orphan || i >= len(b.pod.Domains) || b.pod.Domains[i] == "":
+		case beyond[b.pod]:
+			t.beyond[b.pod.Domains[i]]++
+		default:
 			t.pods[b.pod.Domains[i]] = append(t.pods[b.pod.Domains[i]], b)
 		}
+	}
+	if i < len(s.observed.Nodes.Domains) {
+		t.begin(s.observed.Nodes.Domains[i])
 	}
 	return t
 }
 
-// fullest and emptiest are the place with the most pods and, of those that take new
-// ones, the place with the fewest; the first by name of several.
-func (t *tally) fullest() string {
-	places := slices.Sorted(maps.Keys(t.pods))
-	if len(places) == 0 {
-		return ""
+// standingIn are the pods that the fleet does not keep.
+func (s *scene) standingIn() map[*Pod]bool {
+	beyond, made, members := map[*Pod]bool{}, []*Pod(nil), 0
+	for _, b := range s.staying() {
+		switch {
+		case b.orphan:
+		case !b.inFleet:
+			beyond[b.pod] = true
+		default:
+			members++
+			if !s.ordinal() && b.pod.RebalancedTo != "" {
+				made = append(made, b.pod)
+			}
+		}
 	}
-	return slices.MinFunc(places, func(a, b string) int { return cmp.Compare(len(t.pods[b]), len(t.pods[a])) })
-}
-
-func (t *tally) emptiest() string {
-	if len(t.open) == 0 {
-		return ""
+	slices.SortFunc(made, func(a, b *Pod) int { return cmp.Or(b.Created.Compare(a.Created), strings.Compare(a.Name, b.Name)) })
+	for _, p := range made[:max(0, min(len(made), members-s.desired.Replicas))] {
+		beyond[p] = true
 	}
-	return slices.MinFunc(t.open, func(a, b string) int { return cmp.Compare(len(t.pods[a]), len(t.pods[b])) })
+	return beyond
 }
-
-// skew is how many more pods the fullest place has than the emptiest.
-func (t *tally) skew() int { return len(t.pods[t.fullest()]) - len(t.pods[t.emptiest()]) }
 
 // uneven are the pods that have to move for the first constraint that does not
 // hold, with the reason.
@@ -148,40 +141,86 @@ func (s *scene) uneven() []leaver {
 	}
 	for i := range s.desired.Disruption.Spread {
 		t := s.tallyOf(i)
-		if len(t.open) == 0 {
-			continue
-		}
-		var movers []leaver
-		for t.skew() > t.MaxSkew {
-			from, to := t.fullest(), t.emptiest()
-			because := fmt.Sprintf("%s=%s has %s and %s %d, and maxSkew is %d", t.Key, from, NumberOf(len(t.pods[from]), "pod"), to, len(t.pods[to]), t.MaxSkew)
-			b, ok := s.mostMovable(t.pods[from])
-			if !ok {
-				break
-			}
-			movers = append(movers, leaver{brief: b, reason: appsv1.WhyRebalance, because: because})
-			t.pods[from] = slices.DeleteFunc(t.pods[from], func(other brief) bool { return other.pod == b.pod })
-			t.pods[to] = append(t.pods[to], b)
-		}
-		if len(movers) > 0 {
+		if movers := s.moversOf(t, s.atOnce(t)); len(movers) > 0 {
 			return movers
 		}
 	}
 	return nil
 }
 
-// mostMovable is the pod whose move costs least: the one with the lowest deletion
-// cost, the newest, the one with the highest ordinal. One that does not serve is not
-// moved.
-func (s *scene) mostMovable(pods []brief) (brief, bool) {
-	movable := slices.DeleteFunc(slices.Clone(pods), func(b brief) bool { return !b.serving || s.leaves[b.pod] || s.movedLately(b.pod) })
-	if len(movable) == 0 {
-		return brief{}, false
+// atOnce is how many pods may move together. With ordinals a pod stands in for each of
+// them, in the same place at first: were there more pods in it, with those that come
+// back, than in the place that they left, the scheduler would send them back there. So
+// a wave ends when as many have moved as pods stand in, and the next begins when
+// these are gone.
+func (s *scene) atOnce(t *tally) int {
+	if !s.ordinal() {
+		return len(s.live)
 	}
-	return slices.MinFunc(movable, func(a, b brief) int {
+	most := max(1, (t.skew()+1)/3)
+	if standIns, moved := s.wave(); moved > 0 {
+		most = min(most, standIns-moved)
+	}
+	return most
+}
+
+// wave is how many pods stand in, and how many have left their places since the first
+// of them was made.
+func (s *scene) wave() (standIns, moved int) {
+	var first time.Time
+	moved = s.desired.Replicas
+	for _, b := range s.staying() {
+		switch {
+		case b.orphan:
+		case b.inFleet:
+			moved--
+		default:
+			if standIns++; standIns == 1 || b.pod.Created.Before(first) {
+				first = b.pod.Created
+			}
+		}
+	}
+	if standIns == 0 {
+		return 0, 0
+	}
+	for _, b := range s.staying() {
+		if b.inFleet && !b.orphan && b.pod.RebalancedTo != "" && b.pod.Created.After(first) {
+			moved++
+		}
+	}
+	return standIns, moved
+}
+
+func (s *scene) moversOf(t *tally, most int) []leaver {
+	var movers []leaver
+	sorted := map[string]bool{}
+	for t.skew() > t.MaxSkew && len(movers) < most {
+		from, to := t.fullest(), t.emptiest()
+		if !sorted[from] {
+			t.pods[from], sorted[from] = s.movable(t.pods[from]), true
+		}
+		if len(t.pods[from]) == 0 {
+			break
+		}
+		movers = append(movers, leaver{brief: t.pods[from][0], reason: appsv1.WhyRebalance, from: &Place{Key: t.Key, Value: from}, because: fmt.Sprintf(
+			"%s=%s has %s and %s %d, and maxSkew is %d", t.Key, from, NumberOf(t.count[from], "pod"), to, t.count[to], t.MaxSkew)})
+		t.pods[from] = t.pods[from][1:]
+		t.add(from, -1)
+		t.add(to, 1)
+	}
+	return movers
+}
+
+// movable are the pods that may be moved, the one whose move costs least first: that
+// with the lowest deletion cost, the newest, the one with the highest ordinal. One
+// that does not serve is not moved.
+func (s *scene) movable(pods []brief) []brief {
+	list := slices.DeleteFunc(slices.Clone(pods), func(b brief) bool { return !b.serving || s.leaves[b.pod] || s.movedLately(b.pod) })
+	slices.SortFunc(list, func(a, b brief) int {
 		return cmp.Or(cmp.Compare(a.pod.DeletionCost, b.pod.DeletionCost), b.pod.Created.Compare(a.pod.Created), cmp.Compare(b.slot, a.slot),
 			strings.Compare(b.pod.Name, a.pod.Name))
-	}), true
+	})
+	return list
 }
 
 // movedLately: the pod is newer than the request or, with AutoRebalance, was made for
@@ -196,17 +235,26 @@ func (s *scene) movedLately(p *Pod) bool {
 // prefers is where the next new pod should run, or nil where it breaks the constraint
 // nowhere. Each call counts one more pod there.
 func (f *filling) prefers() *Place {
-	if f.tally == nil {
-		f.tally = []tally{}
+	if !f.tallied {
+		f.tallied = true
 		if i := f.restored(); i >= 0 {
-			f.tally = append(f.tally, f.tallyOf(i))
+			f.tally = f.tallyOf(i)
 		}
 	}
-	for i := range f.tally {
-		t := &f.tally[i]
-		if to := t.emptiest(); to != "" && t.skew() >= t.MaxSkew {
-			t.pods[to] = append(t.pods[to], brief{})
-			return &Place{Key: t.Key, Value: to}
+	if f.tally == nil || f.tally.skew() < f.tally.MaxSkew {
+		return nil
+	}
+	to := f.tally.emptiest()
+	f.tally.add(to, 1)
+	return &Place{Key: f.tally.Key, Value: to}
+}
+
+// shelters is where the next pod that stands in should run: the place that a pod
+// leaves, where none is to come.
+func (f *filling) shelters() *Place {
+	for i := range f.leavers {
+		if l := &f.leavers[i]; l.from != nil && !f.gone[l.pod] {
+			return l.from
 		}
 	}
 	return nil
@@ -221,13 +269,7 @@ func (s *scene) restored() int {
 		return -1
 	}
 	spreads := s.desired.Disruption.Spread
-	skew := func(i int) int {
-		t := s.tallyOf(i)
-		if len(t.open) == 0 {
-			return 0
-		}
-		return t.skew()
-	}
+	skew := func(i int) int { return s.tallyOf(i).skew() }
 	for i := range spreads {
 		if skew(i) > spreads[i].MaxSkew {
 			return i

@@ -18,6 +18,9 @@ package plan
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,6 +48,12 @@ func (f fleet) spread(asked time.Duration) fleet {
 
 func (f fleet) maxSkew(skew int) fleet {
 	f.desired.Disruption.Spread[0].MaxSkew = skew
+	return f
+}
+
+// moving is how many pods may be replaced at once.
+func (f fleet) moving(most int) fleet {
+	f.desired.Disruption.MaxSurge = most
 	return f
 }
 
@@ -90,7 +99,7 @@ func TestRebalance(t *testing.T) {
 		return pods
 	}
 	uneven, even := in("aaa", ordinal), in("aba", ordinal)
-	surge, waits := []string{"CreatePod web-3 DisruptionSurge to zone=b"}, []string{"EvictPod web-2 Replacement"}
+	surge, waits := []string{"CreatePod web-3 DisruptionSurge to zone=a"}, []string{"EvictPod web-2 Replacement"}
 	expectPlans(t, saidWithPlaces, map[string]planned{
 		"pods of a crowded zone move":                   {aFleet(3, uneven...).spread(time.Minute), surge, waits},
 		"an even spread stays":                          {aFleet(3, even...).spread(time.Minute), nil, nil},
@@ -115,7 +124,7 @@ func TestRebalance(t *testing.T) {
 		"and comes back in the other zone": {
 			aFleet(3, uneven[:2]...).with(ordinal(3).surge().inZone("b", "b")).spread(time.Minute),
 			[]string{"CreatePod web-2 Missing to zone=b"},
-			[]string{"EvictPod web-1 Replacement"}, // not needed any more when web-2 runs in the other zone
+			nil,
 		},
 		"with random names the stand-in stays while it starts": {
 			aFleet(3, in("aaa", random)...).random().with(random(3).inZone("b", "b").pending()).spread(time.Minute),
@@ -146,18 +155,18 @@ func TestRebalance(t *testing.T) {
 				f.observed.Nodes.Domains[0] = []string{"a", "b", "c"}
 				return f
 			}(),
-			[]string{"CreatePod web-4 DisruptionSurge to zone=c"},
+			[]string{"CreatePod web-4 DisruptionSurge to zone=a"},
 			[]string{"EvictPod web-2 Replacement"},
 		},
 		"the constraint that does not hold decides": {
 			twoConstraints(aFleet(3, in("aaa", ordinal)...)),
-			[]string{"CreatePod web-3 DisruptionSurge to zone=b"},
+			[]string{"CreatePod web-3 DisruptionSurge to zone=a"},
 			[]string{"EvictPod web-2 Replacement"},
 		},
 		"also for the pod that comes back": {
 			twoConstraints(aFleet(3, in("aa", ordinal)...).with(ordinal(3).surge().inZone("b", "b"))),
 			[]string{"CreatePod web-2 Missing to zone=b"},
-			[]string{"EvictPod web-1 Replacement"},
+			nil,
 		},
 		"also where the stand-in has another cause": {
 			aFleet(5, in("aaab", ordinal)...).with(ordinal(5).surge().inZone("b", "")).spread(time.Minute).maxSkew(2),
@@ -171,12 +180,12 @@ func TestRebalance(t *testing.T) {
 		},
 		"a pod that was moved within the hour stays with Auto": {
 			aFleet(2, ordinal(0).inZone("b", ""), ordinal(1).inZone("b", "b").created(time.Hour-1)).spread(0).auto(),
-			[]string{"CreatePod web-2 DisruptionSurge to zone=a"},
+			[]string{"CreatePod web-2 DisruptionSurge to zone=b"},
 			[]string{"EvictPod web-0 Replacement"},
 		},
 		"and may move again after it": {
 			aFleet(2, ordinal(0).inZone("b", ""), ordinal(1).inZone("b", "b").created(time.Hour)).spread(0).auto(),
-			[]string{"CreatePod web-2 DisruptionSurge to zone=a"},
+			[]string{"CreatePod web-2 DisruptionSurge to zone=b"},
 			[]string{"EvictPod web-1 Replacement"},
 		},
 		"nothing moves while it is not known where nodes are": {
@@ -195,7 +204,7 @@ func TestRebalance(t *testing.T) {
 				f.observed.Nodes.Domains[0] = []string{"a", "b", "c"}
 				return f
 			}(),
-			[]string{"CreatePod web-4 DisruptionSurge to zone=c"},
+			[]string{"CreatePod web-4 DisruptionSurge to zone=a"},
 			[]string{"EvictPod web-3 Replacement"},
 		},
 		"the pod with the lowest deletion cost moves": {
@@ -214,7 +223,7 @@ func TestRebalance(t *testing.T) {
 		},
 		"missing pods get a hint as long as they could break the constraint": {
 			aFleet(6, in("aaa", ordinal)...).spread(time.Minute).maxSkew(2),
-			[]string{"CreatePod web-3 Missing to zone=b", "CreatePod web-4 Missing to zone=b", "CreatePod web-5 Missing", "CreatePod web-6 DisruptionSurge"},
+			[]string{"CreatePod web-3 Missing to zone=b", "CreatePod web-4 Missing to zone=b", "CreatePod web-5 Missing", "CreatePod web-6 DisruptionSurge to zone=a"},
 			[]string{"EvictPod web-2 Replacement"},
 		},
 		"with random names only the newest stand-ins are left out": {
@@ -232,17 +241,40 @@ func TestRebalance(t *testing.T) {
 				f.observed.Nodes.Domains[0] = []string{"a", "c", "b"}
 				return f
 			}(),
-			[]string{"CreatePod web-3 DisruptionSurge to zone=b"},
-			[]string{"EvictPod web-1 Replacement", "EvictPod web-2 Replacement"},
+			[]string{"CreatePod web-3 DisruptionSurge to zone=a"},
+			waits,
 		},
 		"and takes the place": {
 			aFleet(3, in("aaa", random)...).random().with(random(3).inZone("b", "b")).spread(time.Minute),
 			[]string{"EvictPod " + randomName(2) + " Rebalance"},
 			nil,
 		},
-		"a stand-in that runs elsewhere ends it": {
-			aFleet(3, uneven...).with(ordinal(3).surge().inZone("a", "b").created(time.Second)).spread(time.Minute),
+		"wherever the stand-in runs, the pod goes": {
+			aFleet(3, uneven...).with(ordinal(3).surge().inZone("b", "a").created(time.Second)).spread(time.Minute),
+			[]string{"EvictPod web-2 Rebalance"},
+			[]string{"CreatePod web-2 Terminating"},
+		},
+		"a stand-in that may be in the way of the next wave goes": {
+			aFleet(3, ordinal(0).inZone("a", ""), ordinal(1).inZone("a", ""), ordinal(2).inZone("c", "c").created(0)).
+				with(ordinal(3).surge().inZone("b", "a").created(time.Second)).spread(time.Minute),
 			[]string{"DeletePod web-3 SurgeOver"},
+			nil, // the next wave begins when it is gone
+		},
+		"a wave moves as many pods as stand in": {
+			aFleet(6, in("aaaa", ordinal)...).with(ordinal(4).inZone("b", "b").created(0), ordinal(5).inZone("b", "b").created(0).unready()).
+				with(ordinal(6).surge().inZone("b", "a").created(time.Second), ordinal(7).surge().inZone("b", "a").created(time.Second)).spread(time.Minute).moving(2),
+			[]string{"DeletePod web-7 SurgeOver"},
+			nil,
+		},
+		"and goes on until then": {
+			aFleet(6, in("aaaaa", ordinal)...).with(ordinal(5).inZone("b", "b").created(0)).
+				with(ordinal(6).surge().inZone("b", "a").created(time.Second), ordinal(7).surge().inZone("b", "a").created(time.Second)).spread(time.Minute).moving(2),
+			[]string{"DeletePod web-7 SurgeOver", "EvictPod web-4 Rebalance"},
+			[]string{"CreatePod web-4 Terminating"},
+		},
+		"a pod that comes back elsewhere ends it": {
+			aFleet(3, ordinal(0).inZone("a", ""), ordinal(1).inZone("a", ""), ordinal(2).inZone("a", "b").created(time.Second)).spread(time.Minute),
+			nil,
 			nil,
 		},
 		"a rollout goes first": {
@@ -325,6 +357,81 @@ func playRebalance(t *testing.T, f fleet, obedient bool) {
 	if most := 3; !obedient && m.total[EvictPod] > most {
 		t.Errorf("%d pods were moved in vain", m.total[EvictPod])
 	}
+}
+
+// TestAStandInTakesNoPlaceOfAMovedPod: the scheduler counts the pods that stand in,
+// too, and goes by the spread as much as by a hint. The pods that come back find
+// their places all the same.
+func TestAStandInTakesNoPlaceOfAMovedPod(t *testing.T) {
+	for name, c := range map[string]struct {
+		hosts    string // where the pods run, and which other nodes there are
+		others   string
+		maxSurge int
+		room     map[string]int // for so many pods, where that is not enough for all
+	}{
+		"one node came back, two pods have to move": {"aaabbb", "c", 2, nil},
+		"one at a time":       {"aaabbb", "c", 1, nil},
+		"two nodes came back": {"aabb", "cd", 2, nil},
+		"two nodes came back, and one pod is too few": {"aaa", "bc", 1, nil},
+		"two small nodes came back":                   {"aaa", "bc", 1, map[string]int{"a": 3, "b": 1, "c": 1}},
+		"many pods on few nodes":                      {"aaaaaaaaaaaabbbbbbbbbbbb", "cd", 6, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := aFleet(len(c.hosts)).spread(0).auto()
+			f.desired.Disruption.MaxSurge = c.maxSurge
+			f.observed.Nodes = &Nodes{Open: 2, All: 2, Domains: [][]string{strings.Split(c.others, "")}}
+			for _, host := range c.hosts {
+				if !slices.Contains(f.observed.Nodes.Domains[0], string(host)) {
+					f.observed.Nodes.Domains[0] = append(f.observed.Nodes.Domains[0], string(host))
+				}
+			}
+			m := newModel(f)
+			m.nodes, m.place = f.observed.Nodes, func(a Action) []string { return []string{m.schedules(a, c.room)} }
+			for slot, host := range c.hosts {
+				m.pods["web-"+strconv.Itoa(slot)] = ordinal(slot).inZone(string(host), "").p
+			}
+			for range 100 {
+				m.step(10 * time.Second)
+			}
+			counts := m.perPlace()
+			if most, least := slices.Max(counts), slices.Min(counts); most-least > 1 || m.status.Rebalance != nil || len(m.pods) != len(c.hosts) {
+				t.Errorf("%v pods on the nodes %v, given up: %+v", counts, f.observed.Nodes.Domains[0], m.status.Rebalance)
+			}
+		})
+	}
+}
+
+// perPlace counts the pods in each place that takes new ones.
+func (m *model) perPlace() []int {
+	counts := make([]int, len(m.nodes.Domains[0]))
+	for _, p := range m.pods {
+		if i := slices.Index(m.nodes.Domains[0], p.Domains[0]); i >= 0 && !p.Terminating {
+			counts[i]++
+		}
+	}
+	return counts
+}
+
+// schedules is where a scheduler puts a pod that weighs the spread and the hint
+// alike, and then prefers nodes with few pods.
+func (m *model) schedules(a Action, room map[string]int) string {
+	counts, best, most := m.perPlace(), "", -1
+	for i, place := range m.nodes.Domains[0] {
+		if n, small := room[place]; small && counts[i] >= n {
+			continue
+		}
+		score := 0
+		if a.Prefer != nil && a.Prefer.Value == place {
+			score += 1000 + 10*len(room) // where room is short, it decides
+		}
+		if spread := slices.Max(counts) - slices.Min(counts); spread > 0 {
+			score += 1000 * (slices.Max(counts) - counts[i]) / spread
+		}
+		if score -= counts[i]; most < score || best == "" {
+			best, most = place, score
+		}
+	}
+	return best
 }
 
 // TestConstraintsThatConflict: where a pod that moves for the sake of one constraint

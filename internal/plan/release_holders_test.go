@@ -97,10 +97,29 @@ func TestHeldPods(t *testing.T) {
 			given: aFleet(1, ordinal(0).holdDelete().told("delete")),
 			want:  []string{"TellHolder web-0 Held"},
 		},
-		"a pod that ended is not held": {
+		"a pod that failed is held, too, and its name with it": {
 			given:   aFleet(1, ordinal(0).failed(time.Second).holdDelete()),
-			want:    []string{"DeletePod web-0 PodFailed"},
-			blocked: []string{"CreatePod web-0 Terminating"},
+			want:    []string{"TellHolder web-0 Held"},
+			blocked: []string{"DeletePod web-0 Hold", "CreatePod web-0 Terminating"},
+			held:    []appsv1.HeldPod{{Pod: "web-0", From: "delete", By: "backup", Since: metav1.NewTime(noon())}},
+		},
+		"with random names its successor does not wait": {
+			given:   aFleet(1, random(0).failed(time.Second).holdDelete()).random().keeping(0),
+			want:    []string{"TellHolder " + randomName(0) + " Held", "CreatePod " + randomName(1) + " Missing"},
+			blocked: []string{"DeletePod " + randomName(0) + " Hold"},
+			held:    []appsv1.HeldPod{{Pod: randomName(0), From: "delete", By: "backup", Since: metav1.NewTime(noon())}},
+		},
+		"so is one whose node is gone": {
+			given:   aFleet(1, ordinal(0).nodeGone().holdDelete()),
+			want:    []string{"TellHolder web-0 Held"},
+			blocked: []string{"DeletePod web-0 Hold", "CreatePod web-0 Terminating"},
+			held:    []appsv1.HeldPod{{Pod: "web-0", From: "delete", By: "backup", Since: metav1.NewTime(noon())}},
+		},
+		"and one that ended, of an owner that goes": {
+			given:   aFleet(1, ordinal(0).failed(time.Second).holdDelete()).deleting(DeletionDelete),
+			want:    []string{"TellHolder web-0 Held"},
+			blocked: []string{"DeletePod web-0 Hold", "RemoveFinalizer Terminating"},
+			held:    []appsv1.HeldPod{{Pod: "web-0", From: "delete", By: "backup", Since: metav1.NewTime(noon())}},
 		},
 		"one that a foreign finalizer keeps from its end is listed since it was asked to go": {
 			given: func() fleet {

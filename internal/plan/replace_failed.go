@@ -256,7 +256,7 @@ func (s *scene) buryBeyondLimit(partitioned bool) {
 	})
 	missing := s.desired.Replicas + s.surge - len(s.live)
 	room, kept := missing, 0
-	if s.maySurge() {
+	if s.maySurge() && s.desired.Replicas > 0 {
 		room = s.desired.Replicas + s.desired.MostSurge() - len(s.live) // more pods may be needed soon
 	}
 	for i, p := range corpses {
@@ -267,6 +267,10 @@ func (s *scene) buryBeyondLimit(partitioned bool) {
 			s.blockOnBackoff(p, record)
 		case record != nil && kept < room:
 			kept++
+			s.block(Blocked{
+				Verb: DeletePod, Pod: p.Name, Slot: p.Slot, By: appsv1.BlockedByBackoff, Until: record.RetryTime.Time,
+				Message: "another pod may be needed soon, and would wait for the backoff",
+			})
 		case p.Membership == Orphan:
 		case p.stillborn():
 			s.bury(p) // there is nothing to inspect

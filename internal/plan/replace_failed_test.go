@@ -209,7 +209,7 @@ func TestARolloutKeepsTheCorpsesThatItsSurgeMayWaitFor(t *testing.T) {
 		"one pod more is needed now, and a second may be": {
 			given:   failing(aFleet(1, random(0).revision(oldRev)).rollingOut()),
 			want:    []string{gone(3)},
-			blocked: []string{"CreatePod " + randomName(1) + " Backoff", "UpdatePod " + randomName(0) + " Budget"},
+			blocked: []string{"CreatePod " + randomName(1) + " Backoff", "DeletePod " + randomName(2) + " Backoff", "UpdatePod " + randomName(0) + " Budget"},
 		},
 		"without a rollout no pod is": {
 			given: failing(aFleet(1, random(0))),
@@ -310,7 +310,11 @@ func TestFailuresInARow(t *testing.T) {
 			want: failureRecord(oldRev, 7, time.Minute, 5*time.Minute),
 		},
 		"a lost pod is not a failure of its revision": {
+			given: aFleet(1, ordinal(0).nodeGone()),
+		},
+		"a pod that failed is, whatever became of its node": {
 			given: aFleet(1, corpse.nodeGone()),
+			want:  failureRecord(newRev, 1, time.Second, 0),
 		},
 		"an initial backoff above the longest is cut to it": {
 			given: func() fleet {

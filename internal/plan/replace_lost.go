@@ -44,14 +44,18 @@ func (p *Pod) stillborn() bool {
 	return p.NodeState != NodePresent && !p.Terminating && (p.Phase == corev1.PodPending || p.Phase == "")
 }
 
-// forceLostTerminating finishes the deletion of pods whose kubelet is gone.
+// forceLostTerminating finishes the deletion of pods whose kubelet is gone. A hold
+// came too late for them. Once that is done only a finalizer keeps them, and no other
+// delete ends that.
 func (s *scene) forceLostTerminating() {
 	for _, p := range s.terminating {
-		if p.NodeState == NodePresent {
+		if p.NodeState == NodePresent || p.Ended {
 			continue
 		}
-		reason, message := lostWhy(p)
-		s.deletePod(p, true, reason, message, nil)
+		if s.room(DeletePod, p) {
+			reason, message := lostWhy(p)
+			s.remove(Action{Verb: DeletePod, Force: true}, p, reason, message, nil)
+		}
 	}
 }
 

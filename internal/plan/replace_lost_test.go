@@ -67,14 +67,21 @@ func TestLostPodsMakeRoomByForce(t *testing.T) {
 			want:    []string{"DeletePod web-0 NodeGone by force"},
 			blocked: []string{"CreatePod web-0 Terminating"},
 		},
+		"and no more than once: then only a finalizer keeps it": {
+			given: func() fleet {
+				kept := ordinal(0).terminating().nodeGone()
+				kept.p.KeptBy, kept.p.Ended = "example.com/backup", true
+				return aFleet(1, kept)
+			}(),
+			blocked: []string{"CreatePod web-0 Terminating"},
+		},
 		"a pod that terminates on a node that is there is left to its kubelet": {
 			given:   aFleet(1, ordinal(0).terminating()),
 			blocked: []string{"CreatePod web-0 Terminating"},
 		},
-		"a lost pod counts as lost even when it failed before, and waits for no backoff": {
+		"a pod that failed before its node went waits for the backoff": {
 			given:   aFleet(1, ordinal(0).failed(time.Second).nodeGone()).failures(3, time.Second, time.Minute),
-			want:    []string{"DeletePod web-0 NodeGone by force"},
-			blocked: []string{"CreatePod web-0 Terminating"},
+			blocked: []string{"CreatePod web-0 Backoff"},
 		},
 		"a lost pod above replicas goes and has no successor": {
 			given: aFleet(1, ordinal(0), ordinal(1).nodeGone()),

@@ -17,6 +17,7 @@ limitations under the License.
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +60,17 @@ func TestCountsAfterAPass(t *testing.T) {
 		"a deleted pod terminates": {
 			given: aFleet(1, ordinal(0), ordinal(1), ordinal(2)), result: Done,
 			want: numbers{Live: 1, Ready: 1, Available: 1, Updated: 1, Terminating: 2}, nodes: []string{"web-0"},
+		},
+		"one whose node is gone is gone with a deletion by force": {
+			given: aFleet(1, ordinal(0).terminating().nodeGone()), result: Done,
+		},
+		"and terminates as long as a finalizer keeps it": {
+			given: func() fleet {
+				kept := ordinal(0).terminating().nodeGone()
+				kept.p.KeptBy = "example.com/backup"
+				return aFleet(1, kept)
+			}(), result: Done,
+			want: numbers{Terminating: 1},
 		},
 		"a delete that failed leaves it": {
 			given: aFleet(0, ordinal(0)), result: Failed,
@@ -419,5 +431,25 @@ func TestARolloutThatMovesWaitsForNone(t *testing.T) {
 		if got == nil || got.Waits != want {
 			t.Errorf("%v %s: the record is %+v, want one that waits: %t", saidOf(d), result, got, want)
 		}
+	}
+}
+
+// A resize beyond a node says nothing about the pods of other nodes.
+func TestANodeThatIsTooSmallIsRemembered(t *testing.T) {
+	f := aFleet(2, ordinal(0).revision(oldRev).on("small"), ordinal(1).revision(oldRev)).changing(Change{Resize: []string{"app"}})
+	outcome := Outcome{
+		Action: Action{Verb: ResizePod, Pod: "web-0", Node: "small"}, Result: Refused, Cause: appsv1.WhyResizeInfeasible, Message: "no", Node: "small",
+	}
+	for range 2 { // it is noted once
+		got := Report(f.desired, f.observed, f.plan(), []Outcome{outcome}, noon()).Status.Rollout
+		if got == nil || got.ResizeRefused != "" || !slices.Equal(got.SmallNodes, []string{"small"}) {
+			t.Fatalf("the record is %+v", got)
+		}
+		f.observed.Status.Rollout = got
+	}
+	// Progress and edits do not make the node larger.
+	f.observed.Status.ObservedGeneration--
+	if got := f.plan().Rollout; got == nil || !slices.Equal(got.SmallNodes, []string{"small"}) {
+		t.Errorf("after an edit, the record is %+v", got)
 	}
 }

@@ -37,7 +37,7 @@ func revise(s *scene) bool {
 	case s.pinnedByNumber(stored):
 		number = stored.Number
 	case stored.Number < number:
-		s.act(Action{Verb: RenumberRevision, Slot: NoSlot, Revision: template, Number: number},
+		s.act(Action{Verb: RenumberRevision, Slot: NoSlot, Revision: template, UID: stored.UID, Number: number},
 			appsv1.WhyNewTemplate, "the template equals an older revision, which becomes the newest", nil)
 	}
 	s.decision.UpdateRevision = s.goal(template, number)

@@ -74,18 +74,9 @@ func (s *scene) inScope() (moving, kept []*stalePod) {
 	if keep == 0 {
 		return s.stale, nil
 	}
-	old := 0
+	isBehind := s.behindPartition(keep)
 	for _, p := range s.stale {
-		if !s.onGoal(p.brief) {
-			old++
-		}
-	}
-	for _, p := range s.stale {
-		behind := s.ordinal() && s.position(p.slot) < keep
-		if !s.ordinal() && !s.onGoal(p.brief) {
-			behind = old <= keep
-			old--
-		}
+		behind := isBehind(p)
 		current := s.decision.CurrentRevision
 		switch {
 		case !behind || p.reason != appsv1.WhyRolloutRecreate && p.reason != appsv1.WhyRolloutInPlace:
@@ -103,6 +94,46 @@ func (s *scene) inScope() (moving, kept []*stalePod) {
 		}
 	}
 	return moving, kept
+}
+
+// behindPartition reports, for one stale pod after the other, whether the partition keeps it.
+// With random names it keeps pods that stay and, where these are too few, as many of the
+// others: their successors are made on the old revision, too.
+func (s *scene) behindPartition(keep int) func(*stalePod) bool {
+	if s.ordinal() {
+		return func(p *stalePod) bool { return s.position(p.slot) < keep }
+	}
+	old := 0
+	for _, p := range s.stale {
+		if s.holdsPartition(p.brief) {
+			old++
+		}
+	}
+	successors := keep - old
+	return func(p *stalePod) bool {
+		switch {
+		case s.onGoal(p.brief):
+			return false
+		case s.holdsPartition(p.brief):
+			old--
+			return old < keep
+		}
+		successors--
+		return successors >= 0
+	}
+}
+
+// holdsPartition: with random names, the pod is one of those that stay on the old
+// revision. One that leaves its node, or is too old for a restart, is not: its successor
+// is made before it goes, on the revision that it has.
+func (s *scene) holdsPartition(b brief) bool {
+	return !s.onGoal(b) && !s.leaves[b.pod] && !s.restarts(b)
+}
+
+// restarts: the pod is older than a restart that nothing stops.
+func (s *scene) restarts(b brief) bool {
+	blocker, _ := s.stopped()
+	return b.outdated && blocker == ""
 }
 
 // partition is how many pods stay on the old revision: none when there is no
@@ -149,7 +180,7 @@ func (s *scene) move(pods []*stalePod, b budget) {
 	numbers := map[string]int64{"replicas": int64(s.desired.Replicas)}
 	for _, p := range pods {
 		cost := s.priceOf(p)
-		if !b.affords(cost) {
+		if !b.affords(cost) || s.inOrder && cost != (price{}) {
 			waiting = append(waiting, p)
 			// A holder who was told that it is time is not told the opposite
 			// because the budget has gone to others meanwhile.
@@ -177,18 +208,21 @@ func (s *scene) moveOne(p *stalePod, numbers map[string]int64) bool {
 	if !s.room(UpdatePod, p.pod) {
 		return false
 	}
+	if p.change.Restarts {
+		mark(&s.restarting, p.pod)
+	}
 	if p.change.Restarts && (p.pod.Gate == GateOpen || p.pod.Gate == GateShut && p.pod.Ready) {
 		s.takeOutOfService(p)
 		return true
 	}
 	action := Action{
 		Verb: ResizePod, Pod: p.pod.Name, UID: p.pod.UID, ResourceVersion: p.pod.ResourceVersion, Slot: p.slot, From: p.pod.Revision,
-		SizeOf: p.change.SizeOf, Revision: p.goal,
+		SizeOf: p.change.SizeOf, Node: p.pod.Node, Revision: p.goal,
 	}
 	if len(p.change.Resize) > 0 && !s.sizedAs(p.pod, p.goal) {
 		s.act(action, p.reason, p.because(), numbers)
 	}
-	action.Verb = UpdatePod
+	action.Verb, action.Node = UpdatePod, ""
 	for _, mark := range p.pod.Containers {
 		if p.change.Restarts && (slices.Contains(p.change.Images, mark.Name) || slices.Contains(p.change.Resize, mark.Name)) {
 			action.Replaced = append(action.Replaced, mark)

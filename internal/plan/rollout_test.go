@@ -215,3 +215,96 @@ func TestARestartThatAPauseHoldsBackIsNotDone(t *testing.T) {
 		t.Errorf("without a restart to do Ready is %q, want %q", got.Ready, want)
 	}
 }
+
+// A pod that leaves its node, or is restarted, is replaced before it goes: behind a
+// partition on the revision that it has, which may be the only one that works.
+func TestReplacementsBehindAPartition(t *testing.T) {
+	old := func(slot int, pod func(int) podBuilder) podBuilder { return pod(slot).revision(oldRev) }
+	restarted := func(f fleet) fleet { f.desired.Restart = ago(time.Minute); return f }
+	fresh := func(p podBuilder) podBuilder { return p.created(0).unready() }
+	for name, test := range map[string]struct {
+		given fleet
+		want  []string
+	}{
+		"one with a random name leaves its node": {
+			aFleet(2, old(0, random).evicted(0), old(1, random)).random().surgeFirst(1).partition(2),
+			[]string{"CreatePod DisruptionSurge " + oldRev},
+		},
+		"its replacement is kept": {
+			aFleet(2, old(0, random).evicted(0), old(1, random), fresh(old(2, random))).random().surgeFirst(1).partition(2), nil,
+		},
+		"one of more than stay leaves its node": {
+			aFleet(3, old(0, random).evicted(0), old(1, random), old(2, random)).random().surgeFirst(1).partition(2),
+			[]string{"CreatePod DisruptionSurge " + newRev},
+		},
+		"one that has moved leaves its node": {
+			aFleet(2, old(0, random), random(1).evicted(0)).random().surgeFirst(1).partition(1),
+			[]string{"CreatePod DisruptionSurge " + newRev},
+		},
+		"those with random names are restarted": {
+			restarted(aFleet(2, old(0, random), old(1, random)).random().budget(0, 1).partition(2)),
+			[]string{"CreatePod RolloutSurge " + oldRev},
+		},
+		"those that have restarted are kept": {
+			restarted(aFleet(2, old(0, random), old(1, random), fresh(old(2, random))).random().budget(0, 1).partition(2)), nil,
+		},
+		"a pause stops a restart, and what has moved comes back": {
+			restarted(aFleet(2, old(0, random)).random().paused().partition(1)),
+			[]string{"CreatePod Missing " + newRev},
+		},
+		"an ordinal leaves its node beside a broken canary": {
+			aFleet(3, old(0, ordinal).evicted(0), old(1, ordinal), ordinal(2).waiting("CrashLoopBackOff")).surgeFirst(1).partition(2),
+			[]string{"CreatePod DisruptionSurge " + oldRev},
+		},
+		"and its stand-in starts": {
+			aFleet(3, old(0, ordinal).evicted(0), old(1, ordinal), ordinal(2).waiting("CrashLoopBackOff"), fresh(old(3, ordinal)).standIn()).
+				surgeFirst(1).partition(2), nil,
+		},
+		"the canary leaves its node": {
+			aFleet(3, old(0, ordinal), old(1, ordinal), ordinal(2).evicted(0)).surgeFirst(1).partition(2),
+			[]string{"CreatePod DisruptionSurge " + newRev},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := test.given.rollingOut()
+			if f.desired.Paused {
+				f.observed.Status.Rollout = &appsv1.RolloutRecord{Revision: newRev, Moved: "1"}
+			}
+			var got []string
+			for _, a := range f.plan().Actions {
+				got = append(got, string(a.Verb)+" "+a.Why.Reason+" "+a.Revision)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A pod that stands in and does not serve gives its place to one that a restart made,
+// and to no other where pods keep their revision.
+func TestStandInsThatNeverServe(t *testing.T) {
+	broken := ordinal(2).standIn().unready()
+	restarted := aFleet(2, ordinal(0).revision(oldRev), ordinal(1).revision(oldRev), broken).rollingOut().budget(0, 1)
+	restarted.desired.Restart = ago(time.Minute)
+	paused := restarted.paused()
+	drained := aFleet(2, ordinal(0).evicted(0), ordinal(1), broken.created(2*time.Minute)).surgeFirst(1).budget(0, 1)
+	drained.desired.Restart = ago(time.Minute)
+	onDelete := aFleet(2, ordinal(0).revision(oldRev).evicted(0), ordinal(1).revision(oldRev), broken.revision(oldRev)).
+		rollingOut().surgeFirst(1).strategy(appsv1.UpdateOnDelete)
+	for name, test := range map[string]struct {
+		given fleet
+		want  []string
+	}{
+		"older than a restart":                {restarted, []string{"DeletePod web-2 Restart"}},
+		"older than a restart that is paused": {paused, []string{"DeletePod web-2 SurgeOver"}},
+		"older than a restart, in a drain":    {drained, nil},
+		"on an old revision, with OnDelete":   {onDelete, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, saidOf(test.given.plan())); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

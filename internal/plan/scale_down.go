@@ -17,6 +17,7 @@ limitations under the License.
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -37,13 +38,11 @@ func scaleDown(s *scene) bool {
 	members := s.stayingMembers()
 	surplus := len(members) - s.desired.Replicas - max(s.surge, s.standIns)
 	if surplus <= 0 {
+		s.deleteBesideSurge(members)
 		return false
 	}
 	numbers := map[string]int64{"live": int64(len(members)), "replicas": int64(s.desired.Replicas)}
 	for _, v := range s.victims(podsIn(members), surplus) {
-		if s.held(v.pod, wantDelete) {
-			continue
-		}
 		s.deletePod(v.pod, false, appsv1.WhyScaleDown,
 			fmt.Sprintf("%s, %d asked for; chosen because %s", NumberOf(len(members), "live pod"), s.desired.Replicas, v.because),
 			numbers)
@@ -51,38 +50,76 @@ func scaleDown(s *scene) bool {
 	return false
 }
 
+// deleteBesideSurge obeys the delete label while a surge stands in: none is too many
+// then, and the label would wait for the end of the rollout or the drain.
+func (s *scene) deleteBesideSurge(members []brief) {
+	for _, b := range members {
+		if b.requested {
+			s.obeyLabel(b.pod)
+		}
+	}
+}
+
 // stayingMembers are the pods that stay and are ours already.
 func (s *scene) stayingMembers() []brief {
 	return slices.DeleteFunc(slices.Clone(s.staying()), func(b brief) bool { return b.orphan })
 }
 
-// victims are the least useful pods. In the middle of a rollout, when the new
-// pods are not available yet, an available old one is kept that the order would
-// give up, as long as the budget needs it.
+// victims are the least useful pods. One that serves is kept, though the order
+// would give it up, as long as the budget needs it.
 func (s *scene) victims(members []*Pod, surplus int) []*victim {
-	ranked := rankVictims(members, s.decision.UpdateRevision, s.leaves)
-	chosen := ranked[:surplus]
-	if s.decision.Rollout != nil {
-		chosen = s.sparing(ranked, surplus)
+	ranked := rankVictims(members, s.updated, s.leaves)
+	if keep := s.partition(); keep > 0 {
+		ranked = rankVictims(members, s.keptByPartition(ranked, keep), s.leaves)
 	}
+	chosen := s.sparing(ranked, surplus)
 	goes := make(map[*victim]bool, len(chosen))
 	for _, v := range chosen {
 		goes[v] = true
 	}
 	explain(chosen, slices.DeleteFunc(slices.Clone(ranked), func(v *victim) bool { return goes[v] }))
+	for _, v := range chosen {
+		if v.because == notReached && s.updated(v.pod) {
+			v.because = "the partition keeps others on the old revision"
+		}
+	}
 	return chosen
 }
 
-// sparing chooses victims and spares the available pods that the budget needs:
-// never more than replicas, so enough are left to choose from.
+// keptByPartition are the pods that the partition, with random names, would have after
+// the scale-down: so many of the old revision, and of those that have moved the others.
+// None of them is less useful because the rollout has not reached it.
+func (s *scene) keptByPartition(ranked []*victim, keep int) func(*Pod) bool {
+	kept := map[*Pod]bool{}
+	old, moved := keep, s.desired.Replicas-keep
+	for _, v := range slices.Backward(ranked) {
+		left := &old
+		if s.updated(v.pod) {
+			left = &moved
+		}
+		if *left > 0 {
+			*left--
+			kept[v.pod] = true
+		}
+	}
+	return func(p *Pod) bool { return kept[p] }
+}
+
+// sparing chooses victims and spares the pods that the budget needs: never more
+// than replicas, so enough are left to choose from. The user's own word, the delete
+// label, is obeyed. One whose holder was told costs nothing as long as it is held.
 func (s *scene) sparing(ranked []*victim, surplus int) []*victim {
-	spare := s.newBudget(1).available
+	budget := s.scaleDownBudget(1)
 	needed := func(v *victim) bool {
-		if !s.available(v.pod) {
+		cost := s.priceOfLosing(v.pod)
+		if v.pod.told() {
 			return false
 		}
-		spare--
-		return spare < 0 && !v.pod.DeleteRequested
+		if !v.pod.DeleteRequested && !budget.affords(cost) {
+			return true
+		}
+		budget.pay(cost)
+		return false
 	}
 	return slices.DeleteFunc(slices.Clone(ranked), needed)[:surplus]
 }
@@ -95,14 +132,24 @@ func (s *scene) condemnWhy(p *Pod) (reason, message string) {
 		return appsv1.WhyScaleDown, "the pod's name is none of this fleet's ordinals"
 	case place < 0:
 		return appsv1.WhyReserved, fmt.Sprintf("ordinal %d is reserved", p.Slot)
-	case s.surge > 0 && s.mayStandIn(p.Slot) && !s.updated(p) && !s.serves(p):
-		return appsv1.WhyRolloutRecreate, "recreated: the extra pod is on an old revision and does not serve"
-	case p.Surge && s.mayStandIn(p.Slot) && s.desired.Disruption.MaxSurge > 0:
+	case len(s.extras) < s.surge && s.mayStandIn(p.Slot) && !s.updated(p) && !s.serves(p):
+		return s.recreateExtraWhy(p)
+	case p.Surge && s.mayStandIn(p.Slot) && s.unplaced != "":
+		return appsv1.WhySurgeOver, "it stands in for another pod, and may have the room that " + s.unplaced + " cannot be scheduled without"
+	case p.Surge && s.mayStandIn(p.Slot) && (s.desired.Disruption.MaxSurge > 0 || p.Replaces == appsv1.WhyDisruptionSurge):
 		return appsv1.WhySurgeOver, "it no longer stands in for another pod"
 	case p.Surge && s.mayStandIn(p.Slot):
 		return appsv1.WhySurgeOver, fmt.Sprintf("the rollout no longer needs more than %s", NumberOf(s.desired.Replicas, "pod"))
 	}
 	return appsv1.WhyScaleDown, s.beyondReplicas(p.Slot)
+}
+
+// recreateExtraWhy says why an extra pod that does not serve gives way to another.
+func (s *scene) recreateExtraWhy(p *Pod) (reason, message string) {
+	if p.Revision == s.decision.UpdateRevision {
+		return appsv1.WhyRestart, "recreated: the extra pod does not serve, and a restart was asked for"
+	}
+	return appsv1.WhyRolloutRecreate, "recreated: the extra pod is on an old revision and does not serve"
 }
 
 // beyondReplicas is said of every pod of a large scale-down: fmt would allocate
@@ -115,8 +162,9 @@ func (s *scene) beyondReplicas(slot int) string {
 }
 
 // condemnOrdinals condemns the pods outside the fleet's ordinals, the highest
-// first. Those whose ordinals were reserved have successors elsewhere in the
-// fleet: as long as these are not available they go within the budget only. The
+// first. Where pods of the fleet are missing or not available, as many others stay
+// for them: reserving an ordinal, or giving it free again, moves pods to other
+// ordinals, and a scale-down may meet a drain. These go within the budget only. The
 // others are too many.
 func (s *scene) condemnOrdinals() {
 	condemned := s.outsideFleet()
@@ -159,45 +207,34 @@ func (s *scene) condemn(b brief, numbers map[string]int64) {
 	}
 	reason, message := s.condemnWhy(b.pod)
 	s.remove(Action{Verb: DeletePod}, b.pod, reason, message, numbers)
-	if s.onReserved(b) {
-		s.movedAway = append(s.movedAway, b.pod)
-	}
+	s.movedAway = append(s.movedAway, b.pod) // new pods have other ordinals, and its deletion may fail
 }
 
-// onReserved: its ordinal was reserved, so that its successor has another one.
-func (s *scene) onReserved(b brief) bool {
-	_, reserved := slices.BinarySearch(s.desired.Reserved, b.slot)
-	return reserved
-}
-
-// findMovers chooses the pods on reserved ordinals that are still needed, the
-// available ones and of these the lowest: as many as pods of the base are missing or not available, and no more
-// than there may be pods in all. A pod that does not serve waits for none,
-// and one that is held may go at any time. A pod beyond replicas waits for none
-// either: after a scale-down the pods that stay may need its room.
+// findMovers chooses the pods that stand in for those of the fleet that are missing
+// or not available: the available ones, and of these the lowest. A pod that does not
+// serve waits for none, and one that is held may go at any time. One that goes in
+// order waits for all of the fleet anyway.
 func (s *scene) findMovers(condemned []brief) []brief {
 	var serving []brief
 	for _, b := range condemned {
-		if s.onReserved(b) && b.serving && b.pod.HoldDelete == nil {
+		if b.serving && b.pod.HoldDelete == nil && !s.goesInOrder(b) {
 			serving = append(serving, b)
 		}
 	}
 	if len(serving) == 0 {
 		return nil
 	}
-	there, missing := len(s.extras), s.desired.Replicas
+	missing := s.desired.Replicas
 	for _, b := range s.staying() {
-		if !b.inFleet {
-			continue
-		}
-		there++
-		if b.available {
+		if b.inFleet && b.available && !b.orphan {
 			missing--
 		}
 	}
-	slices.SortStableFunc(serving, func(a, b brief) int { return first(!a.available, !b.available) })
-	room := s.desired.Replicas + s.desired.MostSurge() - there
-	movers := serving[len(serving)-max(0, min(len(serving), missing, room)):]
+	// Those go first that cost least, and of these the highest.
+	slices.SortStableFunc(serving, func(a, b brief) int {
+		return cmp.Or(first(!a.available, !b.available), first(a.requested, b.requested))
+	})
+	movers := serving[len(serving)-max(0, min(len(serving), missing)):]
 	for _, b := range movers {
 		mark(&s.movers, b.pod)
 	}
@@ -209,14 +246,10 @@ func (s *scene) moveAway(movers []brief, numbers map[string]int64) {
 	if len(movers) == 0 {
 		return
 	}
-	budget := s.newBudget(len(movers))
-	slices.SortStableFunc(movers, func(a, b brief) int { return first(!a.available, !b.available) })
+	budget := s.scaleDownBudget(len(movers))
 	var waiting []brief
 	for _, b := range movers {
-		cost := price{ready: 1}
-		if b.available {
-			cost.available = 1
-		}
+		cost := s.priceOfLosing(b.pod)
 		if !budget.affords(cost) {
 			waiting = append(waiting, b)
 			continue
@@ -228,7 +261,8 @@ func (s *scene) moveAway(movers []brief, numbers map[string]int64) {
 	if len(waiting) > 0 {
 		s.block(Blocked{
 			Verb: DeletePod, Pod: waiting[0].pod.Name, Slot: waiting[0].slot, By: appsv1.BlockedByBudget, Count: len(waiting),
-			Message: "the pods' successors have other ordinals; " + s.limits(budget),
+			Until:   s.drained, // the budget is larger then
+			Message: "pods on the fleet's ordinals are missing or not available; " + s.limits(budget),
 		})
 	}
 }

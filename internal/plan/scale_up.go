@@ -30,6 +30,7 @@ import (
 // and one whose old pod is still there waits for it; otherwise any free slot
 // will do.
 func scaleUp(s *scene) bool {
+	s.keepStandIns()
 	f := s.newFilling()
 	if f.complete() {
 		return false
@@ -72,6 +73,29 @@ func scaleUp(s *scene) bool {
 	return false
 }
 
+// keepStandIns: an ordinal of the fleet may be filled already, by a pod that was made
+// to stand in for others. It is one of the fleet's now, and its claims are after it:
+// from then on it goes as the others do.
+func (s *scene) keepStandIns() {
+	if !s.ordinal() {
+		return
+	}
+	var touched map[string]bool
+	for _, b := range s.staying() {
+		if !b.pod.Surge || !b.inFleet || b.orphan {
+			continue
+		}
+		for i := range s.decision.Actions {
+			mark(&touched, s.decision.Actions[i].Pod)
+		}
+		if !touched[b.pod.Name] && s.room(KeepPod, b.pod) {
+			s.act(Action{
+				Verb: KeepPod, Pod: b.pod.Name, UID: b.pod.UID, ResourceVersion: b.pod.ResourceVersion, Slot: b.slot, Revision: b.pod.Revision,
+			}, appsv1.WhyScaleUp, fmt.Sprintf("the pod stood in for others, and ordinal %d is one of the fleet's now", b.slot), nil)
+		}
+	}
+}
+
 // append adds what was decided to the plan.
 func (f *filling) append() {
 	if f.queued.Count > 0 {
@@ -92,23 +116,32 @@ type filling struct {
 	// base counts the live pods whose places the fleet keeps, and extras those
 	// beyond, with ordinals.
 	base, extras int
-	// places is how many more pods there may be while others move away.
-	places int
-	// updated and old count the pods on the goal and on other revisions.
+	// adopted counts the pods beyond the fleet that this pass adopts. They go as
+	// members in a later one, and take the places of a surge until then.
+	adopted int
+	// places is how many more pods there may be while others move away, and tooMany
+	// says that more than that go in this pass: a new pod waits for one of them only,
+	// so all wait for a pass that sees them gone.
+	places  int
+	tooMany bool
+	// updated and old count the pods on the goal, and those that stay on other revisions.
 	updated, old int
-	// slots and names find the pod that has a place.
-	slots []*Pod
-	names map[string]*Pod
+	// slots and names find the pod that has a place. highest is the highest ordinal
+	// that has one.
+	slots   []*Pod
+	names   map[string]*Pod
+	highest int
 	// taken are the names of pods outside the fleet and of those that this
 	// pass creates: the suffixes of two slots can be the same.
 	taken map[string]bool
 	// going are the pods that this pass deletes and whose places others take,
 	// under other names: so many of the new pods wait for them.
 	going           []*Pod
-	why             Why
+	why, standsIn   Why
 	claims, creates []Action
-	// tally counts pods where the spread is being restored.
-	tally []tally
+	// tally counts pods where the spread is being restored, once tallied.
+	tally   *tally
+	tallied bool
 	// first is the first pod of the base that is not available, with OrderedReady,
 	// and queued the pods that wait for it.
 	first  string
@@ -125,9 +158,14 @@ func (s *scene) newFilling() filling {
 		if b.inFleet {
 			f.base++
 		}
-		if s.onGoal(b) {
+		if b.excess() {
+			f.adopted++
+		}
+		switch {
+		case s.onGoal(b) && !s.ordinal() && s.leaves[b.pod]: // its successor is on the goal, too
+		case s.onGoal(b):
 			f.updated++
-		} else {
+		case s.holdsPartition(b):
 			f.old++
 		}
 	}
@@ -137,18 +175,25 @@ func (s *scene) newFilling() filling {
 	return f
 }
 
-// countPlaces: a pod of the fleet that goes in this pass keeps its place for its
-// successor, and may yet stay if its eviction is refused.
+// countPlaces: a pod of the fleet that goes in this pass, or whose node is gone, keeps
+// its place for its successor, and may yet stay if its eviction is refused. One that is
+// adopted beyond the fleet has to go, too, in a later pass.
 func (f *filling) countPlaces() {
-	if len(f.movers) == 0 && len(f.movedAway) == 0 {
+	if len(f.movers) == 0 && len(f.going) == 0 && f.adopted == 0 {
 		return
 	}
 	f.places = f.desired.Replicas + f.desired.MostSurge()
 	for _, b := range f.briefs {
-		if b.inFleet || !f.gone[b.pod] && (f.scene.extras[b.pod] || f.movers[b.pod]) {
+		if b.inFleet || b.excess() || !f.gone[b.pod] && (f.scene.extras[b.pod] || f.movers[b.pod]) {
 			f.places--
 		}
 	}
+	for _, p := range f.lost {
+		if f.inBase(p.Slot) {
+			f.places--
+		}
+	}
+	f.tooMany = f.ordinal() && len(f.going) > max(0, f.places)
 }
 
 // findGoing: with ordinals a successor waits for its name anyway, unless it gets
@@ -156,12 +201,21 @@ func (f *filling) countPlaces() {
 func (f *filling) findGoing() {
 	if f.ordinal() {
 		f.going = f.movedAway
+		for _, p := range f.lost {
+			if f.gone[p] && !f.inBase(p.Slot) {
+				f.going = append(f.going, p)
+			}
+		}
 		return
 	}
-	if f.missing == 0 || len(f.gone) == 0 || waitsForEnd(f.desired.Terminating.Policy) {
+	if f.missing == 0 || len(f.gone) == 0 {
 		return
 	}
-	for _, bucket := range [][]*Pod{f.scene.live, f.lost} {
+	buckets := [][]*Pod{f.scene.live, f.lost}
+	if waitsForEnd(f.desired.Terminating.Policy) {
+		buckets = buckets[1:] // the others still count as pods
+	}
+	for _, bucket := range buckets {
 		for _, p := range bucket {
 			if f.gone[p] && !f.evicting[p] {
 				f.going = append(f.going, p)
@@ -217,17 +271,20 @@ func (f *filling) explain() {
 	}
 }
 
+// surgeWhy is the same for all pods that stand in, as of the first.
 func (f *filling) surgeWhy() Why {
-	if n := f.stillLeaving(); n > 0 {
-		return Why{
-			Rule: f.rule, Reason: appsv1.WhyDisruptionSurge, Numbers: f.why.Numbers,
-			Message: "carries the load while " + f.leaversText() + "; disruption.maxSurge is " + strconv.Itoa(f.desired.Disruption.MaxSurge),
-		}
+	if f.standsIn.Rule != "" {
+		return f.standsIn
 	}
-	return Why{
+	f.standsIn = Why{
 		Rule: f.rule, Reason: appsv1.WhyRolloutSurge, Numbers: f.why.Numbers,
 		Message: "carries the load while others are recreated; maxSurge is " + strconv.Itoa(f.desired.Update.MaxSurge),
 	}
+	if f.stillLeaving() > 0 {
+		f.standsIn.Reason = appsv1.WhyDisruptionSurge
+		f.standsIn.Message = "carries the load while " + f.leaversText() + "; disruption.maxSurge is " + strconv.Itoa(f.desired.Disruption.MaxSurge)
+	}
+	return f.standsIn
 }
 
 // waitedFor is how many pods that go still count as pods: those whose successor
@@ -289,23 +346,25 @@ func (f *filling) wants(slot int) bool {
 }
 
 // shortOfSurge: with ordinals, the rollout needs one more pod beyond replicas.
-func (f *filling) shortOfSurge() bool { return f.extras+f.surgeOnBackoff < f.surge }
+func (f *filling) shortOfSurge() bool {
+	return f.extras+f.surgeOnBackoff < f.surge && f.extras+f.adopted < f.desired.MostSurge()
+}
 
 // surges: the rollout needs one more pod, and this may be its ordinal.
 func (f *filling) surges(slot int) bool { return f.shortOfSurge() && f.mayStandIn(slot) }
 
-// crowded: pods that move away still take the places of their successors.
-func (f *filling) crowded() bool { return len(f.movers) > 0 && f.places <= 0 }
+// crowded: pods that move away, or are adopted to go, still take the places of others.
+func (f *filling) crowded() bool { return f.tooMany || len(f.movers)+f.adopted > 0 && f.places <= 0 }
 
 func (f *filling) fill(pod *Pod, claims []Action) {
 	f.explain()
 	f.missing--
 	f.places--
-	revision, why := f.revisionFor(pod.Slot), f.why
+	revision, why, prefer := f.revisionFor(pod.Slot), f.why, f.prefers
 	switch {
 	case f.ordinal() && !f.inBase(pod.Slot):
 		f.extras++
-		revision, why = f.standInRevision(), f.surgeWhy()
+		revision, why, prefer = f.standInRevision(), f.surgeWhy(), f.shelters
 	case !f.ordinal() && f.live >= f.desired.Replicas:
 		why = f.surgeWhy()
 	}
@@ -324,13 +383,18 @@ func (f *filling) fill(pod *Pod, claims []Action) {
 	}
 	f.creates = append(f.creates, Action{
 		Verb: CreatePod, Pod: pod.Name, Slot: pod.Slot, Revision: revision, Why: why,
-		Surge: f.ordinal() && !f.inBase(pod.Slot), After: f.after(), Prefer: f.prefers(),
+		Surge: f.ordinal() && !f.inBase(pod.Slot), After: f.after(), Prefer: prefer(),
+		Replaces: f.desired.Disruption.SurgeFirst && (why.Reason != appsv1.WhyScaleUp || f.succeeds(pod.Slot)),
 	})
 }
 
+// succeeds: the ordinal had a pod before, whatever the fleet grows by in this pass. A
+// fleet grows at its end.
+func (f *filling) succeeds(slot int) bool { return f.ordinal() && slot < f.highest }
+
 // revisionFor is the revision of a new pod: the goal, unless the slot is
-// behind the partition, or the rollout stands still and as many pods as had
-// moved before are on the goal already.
+// behind the partition, or the rollout stands still and the pod that was there had
+// not moved.
 func (f *filling) revisionFor(slot int) string {
 	current, update := f.decision.CurrentRevision, f.decision.UpdateRevision
 	if current == "" || current == update || f.findRevision(current) == nil {
@@ -341,7 +405,7 @@ func (f *filling) revisionFor(slot int) string {
 		return current
 	case !f.ordinal() && f.old < f.partition():
 		return current
-	case f.halted != "" && f.updated >= int(f.observed.Status.UpdatedReplicas):
+	case f.halted != "" && !f.wasMoved(slot):
 		return current
 	}
 	return update
@@ -358,6 +422,7 @@ func (f *filling) findHolders() {
 	}
 	f.slots = make([]*Pod, len(f.observed.Pods))
 	for slot, p := range f.holders() {
+		f.highest = max(f.highest, slot)
 		switch {
 		case slot != NoSlot && slot < len(f.slots):
 			f.slots[slot] = p
@@ -409,12 +474,12 @@ func (s *scene) holders() iter.Seq2[int, *Pod] {
 
 // blockOnHolder reports that an ordinal waits for its old pod. A live pod is no
 // blocker, and a failed one on backoff has said so already; a dead orphan is
-// deleted once it is adopted.
+// deleted once it is adopted, and a dead pod that is held when its holder lets go.
 func (s *scene) blockOnHolder(p *Pod, slot int) {
 	switch {
 	case p.Membership == Drifted && !p.Terminating:
 		s.blockOnName(p.Name, slot)
-	case p.Terminating || s.gone[p] || p.Membership == Orphan && p.dead():
+	case p.Terminating || s.gone[p] || p.dead() && (p.Membership == Orphan || s.wanted[p]):
 		s.blockOnTermination(p.Name, slot)
 	}
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -145,7 +146,11 @@ func TestWhyAPodIsCreated(t *testing.T) {
 }
 
 func TestTheRevisionOfANewPod(t *testing.T) {
-	updated := func(f fleet, n int32) fleet { f.observed.Status.UpdatedReplicas = n; return f }
+	moved := func(f fleet, list string) fleet {
+		f = f.progress(1, time.Minute)
+		f.observed.Status.Rollout.Moved = list
+		return f
+	}
 	revisions := func(d Decision) (lines []string) {
 		for _, a := range d.Actions {
 			lines = append(lines, a.Pod+" "+a.Revision)
@@ -157,9 +162,13 @@ func TestTheRevisionOfANewPod(t *testing.T) {
 			given: aFleet(3).random().rollingOut().partition(2),
 			want:  []string{randomName(0) + " web-old", randomName(1) + " web-old", randomName(2) + " web-new"},
 		},
-		"while the rollout is paused as many are new as were before": {
-			given: updated(aFleet(3, ordinal(0)).rollingOut().paused(), 2),
-			want:  []string{"web-1 web-new", "web-2 web-old"},
+		"while the rollout is paused each pod has the revision that it had": {
+			given: moved(aFleet(5, ordinal(0)).rollingOut().paused(), "0-1,3,x,7-"),
+			want:  []string{"web-1 web-new", "web-2 web-old", "web-3 web-new", "web-4 web-old"},
+		},
+		"with random names as many are new as were before": {
+			given: moved(aFleet(3, random(0)).random().rollingOut().paused(), "2"),
+			want:  []string{randomName(1) + " web-new", randomName(2) + " web-old"},
 		},
 	})
 }
@@ -184,6 +193,25 @@ func TestASuccessorWaitsOnlyForAPlace(t *testing.T) {
 		"where one may be it does not": {
 			given: moving(1),
 			want:  []string{"DeletePod web-0", "CreatePod web-2"},
+		},
+		"a pod beyond the fleet that is lost with its node may yet stay": {
+			given: aFleet(1, ordinal(1).outOfService()).budget(1, 0),
+			want:  []string{"DeletePod web-1", "CreatePod web-0 web-1"},
+		},
+		"so where its successors have other names": {
+			given:   aFleet(2, ordinal(0), ordinal(1).outOfService(), ordinal(2)).budget(1, 1).reserving(0, 1, 2),
+			want:    []string{"DeletePod web-1", "DeletePod web-2", "CreatePod web-3 web-1", "CreatePod web-4 web-2"},
+			blocked: []string{"DeletePod web-0 Budget"},
+		},
+		"pods that are adopted to go take the places of others": {
+			given:   aFleet(2, ordinal(0).orphan(), ordinal(1).orphan()).budget(1, 1).reserving(0, 1),
+			want:    []string{"AdoptPod web-0", "AdoptPod web-1", "CreatePod web-2"},
+			blocked: []string{"CreatePod web-3 Budget"},
+		},
+		"where no pod may be too many all of them": {
+			given:   aFleet(1, ordinal(3).orphan()).budget(1, 0),
+			want:    []string{"AdoptPod web-3"},
+			blocked: []string{"CreatePod web-0 Budget"},
 		},
 	})
 }
@@ -324,6 +352,19 @@ func TestSuccessorsThatWait(t *testing.T) {
 	}
 }
 
+// TestASuccessorWaitsForADeletionThatMayFail: no kubelet keeps a pod of a lost node, so its
+// successor waits for no end, but for the deletion, whatever the policy.
+func TestASuccessorWaitsForADeletionThatMayFail(t *testing.T) {
+	for _, policy := range []appsv1.TerminatingPolicy{appsv1.TerminatingReplaceAtOnce, appsv1.TerminatingWait, appsv1.TerminatingAfterTimeout} {
+		f := aFleet(2, random(0), random(1).nodeGone()).random()
+		f.desired.Terminating = Terminating{Policy: policy, Timeout: 30 * time.Second}
+		d := f.plan()
+		if len(d.Actions) != 2 || d.Actions[1].Verb != CreatePod || d.Actions[1].After != randomName(1) {
+			t.Errorf("%s: %+v", policy, d.Actions)
+		}
+	}
+}
+
 func TestANewPodGetsItsClaimsFirst(t *testing.T) {
 	ending := func(f fleet) fleet { f.observed.Claims[0].Terminating = true; return f }
 	expectPlans(t, claimsOf, map[string]planned{
@@ -346,5 +387,129 @@ func TestANewPodGetsItsClaimsFirst(t *testing.T) {
 			given:   ending(aFleet(1).claiming(appsv1.ClaimRetain, "data").claims(0)),
 			blocked: []string{"CreatePod web-0 Terminating"},
 		},
+	})
+}
+
+// A pod that stands in for others becomes one of the fleet's when the fleet grows to
+// its ordinal. Later it goes as the others do: in order, and with its claim.
+func TestAStandInBecomesOneOfTheFleet(t *testing.T) {
+	standIn := ordinal(1).standIn()
+	expectPlans(t, claimsOf, map[string]planned{
+		"it is kept": {
+			given: aFleet(2, ordinal(0), standIn),
+			want:  []string{"KeepPod web-1 ScaleUp"},
+		},
+		"and its claim": {
+			given: aFleet(2, ordinal(0), standIn).claiming(appsv1.ClaimDelete, "data").claims(0, 1).forSurge(),
+			want:  []string{"KeepPod web-1 ScaleUp", "AdoptClaim data-web-1 ClaimInUse"},
+		},
+		"beyond the fleet's ordinals it is what it was": {
+			given: aFleet(1, ordinal(0), standIn).budget(0, 1),
+			want:  []string{"DeletePod web-1 SurgeOver"},
+		},
+		"one that the rollout moves has time until it is back": {
+			given:   aFleet(2, ordinal(0), standIn.revision(oldRev)).rollingOut().changing(Change{Recreate: "x"}),
+			want:    []string{"DeletePod web-1 RolloutRecreate"},
+			blocked: []string{"CreatePod web-1 Terminating"},
+		},
+	})
+	m := newModel(aFleet(3, ordinal(0), ordinal(1), ordinal(2).standIn()).ordered().budget(0, 2).claiming(appsv1.ClaimDelete, "data").claims(0, 1, 2).forSurge())
+	for range 3 {
+		m.step(time.Second)
+	}
+	m.desired.Replicas = 1
+	m.desired.Generation++
+	for _, want := range []string{"web-2", "web-1"} {
+		deleted := slices.DeleteFunc(m.step(time.Second).Actions, func(a Action) bool { return a.Verb != DeletePod })
+		if len(deleted) != 1 || deleted[0].Pod != want || deleted[0].Why.Reason != appsv1.WhyScaleDown {
+			t.Errorf("deleted %+v, want %s alone, for the scale-down", deleted, want)
+		}
+	}
+	for range 3 {
+		m.step(time.Second)
+	}
+	if len(m.claims) != 1 {
+		t.Errorf("the claims are %v, want one", m.claims)
+	}
+}
+
+// What is replaced while a rollout stands still comes back on the revision that it
+// had, however long its place was empty, and whatever else is replaced meanwhile.
+func TestAReplacedCanaryComesBackAsOne(t *testing.T) {
+	begin := func(pod func(slot int) podBuilder, canaries ...int) fleet {
+		return aFleet(4, podsOf(4, func(slot int) podBuilder {
+			if slices.Contains(canaries, slot) {
+				return pod(slot)
+			}
+			return pod(slot).revision(oldRev)
+		})...).rollingOut().paused()
+	}
+	policy := func(f fleet, p appsv1.TerminatingPolicy) fleet { f.desired.Terminating.Policy = p; return f }
+	scattered := begin(ordinal, 0, 3)
+	for name, test := range map[string]struct {
+		given fleet
+		// go are the pods that go, and then nothing can be made for a while.
+		goes []string
+		want map[string]string
+	}{
+		"the canary": {begin(ordinal, 3), []string{"web-3"}, map[string]string{"web-3": newRev}},
+		"the canary and another": {
+			begin(ordinal, 3), []string{"web-0", "web-3"}, map[string]string{"web-0": oldRev, "web-3": newRev},
+		},
+		"a canary below another that goes": {
+			scattered, []string{"web-0", "web-2"}, map[string]string{"web-0": newRev, "web-2": oldRev, "web-3": newRev},
+		},
+		"another alone": {begin(ordinal, 3), []string{"web-1"}, map[string]string{"web-1": oldRev, "web-3": newRev}},
+		"the canary, with random names": {
+			policy(begin(random, 1).random(), appsv1.TerminatingWait), []string{randomName(1)}, map[string]string{randomName(1): newRev},
+		},
+		"another, with random names": {
+			policy(begin(random, 1).random(), appsv1.TerminatingWait), []string{randomName(2)}, map[string]string{randomName(1): newRev, randomName(2): oldRev},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newModel(test.given)
+			m.step(time.Second)
+			for _, pod := range test.goes {
+				p := m.pods[pod]
+				p.Terminating, p.DeletedAt = true, m.now
+				m.pods[pod] = p
+			}
+			m.pass() // sees them terminate
+			for slot := range 8 {
+				m.refused[refusal{CreatePod, slot}] = true
+			}
+			for range 3 {
+				m.step(time.Minute)
+			}
+			clear(m.refused)
+			for range 3 {
+				m.step(time.Minute)
+			}
+			got := map[string]string{}
+			for name, p := range m.pods {
+				got[name] = p.Revision
+			}
+			want := map[string]string{}
+			for _, p := range test.given.observed.Pods {
+				want[p.Name] = p.Revision
+			}
+			for name, revision := range test.want {
+				want[name] = revision
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("revisions (-want +got):\n%s", diff)
+			}
+		})
+	}
+	t.Run("a template that changes during the pause has no canaries", func(t *testing.T) {
+		f := aFleet(2, ordinal(0).revision(oldRev), ordinal(1).revision(oldRev)).rollingOut().paused()
+		f.observed.Status.UpdateRevision, f.observed.Status.UpdatedReplicas = oldRev, 2
+		m := newModel(f)
+		delete(m.pods, "web-1")
+		m.step(time.Second)
+		if got := m.pods["web-1"].Revision; got != oldRev {
+			t.Errorf("web-1 came back on %s, want %s", got, oldRev)
+		}
 	})
 }

@@ -39,7 +39,7 @@ type scene struct {
 	// one.
 	live        []*Pod // members and orphans that run or will run
 	failed      []*Pod // members and orphans in a terminal phase
-	lost        []*Pod // members and orphans on a node that is proved gone
+	lost        []*Pod // members and orphans that had not ended, on a node that is proved gone
 	terminating []*Pod // ours, and being deleted
 	drifted     []*Pod // ours by owner reference, not by labels
 
@@ -68,17 +68,25 @@ type scene struct {
 	// ordinals, extras are those of them that are there and stay.
 	surge  int
 	extras map[*Pod]bool
+	// unplaced is the name of a pod that could not be scheduled for so long that
+	// those that stand in give way.
+	unplaced string
 	// standIns is how many pods beyond replicas stay, with random names, until
 	// others are back.
 	standIns int
-	// movers are the pods on reserved ordinals that stay until their successors
-	// are available, and movedAway those that this pass deletes.
+	// movers are the pods outside the fleet's ordinals that stay until those of the
+	// fleet are available, and movedAway those that this pass deletes.
 	movers    map[*Pod]bool
 	movedAway []*Pod
+	// inOrder: the pass removes a pod in order, so the fleet has to stay available.
+	inOrder bool
 	// leavers are the pods that have to leave their nodes, the most urgent first,
-	// and leaves the set of them.
-	leavers []leaver
-	leaves  map[*Pod]bool
+	// and leaves the set of them. draining: one has to, of the fleet or too many;
+	// drained is when the last of them is forgotten, zero where none will be.
+	leavers  []leaver
+	leaves   map[*Pod]bool
+	draining bool
+	drained  time.Time
 	// surged is how many pods the rollout has to surge over.
 	surged int
 	// halted says what stops the rollout, or nothing.
@@ -92,6 +100,9 @@ type scene struct {
 	// changing are the pods with a gate that this pass changes in place, or is
 	// about to.
 	changing map[*Pod]bool
+	// restarting are those whose containers this pass restarts: they are not available
+	// from then on.
+	restarting map[*Pod]bool
 	// claims finds a Claim by its name, and changes a Change by From, SizeOf and
 	// To. Both are made when the first is looked for.
 	claims  map[string]*Claim
@@ -139,10 +150,10 @@ func (s *scene) classify() {
 		case p.Membership == Drifted:
 			s.drifted = append(s.drifted, p)
 		case p.Membership == Orphan && !s.adopts(p):
+		case p.terminal(): // whatever became of its node since: its successor waits for the backoff
+			s.failed = append(s.failed, p)
 		case p.NodeState != NodePresent:
 			s.lost = append(s.lost, p)
-		case p.dead():
-			s.failed = append(s.failed, p)
 		default:
 			s.live = append(s.live, p)
 			s.briefs = append(s.briefs, s.briefOf(p))
@@ -162,9 +173,10 @@ func (s *scene) podsByName() []*Pod {
 }
 
 // dead: the pod does not run and never will again.
-func (p *Pod) dead() bool {
-	return p.NodeState != NodePresent || p.Phase == corev1.PodFailed || p.Phase == corev1.PodSucceeded
-}
+func (p *Pod) dead() bool { return p.NodeState != NodePresent || p.terminal() }
+
+// terminal: its containers ended for good, or the kubelet did not start them.
+func (p *Pod) terminal() bool { return p.Phase == corev1.PodFailed || p.Phase == corev1.PodSucceeded }
 
 // adopts reports whether an orphan has a place here. With ordinals, one whose
 // name is not one of ours has none and is left alone; and an owner that is
@@ -181,10 +193,10 @@ func (s *scene) act(a Action, reason, message string, numbers map[string]int64) 
 	s.decision.Actions = append(s.decision.Actions, a)
 }
 
-// deletePod appends the deletion of a pod and takes it off the fleet, as far
-// as the pass has room.
+// deletePod appends the deletion of a pod and takes it off the fleet, unless it is
+// held, and as far as the pass has room.
 func (s *scene) deletePod(p *Pod, force bool, reason, message string, numbers map[string]int64) {
-	if s.room(DeletePod, p) {
+	if !s.held(p, wantDelete) && s.room(DeletePod, p) {
 		s.remove(Action{Verb: DeletePod, Force: force}, p, reason, message, numbers)
 	}
 }
@@ -195,7 +207,10 @@ func (s *scene) remove(a Action, p *Pod, reason, message string, numbers map[str
 	if a.Verb == EvictPod {
 		mark(&s.evicting, p)
 	}
-	a.Pod, a.UID, a.Slot, a.Revision = p.Name, p.UID, p.Slot, p.Revision
+	if reason == appsv1.WhyEvictionRequested {
+		a.Grace = p.EvictionGrace
+	}
+	a.Pod, a.UID, a.ResourceVersion, a.Slot, a.Revision = p.Name, p.UID, p.ResourceVersion, p.Slot, p.Revision
 	s.act(a, reason, message, numbers)
 }
 

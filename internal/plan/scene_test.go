@@ -52,9 +52,9 @@ func TestCounts(t *testing.T) {
 			given: aFleet(1, ordinal(0).unready().phase(corev1.PodUnknown)),
 			want:  Counts{Live: 1, Updated: 1},
 		},
-		"a failed pod on a node that is gone is lost": {
+		"a failed pod on a node that is gone has failed": {
 			given: aFleet(1, ordinal(0).failed(time.Second).nodeGone()),
-			want:  Counts{Lost: 1},
+			want:  Counts{Failed: 1},
 		},
 		"whatever terminates is terminating": {
 			given: aFleet(1,

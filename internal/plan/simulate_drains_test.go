@@ -22,6 +22,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
 // The world has four nodes in two zones. Some announce that they go, all may be
@@ -38,18 +42,28 @@ type drains struct {
 	notices  map[string]string // by node
 	cordoned bool              // no node takes new pods
 	wanted   map[string]bool   // the pods, by UID, that a drainer insists on
-	dropped  bool              // an edit took away that pods are replaced before they go
+	// excused says, by the UID of a pod, which others its eviction does not wait for.
+	excused map[string]excused
+}
+
+// excused are the pods, by UID, that did not serve when an eviction was requested and
+// have not since, and how many pods were missing then.
+type excused struct {
+	pods    map[string]bool
+	missing int
 }
 
 const worldNodes = 4
 
 func (w *world) beginDrains(seed uint64) {
-	w.drains = drains{rng: rand.New(rand.NewPCG(seed, 3)), spread: rand.New(rand.NewPCG(seed, 4)), notices: map[string]string{}, wanted: map[string]bool{}}
+	w.drains = drains{
+		rng: rand.New(rand.NewPCG(seed, 3)), spread: rand.New(rand.NewPCG(seed, 4)),
+		notices: map[string]string{}, wanted: map[string]bool{}, excused: map[string]excused{},
+	}
 	w.drawDisruption()
 }
 
 func (w *world) drawDisruption() {
-	before := w.desired.Disruption.MaxSurge
 	w.desired.Disruption = Disruption{}
 	if w.drains.rng.IntN(2) == 0 {
 		w.desired.Disruption = Disruption{
@@ -58,7 +72,6 @@ func (w *world) drawDisruption() {
 		}
 	}
 	w.drawRebalance()
-	w.drains.dropped = w.desired.Disruption.MaxSurge == 0 && (before > 0 || w.drains.dropped)
 }
 
 // drawRebalance is drawn apart, too, and also for fleets without SurgeFirst.
@@ -121,6 +134,7 @@ func (w *world) evict(b *body) {
 		w.terminate(b)
 	case b.EvictionRequested.IsZero() || w.now.After(until.Add(10*time.Minute)):
 		b.EvictionRequested = w.now
+		w.drains.excused[string(b.UID)] = w.notServing()
 	case !w.now.Before(until):
 		w.terminate(b)
 	}
@@ -175,24 +189,105 @@ func (w *world) openNodes() *Nodes {
 	return n
 }
 
-// checkLeaving is V: without this pod as many are available as have to be, save
-// those that are broken.
-func (j *judge) checkLeaving(w *world, s *scene, a Action) {
-	enough := 0
-	requested := w.pods[a.Pod].EvictionRequested
-	older := func(p *Pod) bool { return p.Created.Before(requested) }
-	for _, p := range s.live {
+// notServing are the pods that a drain that begins now does not wait for, should they
+// be broken: no more than are missing. What was made to stand in counts neither way.
+func (w *world) notServing() excused {
+	e := excused{pods: map[string]bool{}, missing: w.desired.Replicas}
+	for _, b := range w.pods {
 		switch {
-		case p.Name == a.Pod:
-		case w.servedFor(p.Name):
-			enough++
-		case s.inFleetAt(p) && p.Waiting != "" && older(p):
-			enough++ // no drain waits for it
+		case b.Terminating || b.Surge || b.Replaces == appsv1.WhyDisruptionSurge || b.Replaces == appsv1.WhyRolloutSurge:
+		case w.serves(b.Name):
+			e.missing--
+		default:
+			e.pods[string(b.UID)] = true
 		}
 	}
-	failed := slices.DeleteFunc(slices.Concat(s.failed, s.lost), func(p *Pod) bool { return s.ordinal() && !s.inBase(p.Slot) || !older(p) })
-	if enough+len(failed) < w.desired.Replicas && w.servedFor(a.Pod) {
-		j.errorf("%s leaves with %d others available or broken and %d failed, of %d", a.Pod, enough, len(failed), w.desired.Replicas)
+	return e
+}
+
+// excuses counts the pods that the eviction of b does not wait for: they failed, or
+// have a node and their containers say why they do not serve.
+func (w *world) excuses(b *body) int {
+	e, n := w.drains.excused[string(b.UID)], 0
+	for _, other := range w.pods {
+		broken := other.Phase == corev1.PodFailed || other.Waiting != "" && other.Node != ""
+		if e.pods[string(other.UID)] && broken && !other.Terminating {
+			n++
+		}
+	}
+	return max(0, min(n, e.missing))
+}
+
+// forgetServing: a pod that served since is waited for.
+func (w *world) forgetServing() {
+	for _, b := range w.pods {
+		for _, e := range w.drains.excused {
+			if w.serves(b.Name) {
+				delete(e.pods, string(b.UID))
+			}
+		}
+	}
+}
+
+// hasToLeave: by docs/drain.md, the pod is replaced before it goes. One that does not
+// serve is not.
+func (w *world) hasToLeave(b *body) bool {
+	d := &w.desired.Disruption
+	asked := !b.EvictionRequested.IsZero() && w.now.Before(b.EvictionRequested.Add(d.Deadline))
+	return d.SurgeFirst && w.serves(b.Name) && (asked || w.drains.notices[b.Node] != "")
+}
+
+// mayMiss is how many of the replicas may be missing after an act, as the
+// documentation says: maxUnavailable and, where both it and maxSurge are 0, one. None
+// where a pod is moved, or stands in for one that is, or another has to leave:
+// except those that were broken before.
+func (w *world) mayMiss(a Action) int {
+	u, b := &w.desired.Update, w.pods[a.Pod]
+	inPlace := a.Verb == UpdatePod || a.Verb == ShutGate
+	missing := u.MaxUnavailable
+	if missing == 0 && (u.MaxSurge == 0 || inPlace && !w.uninterrupted()) {
+		missing = 1
+	}
+	if slices.Contains(rolling, a.Why.Reason) {
+		return missing
+	}
+	switch {
+	case w.hasToLeave(b):
+		return w.excuses(b)
+	case a.Why.Reason == appsv1.WhyRebalance, a.Why.Reason == appsv1.WhySurgeOver && w.desired.Disruption.SurgeFirst:
+		return 0
+	}
+	least := -1
+	for _, other := range w.pods {
+		if w.hasToLeave(other) {
+			least = max(least, w.excuses(other))
+		}
+	}
+	if least >= 0 {
+		return least
+	}
+	return missing
+}
+
+// checkTaken is U: no act of ours takes a pod that serves when that leaves fewer than
+// have to serve, nor an available one when fewer are available.
+func (j *judge) checkTaken(w *world, a Action) {
+	if w.pods[a.Pod].DeleteRequested {
+		return // the user asked for this very pod
+	}
+	available, ready := 0, 0
+	for name := range w.pods {
+		if name != a.Pod && w.serves(name) {
+			ready++
+		}
+		if name != a.Pod && w.servedFor(name) {
+			available++
+		}
+	}
+	missing := w.mayMiss(a)
+	if floor := w.desired.Replicas - missing; ready < floor || available < floor && w.servedFor(a.Pod) {
+		j.errorf("U: %s of %s (%s) leaves %d available and %d ready of %d, %d may be missing",
+			a.Verb, a.Pod, a.Why.Reason, available, ready, w.desired.Replicas, missing)
 	}
 }
 
@@ -217,6 +312,3 @@ func (j *judge) checkSpread(w *world) {
 		j.errorf("rests with %v pods, and the skew may be %d; rollout %+v", counts, d.Spread[0].MaxSkew, w.last.Rollout)
 	}
 }
-
-// inFleetAt: the pod's place is one that the fleet keeps.
-func (s *scene) inFleetAt(p *Pod) bool { return !s.ordinal() || s.inBase(p.Slot) }

@@ -38,15 +38,15 @@ const seedsEach = 1000
 // act in any order, the operator crashes, writes fail and users edit the spec
 // in mid-rollout. At every write:
 //   - no more than replicas + maxSurge pods live;
-//   - no write of ours leaves fewer than replicas - maxUnavailable available;
+//   - U: no write of ours takes a pod that serves when that leaves fewer than replicas -
+//     maxUnavailable, or fewer than replicas where a pod has to leave its node;
 //   - no slot gets a second pod;
 //   - no pod is recreated that could be changed in place, and none surged over;
 //   - nothing moves while paused, with OnDelete, or behind the partition;
 //   - a failed revision is taken back once;
 //   - F: a rollout is halted or taken back only for its own fault;
 //   - T: what the status tells agrees with what the pods are;
-//   - B: no successor of a failed pod comes before its backoff;
-//   - V: a pod that leaves its node goes only when enough others are available.
+//   - B: no successor of a failed pod comes before its backoff.
 //
 // And when the edits stop, the fleet comes to rest where the spec wants it.
 func TestRolloutsKeepTheirPromises(t *testing.T) {
@@ -213,6 +213,7 @@ func (j *judge) step(w *world) {
 		w.mishap()
 	}
 	w.drain()
+	w.forgetServing()
 	if !w.calm {
 		w.guarded = w.rng.IntN(w.desired.Replicas + 1)
 	}
@@ -243,7 +244,7 @@ func (j *judge) watch(w *world, d *Decision, a Action) {
 	case CreatePod:
 		j.checkCreate(w, s, a)
 	case DeletePod, EvictPod, ShutGate, UpdatePod, ResizePod:
-		j.checkMove(w, s, d, a)
+		j.checkMove(w, s, a)
 	}
 }
 
@@ -306,7 +307,7 @@ var rolling = []string{
 	appsv1.WhyResizeDeferred, appsv1.WhyResizeInfeasible,
 }
 
-func (j *judge) checkMove(w *world, s *scene, d *Decision, a Action) {
+func (j *judge) checkMove(w *world, s *scene, a Action) {
 	p, u := &w.pods[a.Pod].Pod, &w.desired.Update
 	surplus := s.ordinal() && !s.inBase(p.Slot)
 	if slices.Contains(rolling, a.Why.Reason) && !surplus {
@@ -326,43 +327,7 @@ func (j *judge) checkMove(w *world, s *scene, d *Decision, a Action) {
 	if a.Verb == UpdatePod && !restarts || a.Verb == ResizePod || !w.serves(p.Name) {
 		return
 	}
-	if a.Why.Rule == "move" {
-		j.checkLeaving(w, s, a)
-	}
-	// With ordinals an edit that takes one leaves no choice, nor does a label.
-	scaled := a.Why.Reason == appsv1.WhyScaleDown && !s.ordinal() && !p.DeleteRequested && d.Rollout != nil
-	// Nor does an edit after which pods are not replaced before they go.
-	over := a.Why.Reason == appsv1.WhySurgeOver && w.status.ObservedGeneration == w.desired.Generation && !w.drains.dropped
-	moves := a.Why.Reason == appsv1.WhyReserved && len(s.live) <= w.desired.Replicas+w.desired.MostSurge()
-	if slices.Contains(rolling, a.Why.Reason) || over || scaled || moves {
-		j.checkAvailable(w, s, a)
-	}
-}
-
-// checkAvailable: without this pod, enough are ready, and if it is available,
-// enough are available.
-func (j *judge) checkAvailable(w *world, s *scene, a Action) {
-	u, available, ready := &w.desired.Update, 0, 0
-	for _, p := range s.live {
-		if p.Name == a.Pod || s.ordinal() && s.position(p.Slot) >= w.desired.Replicas+w.desired.MostSurge() {
-			continue
-		}
-		if w.serves(p.Name) {
-			ready++
-		}
-		if w.servedFor(p.Name) {
-			available++
-		}
-	}
-	unavailable := u.MaxUnavailable
-	if inPlace := a.Verb == UpdatePod || a.Verb == ShutGate; unavailable == 0 && (u.MaxSurge == 0 || inPlace && !w.uninterrupted()) {
-		unavailable = 1
-	}
-	floor := w.desired.Replicas - unavailable
-	if ready < floor && a.Why.Reason != appsv1.WhyScaleDown || available < floor && w.servedFor(a.Pod) {
-		j.errorf("%s of %s (%s) leaves %d available and %d ready of %d, %d may be missing",
-			a.Verb, a.Pod, a.Why.Reason, available, ready, w.desired.Replicas, unavailable)
-	}
+	j.checkTaken(w, a)
 }
 
 // checkPartition: what the partition keeps stays on its revision.
@@ -425,7 +390,7 @@ func (j *judge) checkRest(w *world) {
 	s.decision = w.last
 	s.live = slices.DeleteFunc(s.live, func(p *Pod) bool {
 		// For a broken pod that the user keeps.
-		return j.stands(w) && (p.Surge && s.mayStandIn(p.Slot) || s.ordinal() && s.position(p.Slot) < 0)
+		return j.stands(w) && w.available() <= w.desired.Replicas && s.ordinal() && !s.inBase(p.Slot)
 	})
 	waits := j.stands(w) && slices.ContainsFunc(w.last.Blocked, func(b Blocked) bool { return b.By == appsv1.BlockedByOrder })
 	if len(s.live) != w.desired.Replicas && !j.movesWait(w) && !waits || w.available() != w.desired.Replicas && !j.stands(w) {

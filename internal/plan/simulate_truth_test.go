@@ -38,14 +38,11 @@ func (j *judge) absence(w *world) {
 }
 
 // blame is what the world knows of whose fault it is that a rollout gets
-// nowhere: for each revision, how long pods of it were there since the last edit
-// or progress, could run and were not available.
+// nowhere: for each revision, how long pods of it were there since the last
+// progress, could run and were not available.
 type blame struct {
-	generation int64
-	last       time.Time
-	away       bool
-	// lost is what the memories of operators that crashed may be off by.
-	lost      time.Duration
+	last      time.Time
+	away      bool
 	revisions map[string]*fault
 }
 
@@ -53,12 +50,17 @@ type fault struct {
 	stuck bool
 	time  time.Duration
 	best  int
+	// lost is what the memories of operators that crashed may be off by since progress
+	// was made and stored, and forgotten what a memory without that progress has.
+	lost, forgotten time.Duration
+	// progress is when progress was made, and told the last that was stored.
+	progress, told time.Time
 }
 
 // look is what an outsider sees each time that the operator looks.
 func (f *blame) look(w *world) {
-	if f.revisions == nil || f.generation != w.desired.Generation {
-		f.revisions, f.generation, f.lost = map[string]*fault{}, w.desired.Generation, 0
+	if f.revisions == nil {
+		f.revisions = map[string]*fault{}
 	}
 	passed := w.now.Sub(f.last)
 	if f.away { // an absence cannot be measured, but a part of it may count
@@ -83,7 +85,9 @@ func (f *blame) look(w *world) {
 		}
 		is.stuck = stuck[revision]
 		if n := min(well[revision], w.desired.Replicas); n > is.best { // pods that stand in are no progress
-			is.best, is.time = n, 0
+			is.best, is.forgotten, is.time, is.progress = n, is.forgotten+is.time, 0, w.now.Truncate(time.Second)
+		} else if told := w.written.Rollout; told != nil && told.Revision == revision && !told.ProgressTime.Time.Before(is.progress) && told.ProgressTime.After(is.told) {
+			is.lost, is.forgotten, is.told = 0, 0, told.ProgressTime.Time
 		}
 	}
 }
@@ -96,7 +100,9 @@ func (w *world) isStuck(b *body) bool {
 // checkBlame is F.
 func (j *judge) checkBlame(w *world) {
 	if !w.told {
-		j.blame.lost += w.desired.Update.ProgressDeadline / 4
+		for _, is := range j.blame.revisions {
+			is.lost += w.desired.Update.ProgressDeadline / 4
+		}
 	}
 	failed := ""
 	for _, b := range w.last.Blocked {
@@ -110,11 +116,11 @@ func (j *judge) checkBlame(w *world) {
 	if failed == "" {
 		return
 	}
-	var stuck time.Duration
+	var stuck, lost time.Duration
 	if is := j.blame.revisions[failed]; is != nil {
-		stuck = is.time
+		stuck, lost = is.time, is.lost+is.forgotten
 	}
-	if deadline := w.desired.Update.ProgressDeadline; stuck+j.blame.lost < deadline {
+	if deadline := w.desired.Update.ProgressDeadline; stuck+lost < deadline {
 		j.errorf("F: the rollout to %s failed at %s, but its pods were stuck for %s, and %s is the deadline: %+v%s",
 			failed, w.now.Sub(noon()), stuck, deadline, w.last.Rollout, w.table())
 	}

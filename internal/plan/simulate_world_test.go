@@ -263,7 +263,8 @@ func (w *world) mishap() {
 	}
 	switch w.rng.IntN(14) {
 	case 10:
-		b.NodeDown, b.down, b.Ready = true, 1+w.rng.IntN(20), false // the node controller says so
+		b.NodeDown, b.down = true, 1+w.rng.IntN(20)
+		tellReady(&b.Pod, false, w.now) // the node controller says so
 	case 11:
 		b.lingers = w.rng.IntN(20)
 	case 12:
@@ -465,6 +466,9 @@ func (w *world) create(a Action) {
 		Surge: a.Surge, Revision: a.Revision, Created: w.now.Truncate(time.Second), Phase: corev1.PodPending,
 		Containers: []ContainerMark{{Name: "app"}},
 	}}
+	if a.Replaces {
+		b.Replaces = a.Why.Reason
+	}
 	if w.gated {
 		b.Gate = GateUnset
 	}
@@ -503,6 +507,8 @@ func (w *world) touch(b *body, a Action) {
 		b.spec, b.Revision = w.stored[a.Revision], a.Revision
 		b.spec.size = size
 		b.Changing = b.spec.image != b.runs.image
+	case KeepPod:
+		b.Surge = false
 	case TellHolder:
 		b.Wanted = a.Wanted
 	default:

@@ -45,3 +45,10 @@ func (s *scene) mayStandIn(slot int) bool {
 	place := s.position(slot)
 	return place >= s.desired.Replicas && place < s.desired.Replicas+s.desired.MostSurge()
 }
+
+// Keeps reports whether the fleet keeps a pod in the slot whatever a rollout or a
+// drain does. The others stand in for some of these, or are too many.
+func (d *Desired) Keeps(slot int) bool {
+	s := scene{desired: *d}
+	return !s.ordinal() || s.inBase(slot)
+}

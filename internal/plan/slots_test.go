@@ -64,6 +64,11 @@ func TestOrdinalsInUse(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
+			for slot := NoSlot; slot < 6; slot++ {
+				if f.desired.Keeps(slot) != s.inBase(slot) {
+					t.Errorf("a pod of slot %d is kept: %t", slot, f.desired.Keeps(slot))
+				}
+			}
 			if s.inBase(NoSlot) || s.mayStandIn(NoSlot) {
 				t.Error("no slot counts as a slot")
 			}
@@ -78,5 +83,13 @@ func TestReservedOrdinals(t *testing.T) {
 	want := []string{"DeletePod web-1 OrdinalReserved", "CreatePod web-3 Missing"}
 	if diff := cmp.Diff(want, saidOf(f.plan())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Without ordinals, no pod is kept rather than another.
+func TestEveryPodWithARandomNameIsKept(t *testing.T) {
+	d := aFleet(1).random().desired
+	if !d.Keeps(NoSlot) || !d.Keeps(7) {
+		t.Error("a pod with a random name is not kept")
 	}
 }

@@ -116,6 +116,19 @@ type Disruption struct {
 	Rebalance     time.Time `json:"rebalance,omitzero"`
 }
 
+// LetThrough is for how long evictions are let through after their deadline. One
+// that comes later is a new one. The replacement stays as long, and a little longer:
+// a client that still tries has asked anew by then.
+const (
+	LetThrough = 10 * time.Minute
+	askedAnew  = time.Minute
+)
+
+// Remembers reports whether an eviction that was requested then is not forgotten yet.
+func (d *Disruption) Remembers(requested, now time.Time) bool {
+	return !requested.IsZero() && now.Before(requested.Add(d.Deadline+LetThrough+askedAnew))
+}
+
 // Spread is a topology spread constraint: the numbers of pods on nodes with
 // different values of a label differ by no more than MaxSkew.
 type Spread struct {
@@ -245,15 +258,19 @@ type Pod struct {
 	Ready  bool            `json:"ready,omitempty"`
 	// ReadySince is since when it has been ready with the containers that it
 	// runs now.
-	ReadySince  time.Time `json:"readySince,omitzero"`
-	FailedAt    time.Time `json:"failedAt,omitzero"`
-	Restarts    int       `json:"restarts,omitempty"`
-	Terminating bool      `json:"terminating,omitempty"`
+	ReadySince time.Time `json:"readySince,omitzero"`
+	// UnreadySince is since when it has not been ready, where that is known.
+	UnreadySince time.Time `json:"unreadySince,omitzero"`
+	FailedAt     time.Time `json:"failedAt,omitzero"`
+	Restarts     int       `json:"restarts,omitempty"`
+	Terminating  bool      `json:"terminating,omitempty"`
 	// DeletedAt is when the deletion was asked for.
 	DeletedAt time.Time `json:"deletedAt,omitzero"`
-	// Waiting is why the pod does not run: it cannot be scheduled, or what a container
-	// waits for, ImagePullBackOff say.
+	// Waiting is why the pod does not run, as a reason of Kubernetes: Unschedulable or
+	// SchedulingGated, or a container's, ImagePullBackOff say.
 	Waiting string `json:"waiting,omitempty"`
+	// Scheduler is what the scheduler says of a pod that is Unschedulable.
+	Scheduler string `json:"scheduler,omitempty"`
 
 	// Changing: a container does not yet run what the pod's spec says.
 	// SettlesAt is when it counts as done where nothing else will tell.
@@ -275,6 +292,10 @@ type Pod struct {
 	// Surge: a rollout made the pod to stand in for others.
 	Surge bool `json:"surge,omitempty"`
 
+	// Replaces is why the pod was made, where evictions wait and it may have the name
+	// of another that was there before.
+	Replaces string `json:"replaces,omitempty"`
+
 	// HoldDelete and HoldUpdate name the holder that blocks a deletion or an
 	// update: the value of the label, or the finalizer. Nil means no hold.
 	HoldDelete *string `json:"holdDelete,omitempty"`
@@ -283,6 +304,8 @@ type Pod struct {
 	Wanted string `json:"wanted,omitempty"`
 	// KeptBy is the finalizer that keeps a terminating pod.
 	KeptBy string `json:"keptBy,omitempty"`
+	// Ended: its deletion has no grace period left. Only a finalizer keeps it.
+	Ended bool `json:"ended,omitempty"`
 
 	Node      string    `json:"node,omitempty"`
 	Zone      string    `json:"zone,omitempty"`
@@ -298,6 +321,9 @@ type Pod struct {
 	// replacement, and EvictionBy who asked for it, where that is known.
 	EvictionRequested time.Time `json:"evictionRequested,omitzero"`
 	EvictionBy        string    `json:"evictionBy,omitempty"`
+	// EvictionGrace is the grace period that was asked for with it, in seconds, or
+	// nil.
+	EvictionGrace *int64 `json:"evictionGrace,omitempty"`
 	// Domains are the values of the labels of Disruption.Spread, in its order, of
 	// the pod's node.
 	Domains []string `json:"domains,omitempty"`
@@ -381,12 +407,15 @@ type Claim struct {
 	// Surge: the claim was made for a pod that stood in for others during a
 	// rollout.
 	Surge bool `json:"surge,omitempty"`
+	// Found: the claim was there before the operator needed it, and no PodManager's.
+	Found bool `json:"found,omitempty"`
 }
 
 // Revision is a stored revision of the template.
 type Revision struct {
-	Name   string `json:"name"`
-	Number int64  `json:"number"`
+	Name   string    `json:"name"`
+	UID    types.UID `json:"uid,omitempty"`
+	Number int64     `json:"number"`
 	// Equal: it means the same as the owner's template.
 	Equal bool `json:"equal,omitempty"`
 }
@@ -406,6 +435,7 @@ const (
 	ShutGate         Verb = "ShutGate"
 	ResizePod        Verb = "ResizePod"
 	UpdatePod        Verb = "UpdatePod"
+	KeepPod          Verb = "KeepPod"
 	TellHolder       Verb = "TellHolder"
 	CondemnClaim     Verb = "CondemnClaim"
 	AdoptClaim       Verb = "AdoptClaim"
@@ -430,6 +460,8 @@ type Action struct {
 	// SizeOf is the revision whose size the pod has before it, where it is not
 	// that of From.
 	SizeOf string `json:"sizeOf,omitempty"`
+	// Node is the node of a pod that is resized.
+	Node string `json:"node,omitempty"`
 	// Replaced are the containers that a change in place restarts, as they
 	// are before it.
 	Replaced []ContainerMark `json:"replaced,omitempty"`
@@ -451,6 +483,11 @@ type Action struct {
 	After string `json:"after,omitempty"`
 	// Prefer is where a new pod should run, to restore the spread.
 	Prefer *Place `json:"prefer,omitempty"`
+	// Replaces: another pod may have had the name of a new pod a moment ago.
+	Replaces bool `json:"replaces,omitempty"`
+	// Grace is the grace period of an eviction, in seconds, and nil for the pod's
+	// own.
+	Grace *int64 `json:"grace,omitempty"`
 	// Number is the revision's number.
 	Number int64 `json:"number,omitempty"`
 	// ResourceVersion, where set, is a precondition: the action is right

@@ -40,9 +40,8 @@ type VerbFacts struct {
 	Word string
 	// Counter is the metric that counts it, for verbs of pods.
 	Counter Counter
-	// SlowStart: actions of this verb run in batches of 1, 2, 4 and so on. All other
-	// actions of one verb run in parallel.
-	SlowStart bool
+	// Creates: it makes a pod, or what a pod needs.
+	Creates bool
 	// AsRead: the action is right only for the object that was read. A conflict
 	// says that it changed since.
 	AsRead bool
@@ -81,7 +80,7 @@ const (
 var Verbs = [...]VerbFacts{
 	{Verb: AddFinalizer, Object: ObjectOwner, Past: "added the finalizer", leaves: tieFinalizer, needs: tieFinalizer},
 	{Verb: CreateRevision, Object: ObjectRevision, Past: "stored revision", leaves: tieRevision, needs: tieFinalizer},
-	{Verb: RenumberRevision, Object: ObjectRevision, Past: "renumbered revision", needs: tieFinalizer},
+	{Verb: RenumberRevision, Object: ObjectRevision, Past: "renumbered revision", AsRead: true, needs: tieFinalizer},
 	{Verb: ReleasePod, Past: "released", Word: appsv1.ReasonReleased, AsRead: true, movesPods: true, leaves: tiePod | tieSlot},
 	{Verb: OrphanPod, Past: "orphaned", Word: appsv1.ReasonOrphaned, AsRead: true, movesPods: true, leaves: tiePod | tieSlot},
 	{Verb: AdoptPod, Past: "adopted", Noun: "the adoption", Word: appsv1.ReasonAdopted, AsRead: true, movesPods: true, leaves: tiePod | tieSlot, needs: tieFinalizer | tieSlot},
@@ -92,18 +91,21 @@ var Verbs = [...]VerbFacts{
 	// in place; UpdatePod also moves the revision label, and comes last.
 	{Verb: ResizePod, Past: "resized in place", Noun: "the resize", AsRead: true, movesPods: true, leaves: tiePod | tieSlot, needs: tieFinalizer | tieRevision},
 	{Verb: UpdatePod, Past: "changed in place", Noun: "the update", Word: appsv1.ReasonUpdated, AsRead: true, movesPods: true, needs: tieFinalizer | tieRevision | tiePod},
+	// KeepPod makes a pod that stood in for others one of the fleet's.
+	{Verb: KeepPod, Past: "kept", AsRead: true, leaves: tieSlot},
 	{Verb: TellHolder, Past: "told the holder of", AsRead: true},
 	// CondemnClaim marks a claim to go once its pod is gone, and comes before the pod's
-	// deletion. AdoptClaim makes a claim this owner's and takes such a mark off.
+	// deletion. AdoptClaim makes a claim this owner's and takes such a mark off, also
+	// that of a stand-in, which the pod loses first.
 	{Verb: CondemnClaim, Object: ObjectClaim, Past: "condemned the claim", AsRead: true, leaves: tieMark, needs: tieFinalizer},
-	{Verb: AdoptClaim, Object: ObjectClaim, Past: "adopted the claim", AsRead: true, needs: tieFinalizer},
+	{Verb: AdoptClaim, Object: ObjectClaim, Past: "adopted the claim", AsRead: true, leaves: tieMark, needs: tieFinalizer | tieSlot},
 	{Verb: DeleteClaim, Object: ObjectClaim, Past: "deleted the claim", AsRead: true, needs: tieFinalizer},
 	// EvictPod deletes through the eviction API.
 	{Verb: EvictPod, Past: "evicted", Noun: "the eviction", Word: appsv1.ReasonEvicted, Counter: CountsDeleted, AsRead: true, movesPods: true, leaves: tiePod | tieSlot, needs: tieGoal | tieMark},
 	{Verb: DeletePod, Past: "deleted", Noun: "the deletion", Word: appsv1.ReasonDeleted, Counter: CountsDeleted, AsRead: true, movesPods: true, leaves: tiePod | tieSlot, needs: tieGoal | tieMark},
-	{Verb: CreateClaim, Object: ObjectClaim, Past: "created the claim", SlowStart: true, leaves: tieSlot, needs: tieFinalizer},
-	{Verb: CreatePod, Past: "created", Noun: "the creation", Word: appsv1.ReasonCreated, Counter: CountsCreated, SlowStart: true, movesPods: true, needs: tieFinalizer | tieRevision | tieSlot | tieAfter},
-	{Verb: DeleteRevision, Object: ObjectRevision, Past: "deleted revision", needs: tieFinalizer},
+	{Verb: CreateClaim, Object: ObjectClaim, Past: "created the claim", Creates: true, leaves: tieSlot, needs: tieFinalizer},
+	{Verb: CreatePod, Past: "created", Noun: "the creation", Word: appsv1.ReasonCreated, Counter: CountsCreated, Creates: true, movesPods: true, needs: tieFinalizer | tieRevision | tieSlot | tieAfter},
+	{Verb: DeleteRevision, Object: ObjectRevision, Past: "deleted revision", AsRead: true, needs: tieFinalizer},
 	{Verb: RemoveFinalizer, Object: ObjectOwner, Past: "removed the finalizer", Noun: "the end of the PodManager", needs: tieAll},
 }
 

@@ -195,7 +195,7 @@ func Unavailable(p *plan.Pod, minReady time.Duration, now time.Time) (reason, de
 	case p.NodeDown:
 		return appsv1.UnavailableNodeDown, p.Node
 	case p.Waiting != "":
-		return waitsFor(p.Waiting)
+		return waitsFor(p)
 	case p.InChange(now) || p.Gate == plan.GateShut:
 		return appsv1.UnavailableChanging, ""
 	case p.Phase == corev1.PodRunning || p.Ready:
@@ -206,25 +206,23 @@ func Unavailable(p *plan.Pod, minReady time.Duration, now time.Time) (reason, de
 	return appsv1.UnavailableStarting, "images are pulled, volumes mounted or init containers run"
 }
 
-// waitsFor tells apart what observe says that a pod waits for: the scheduler's words, or
-// the reason of a container.
-func waitsFor(waiting string) (reason, detail string) {
-	if why, ok := strings.CutPrefix(waiting, "cannot be scheduled: "); ok {
-		lower := strings.ToLower(why)
+// waitsFor sorts the reasons of Kubernetes for which a pod does not run.
+func waitsFor(p *plan.Pod) (reason, detail string) {
+	switch p.Waiting {
+	case corev1.PodReasonUnschedulable:
+		lower := strings.ToLower(p.Scheduler)
 		if strings.Contains(lower, "persistentvolumeclaim") || strings.Contains(lower, "persistent volumes to bind") {
-			return appsv1.UnavailableVolume, why
+			return appsv1.UnavailableVolume, p.Scheduler
 		}
-		return appsv1.UnavailableUnschedulable, why
-	}
-	switch waiting {
-	case "its scheduling gates are not removed yet":
+		return appsv1.UnavailableUnschedulable, p.Scheduler
+	case corev1.PodReasonSchedulingGated:
 		return appsv1.UnavailableGated, ""
 	case "ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "RegistryUnavailable",
 		"SignatureValidationFailed":
-		return appsv1.UnavailableImage, waiting
+		return appsv1.UnavailableImage, p.Waiting
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PreCreateHookError", "PreStartHookError",
 		"PostStartHookError", "ContainerCannotRun", "StartError":
-		return appsv1.UnavailableContainer, waiting
+		return appsv1.UnavailableContainer, p.Waiting
 	}
-	return appsv1.UnavailableCrashing, waiting
+	return appsv1.UnavailableCrashing, p.Waiting
 }

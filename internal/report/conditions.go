@@ -114,8 +114,21 @@ func (r *reporter) set(kind string, s *state) {
 	r.put(metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: s.reason, Message: s.message})
 }
 
+// maxMessage is the longest message of a condition that the API server takes, in bytes
+// at least as many as characters.
+const maxMessage = 32768
+
+// fit cuts a message that is too long: with it the whole status would be refused.
+func fit(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
+}
+
 func (r *reporter) put(c metav1.Condition) {
 	c.ObservedGeneration = r.desired.Generation
+	c.Message = fit(c.Message)
 	c.LastTransitionTime = metav1.NewTime(r.now)
 	meta.SetStatusCondition(&r.status.Conditions, c)
 }
@@ -302,7 +315,7 @@ func (r *reporter) reconciling() *state {
 
 // leaving says how far the pods are that leave their nodes, if any do.
 func (r *reporter) leaving() *state {
-	n := r.decision.Counts.Leaving
+	n := r.decision.Counts.Leaving + r.notAllowedToLeave()
 	if n == 0 && r.decision.Counts.StandIns == 0 || r.moving() {
 		return nil
 	}
@@ -414,10 +427,8 @@ func (r *reporter) leftBehind() *state {
 
 // heldBack names what the rollout waits for besides its own pods.
 func (r *reporter) heldBack() string {
-	for i := range r.outcomes {
-		if o := &r.outcomes[i]; o.Cause == appsv1.BlockedByDisruptionBudget {
-			return "; a PodDisruptionBudget refuses the eviction of " + o.Action.Pod
-		}
+	if pod, why := r.refusedEviction(); pod != "" {
+		return evictionRefused + pod + ": " + why
 	}
 	for _, b := range r.decision.Blocked {
 		if b.By == appsv1.BlockedByHold {

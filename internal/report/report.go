@@ -28,6 +28,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/plan"
@@ -47,7 +48,8 @@ type Event struct {
 type Reported struct {
 	Status appsv1.PodManagerStatus `json:"status"`
 	Events []Event                 `json:"events,omitempty"`
-	// Decisions are the history entries behind the first events, one each.
+	// Decisions are the history entries behind the first events, one each, with the names
+	// of all their pods.
 	Decisions []appsv1.Decision `json:"decisions,omitempty"`
 	// LookAgain is when the status has more to say about pods that make no progress and
 	// send no events; 0 means never.
@@ -127,12 +129,13 @@ type reporter struct {
 }
 
 // ends is by how many pods a deletion changes the number of those that
-// terminate.
-func ends(a *plan.Action, ending map[types.UID]bool) int {
+// terminate. By force it ends them, unless a finalizer keeps the pod.
+func ends(a *plan.Action, ending map[types.UID]*plan.Pod) int {
+	p := ending[a.UID]
 	switch {
 	case !a.Force:
 		return 1
-	case ending[a.UID]:
+	case p != nil && p.KeptBy == "":
 		return -1
 	}
 	return 0
@@ -141,10 +144,10 @@ func ends(a *plan.Action, ending map[types.UID]bool) int {
 // settle moves the observed fleet by what was done. An orphan that was not
 // adopted is not ours after all.
 func (r *reporter) settle(pods []plan.Pod) (plan.Counts, []string) {
-	left, adopted, ending := map[string]bool{}, map[string]bool{}, map[types.UID]bool{}
+	left, adopted, ending := map[string]bool{}, map[string]bool{}, map[types.UID]*plan.Pod{}
 	for i := range pods {
 		if pods[i].Terminating {
-			ending[pods[i].UID] = true
+			ending[pods[i].UID] = &pods[i]
 		}
 	}
 	live := slices.Clone(r.decision.Live)
@@ -256,8 +259,8 @@ func (r *reporter) toldAs(outcome int) plan.Verb {
 }
 
 func (r *reporter) tellGroup(word, reason string, group []*plan.Outcome) {
-	names := make([]string, 0, appsv1.MaxHistoryPods)
-	for _, o := range group[:min(len(group), appsv1.MaxHistoryPods)] {
+	names := make([]string, 0, len(group))
+	for _, o := range group {
 		names = append(names, o.Action.Pod)
 	}
 	entry := appsv1.Decision{
@@ -279,6 +282,7 @@ func (r *reporter) tellGroup(word, reason string, group []*plan.Outcome) {
 
 // Note is a history entry in a sentence.
 func Note(d appsv1.Decision) string {
+	d = named(d)
 	listed := strings.Join(d.Pods, ", ")
 	if more := int(d.Count) - len(d.Pods); more > 0 {
 		listed += fmt.Sprintf(" and %d more", more)
@@ -298,18 +302,19 @@ func Alike(older, newer appsv1.Decision) bool {
 // is two lines of history, not two hundred. What is done to a pod for a second
 // time is a second decision, so that no pod counts twice.
 func Merge(older, newer appsv1.Decision) (merged appsv1.Decision, ok bool) {
-	again := slices.ContainsFunc(newer.Pods, func(pod string) bool { return slices.Contains(older.Pods, pod) })
-	if !Alike(older, newer) || again {
+	if !Alike(older, newer) || sets.New(older.Pods...).HasAny(newer.Pods...) {
 		return older, false
 	}
 	older.Count += newer.Count
-	for _, pod := range newer.Pods {
-		if len(older.Pods) < appsv1.MaxHistoryPods {
-			older.Pods = append(slices.Clip(older.Pods), pod)
-		}
-	}
+	older.Pods = slices.Concat(older.Pods, newer.Pods)
 	older.Message = newer.Message
 	return older, true
+}
+
+// named is an entry with as many names as the history keeps.
+func named(d appsv1.Decision) appsv1.Decision {
+	d.Pods = slices.Clip(d.Pods[:min(len(d.Pods), appsv1.MaxHistoryPods)])
+	return d
 }
 
 // mergeWindow is for how long later entries are merged into a history entry.
@@ -345,18 +350,48 @@ func (r *reporter) tellRollback() {
 	})
 }
 
-// remember puts an entry on top of the history, or merges it into a recent one
-// that is alike.
+// remember puts an entry on top of the history, or merges it into a recent one that is
+// alike.
 func (r *reporter) remember(entry appsv1.Decision) {
 	at := slices.IndexFunc(r.status.History, func(e appsv1.Decision) bool { return Alike(e, entry) })
-	if at >= 0 {
+	if at >= 0 && !r.mayCount(r.status.History[at], entry.Pods) {
 		if merged, ok := Merge(r.status.History[at], entry); ok {
-			r.status.History[at] = merged
+			r.status.History[at] = named(merged)
 			return
 		}
 	}
-	history := slices.Insert(r.status.History, 0, entry)
+	history := slices.Insert(r.status.History, 0, named(entry))
 	r.status.History = history[:min(len(history), appsv1.MaxHistory)]
+}
+
+// mayCount reports whether an entry may count one of the pods already. It names ten:
+// of the others the ages of the pods tell. What is done to a pod that is older than
+// the entry is done to it for the first time. A pod that is created a second time has
+// been deleted meanwhile, so that there are fewer pods as young as the entry than it
+// counts. How old it is by the API server's clock, the pods show that it names.
+func (r *reporter) mayCount(entry appsv1.Decision, pods []string) bool {
+	if slices.ContainsFunc(pods, func(pod string) bool { return slices.Contains(entry.Pods, pod) }) {
+		return true
+	}
+	if int(entry.Count) <= len(entry.Pods) {
+		return false
+	}
+	since := entry.Time.Time
+	if entry.Action != appsv1.ReasonCreated {
+		return slices.ContainsFunc(r.pods, func(p plan.Pod) bool { return !p.Created.Before(since) && slices.Contains(pods, p.Name) })
+	}
+	for i := range r.pods {
+		if p := &r.pods[i]; p.Created.Before(since) && slices.Contains(entry.Pods, p.Name) {
+			since = p.Created
+		}
+	}
+	young := 0
+	for i := range r.pods {
+		if !r.pods[i].Created.Before(since) {
+			young++
+		}
+	}
+	return young < int(entry.Count)
 }
 
 // tellFailures reports the first of several failures in a row, which is

@@ -18,6 +18,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
 )
 
 // A rollout is one line, however many passes it takes; what takes it back, with
@@ -61,6 +63,66 @@ func TestHistoryMergesWhatOneDecisionDid(t *testing.T) {
 			var got []string
 			for _, e := range r.status.History {
 				got = append(got, fmt.Sprint(e.Revision, " ", e.Count, " ", e.Pods))
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("history (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A line names ten pods and counts the others. Whether it counts a pod already that it
+// does not name, the ages of the pods show.
+func TestHistoryCountsNoPodTwiceThatItDoesNotName(t *testing.T) {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	const first = 12 // so many pods are in the first line
+	names := func(from, to int) (list []string) {
+		for i := from; i < to; i++ {
+			list = append(list, fmt.Sprintf("web-%d", i))
+		}
+		return list
+	}
+	for name, test := range map[string]struct {
+		verb plan.Verb
+		// then are the pods of the second pass, five seconds later, and made how long
+		// after noon each pod that is there then was created.
+		then []string
+		made func(pod int) time.Duration
+		want []string
+	}{
+		"others are created":            {plan.CreatePod, names(12, 14), func(int) time.Duration { return 0 }, []string{"Created 14"}},
+		"by a clock that is behind":     {plan.CreatePod, names(12, 14), func(int) time.Duration { return -time.Minute }, []string{"Created 14"}},
+		"one is gone and created again": {plan.CreatePod, names(11, 12), func(int) time.Duration { return 0 }, []string{"Created 1", "Created 12"}},
+		"others are deleted":            {plan.DeletePod, names(12, 14), func(int) time.Duration { return -time.Hour }, []string{"Deleted 14"}},
+		"a successor is deleted": {
+			plan.DeletePod, names(11, 12), func(int) time.Duration { return 2 * time.Second }, []string{"Deleted 1", "Deleted 12"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pass := func(at time.Time, status appsv1.PodManagerStatus, pods []plan.Pod, touched []string) appsv1.PodManagerStatus {
+				var outcomes []plan.Outcome
+				for _, pod := range touched {
+					outcomes = append(outcomes, plan.Outcome{Result: plan.Done, Action: plan.Action{
+						Verb: test.verb, Pod: pod, Why: plan.Why{Reason: appsv1.WhyMissing},
+					}})
+				}
+				return Report(plan.Desired{Replicas: 20}, plan.Observed{Pods: pods, Status: status}, plan.Decision{}, outcomes, at).Status
+			}
+			var old, now []plan.Pod
+			for i := range 14 {
+				old = append(old, plan.Pod{Name: fmt.Sprintf("web-%d", i), Created: noon.Add(-time.Hour)})
+				if test.verb == plan.DeletePod || i < 12 && !slices.Contains(test.then, old[i].Name) {
+					now = append(now, plan.Pod{Name: old[i].Name, Created: noon.Add(test.made(i))})
+				}
+			}
+			if test.verb == plan.CreatePod {
+				old = nil
+			}
+			status := pass(noon, appsv1.PodManagerStatus{}, old, names(0, first))
+			status = pass(noon.Add(5*time.Second), status, now, test.then)
+			var got []string
+			for _, e := range status.History {
+				got = append(got, fmt.Sprint(e.Action, " ", e.Count))
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("history (-want +got):\n%s", diff)

@@ -81,7 +81,14 @@ func Holds(status *appsv1.PodManagerStatus, causes []report.Cause, blocked []pla
 			holds = append(holds, heldBy(c, about))
 		}
 	}
+	refused, why := report.RefusedEviction(status.Conditions)
+	if refused != "" {
+		holds = append(holds, NewHold(plan.Blocked{Verb: plan.EvictPod, Pod: refused, By: appsv1.BlockedByDisruptionBudget, Message: why}, about, now))
+	}
 	for _, b := range blocked {
+		if refused != "" && b.Pod == refused && b.By == appsv1.BlockedByTermination {
+			continue // it does not terminate yet
+		}
 		hold := NewHold(b, about, now)
 		if stalled == nil || stalled.Reason != hold.By || stalled.Message != hold.Why {
 			holds = append(holds, hold)
@@ -154,9 +161,9 @@ func Advice(by string, about Subject) string {
 		return "wait for that pod, or set spec.podManagementPolicy to Parallel"
 	case appsv1.BlockedByReplacement:
 		return "wait for the replacement, or see what it waits for: kubectl podmanager status " + about.Name + about.Flags +
-			"; after spec.disruption.deadlineSeconds the eviction is let through"
+			"; after spec.disruption.deadlineSeconds, or the operator's --max-eviction-hold where that is shorter, the eviction is let through"
 	case appsv1.BlockedByNodes:
-		return "uncordon a node or add one; after spec.disruption.deadlineSeconds the eviction is let through"
+		return "uncordon a node or add one; after spec.disruption.deadlineSeconds, or the operator's --max-eviction-hold where that is shorter, the eviction is let through"
 	case appsv1.BlockedByTakeOver:
 		return "let kubectl podmanager migrate end, or take the annotation " + appsv1.AnnotationTakeOver + " off when all pods are adopted"
 	case appsv1.ReasonQuotaExceeded:

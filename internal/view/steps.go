@@ -18,6 +18,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
@@ -43,6 +44,13 @@ func HeldBack(pods int, by, why string) Preview {
 // Before is the preview with steps that come first.
 func (p Preview) Before(steps []Step) Preview {
 	p.Steps, p.Counts = append(steps, p.Steps...), map[string]int{}
+	p.sum()
+	return p
+}
+
+// After is the preview with steps after it.
+func (p Preview) After(steps []Step) Preview {
+	p.Steps, p.Counts = append(slices.Clone(p.Steps), steps...), map[string]int{}
 	p.sum()
 	return p
 }

@@ -98,6 +98,28 @@ func TestAHoldSaysWhatByWhatHowLongAndWhatToDo(t *testing.T) {
 	}
 }
 
+// A pod that a budget keeps does not terminate, and its successor waits for the budget.
+func TestABudgetHoldsAnEvictionBack(t *testing.T) {
+	status := &appsv1.PodManagerStatus{Conditions: []metav1.Condition{{
+		Type: appsv1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: appsv1.ReasonMovingPods,
+		Message: "1 pod has to leave the node; a PodDisruptionBudget refuses the eviction of web-0: The disruption budget web needs 2 healthy pods and has 2 currently; web-3 starts",
+	}}}
+	blocked := []plan.Blocked{
+		{Verb: plan.CreatePod, Pod: "web-0", By: appsv1.BlockedByTermination, Message: "the old pod is not gone"},
+		{Verb: plan.CreatePod, Pod: "web-1", By: appsv1.BlockedByTermination, Message: "the old pod is not gone"},
+	}
+	want := []Hold{
+		{
+			What: "the eviction of web-0", By: "DisruptionBudget", Why: "The disruption budget web needs 2 healthy pods and has 2 currently",
+			Advice: "kubectl get pdb: a budget allows no disruption now",
+		},
+		{What: "the creation of web-1", By: "Terminating", Why: "the old pod is not gone"},
+	}
+	if diff := cmp.Diff(want, Holds(status, nil, blocked, Subject{Name: "web"}, time.Now())); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestTheStateIsTheConditionThatSaysMost(t *testing.T) {
 	for want, kinds := range map[string][]string{
 		"Pinned": {"Ready=Pinned", "Pinned"}, "new": nil, "Ready": {"Ready"}, "Reconciling": {"Ready", "Reconciling"}, "Stalled": {"Ready", "Reconciling", "Stalled", "Paused"},

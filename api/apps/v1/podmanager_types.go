@@ -64,6 +64,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.image) || !has(self.template) || (has(self.template.spec) && size(self.template.spec.containers) > 0)",message="template has no container: add one under template.spec.containers, or set image"
 // +kubebuilder:validation:XValidation:rule="!has(self.image) || !has(self.template) || !has(self.template.spec) || size(self.template.spec.containers) == 0 || self.template.spec.containers.exists(c, c.name == 'app')",message="image is the image of the container named app, but the template has no container of that name: name one app, or leave image out"
 // +kubebuilder:validation:XValidation:rule="!has(self.volumeClaimTemplates) || size(self.volumeClaimTemplates) == 0 || self.identity == 'Ordinal'",message="volumeClaimTemplates need identity Ordinal, so that a pod finds its claims again"
+// +kubebuilder:validation:XValidation:rule="(has(self.volumeClaimTemplates) ? size(self.volumeClaimTemplates) : 0) == (has(oldSelf.volumeClaimTemplates) ? size(oldSelf.volumeClaimTemplates) : 0) && (!has(self.volumeClaimTemplates) || !has(oldSelf.volumeClaimTemplates) || self.volumeClaimTemplates.map(c, has(c.metadata), c.metadata) == oldSelf.volumeClaimTemplates.map(c, has(c.metadata), c.metadata) && self.volumeClaimTemplates.map(c, has(c.spec), c.spec) == oldSelf.volumeClaimTemplates.map(c, has(c.spec), c.spec))",message="volumeClaimTemplates cannot be changed, because pods that are replaced would find other volumes than before: make a new PodManager instead"
 // +kubebuilder:validation:XValidation:rule="!has(self.reserveOrdinals) || size(self.reserveOrdinals) == 0 || self.identity == 'Ordinal'",message="reserveOrdinals need identity Ordinal"
 // +kubebuilder:validation:XValidation:rule="!has(self.serviceName) || self.identity == 'Ordinal'",message="serviceName needs identity Ordinal, so that a pod keeps its name"
 // +kubebuilder:validation:XValidation:rule="!has(self.serviceName) || !has(self.template) || !has(self.template.spec) || !has(self.template.spec.hostname) || size(self.template.spec.hostname) == 0",message="serviceName gives every pod a hostname of its own: leave template.spec.hostname out"
@@ -87,7 +88,7 @@ type PodManagerSpec struct {
 
 	// Template is the pod to make: metadata and spec as in a Deployment. The labels podmanager, podmanager-uid and those under apps.mycompany.com are reserved for the operator.
 	// +kubebuilder:validation:XValidation:rule="!has(self.metadata) || !has(self.metadata.labels) || !['podmanager', 'podmanager-uid', 'apps.mycompany.com/revision', 'apps.mycompany.com/slot', 'apps.mycompany.com/delete', 'apps.mycompany.com/wanted', 'apps.mycompany.com/shard'].exists(l, l in self.metadata.labels)",message="the labels podmanager, podmanager-uid, apps.mycompany.com/revision, apps.mycompany.com/slot, apps.mycompany.com/delete, apps.mycompany.com/wanted and apps.mycompany.com/shard are set by the operator: leave them out of template.metadata.labels"
-	// +kubebuilder:validation:XValidation:rule="!has(self.metadata) || !has(self.metadata.annotations) || !['apps.mycompany.com/surge', 'apps.mycompany.com/in-place', 'apps.mycompany.com/eviction-requested', 'apps.mycompany.com/rebalanced-to'].exists(a, a in self.metadata.annotations)",message="the annotations apps.mycompany.com/surge, apps.mycompany.com/in-place, apps.mycompany.com/eviction-requested and apps.mycompany.com/rebalanced-to are about one pod: leave them out of template.metadata.annotations"
+	// +kubebuilder:validation:XValidation:rule="!has(self.metadata) || !has(self.metadata.annotations) || !['apps.mycompany.com/surge', 'apps.mycompany.com/in-place', 'apps.mycompany.com/eviction-requested', 'apps.mycompany.com/eviction-grace-period', 'apps.mycompany.com/rebalanced-to', 'apps.mycompany.com/replaces'].exists(a, a in self.metadata.annotations)",message="the annotations apps.mycompany.com/surge, apps.mycompany.com/in-place, apps.mycompany.com/eviction-requested, apps.mycompany.com/eviction-grace-period, apps.mycompany.com/rebalanced-to and apps.mycompany.com/replaces are about one pod: leave them out of template.metadata.annotations"
 	// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.restartPolicy) || self.spec.restartPolicy == 'Always'",message="restartPolicy must be Always: a PodManager keeps its pods running"
 	// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.activeDeadlineSeconds)",message="activeDeadlineSeconds ends pods that a PodManager has to keep running: leave it out"
 	// +optional
@@ -143,7 +144,7 @@ type PodManagerSpec struct {
 	// +optional
 	ReserveOrdinals []int32 `json:"reserveOrdinals,omitempty"`
 
-	// VolumeClaimTemplates are claims that every pod gets of its own, named TEMPLATE-POD, for identity Ordinal. A pod that is replaced finds its claims again.
+	// VolumeClaimTemplates are claims that every pod gets of its own, named TEMPLATE-POD, for identity Ordinal. A pod that is replaced finds its claims again. They cannot be changed.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
@@ -208,7 +209,7 @@ type Disruption struct {
 	// +optional
 	Policy DisruptionPolicy `json:"policy,omitempty"`
 
-	// DeadlineSeconds is for how long an eviction waits for the replacement, with policy SurgeFirst. After that it is let through.
+	// DeadlineSeconds is for how long an eviction waits for the replacement, with policy SurgeFirst, from the first request of a drain on. After that it is let through. More than the operator's --max-eviction-hold, an hour by default, is cut to it.
 	// +kubebuilder:default=600
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
@@ -533,7 +534,7 @@ type RolloutRecord struct {
 	Revision string `json:"revision"`
 	// Done is how many pods of it were available at most, of those that are still there.
 	Done int32 `json:"done"`
-	// ProgressTime is when that number last grew, or the spec was edited.
+	// ProgressTime is when that number last grew, the revision changed or a restart was requested.
 	ProgressTime metav1.Time `json:"progressTime"`
 	// StuckSeconds is for how long since progressTime a pod of the revision was there, could run and was not available. At progressDeadlineSeconds the rollout has failed. Time in which the operator was away does not count.
 	// +optional
@@ -547,6 +548,14 @@ type RolloutRecord struct {
 	// ResizeRefused is what the API server said when it refused to resize pods in place for this revision, which then recreates them.
 	// +optional
 	ResizeRefused string `json:"resizeRefused,omitempty"`
+	// Moved says which pods are on the revision, or were when they were last there: with ordinals a list such as 2,5-9, otherwise their number. While the rollout is paused or has failed, these are replaced on the revision and all others on currentRevision.
+	// +optional
+	Moved string `json:"moved,omitempty"`
+	// SmallNodes are nodes that can never hold the new size, as the API server said. Their pods are recreated, and the others resized in place.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=100
+	SmallNodes []string `json:"smallNodes,omitempty"`
 }
 
 // RebalanceRecord tells that an attempt to restore the spread of the pods was

@@ -72,13 +72,19 @@ const (
 	// annotation is taken off. Any value holds, also one that names nothing.
 	AnnotationTakeOver = "apps.mycompany.com/take-over"
 	// AnnotationSurge with the value "true" is on pods with ordinals beyond
-	// replicas that a rollout made to stand in for others, and on the volume
-	// claims that were made for them.
+	// replicas that a rollout or a drain made to stand in for others, and on the
+	// volume claims that were made for them. It is taken off when the fleet grows to
+	// their ordinals.
 	AnnotationSurge = "apps.mycompany.com/surge"
 	// AnnotationCondemnedBy on a volume claim is the UID of the PodManager
 	// that scaled the claim's pod away while whenScaled was Delete. Only such a
 	// claim is deleted when its pod is gone.
 	AnnotationCondemnedBy = "apps.mycompany.com/condemned-by"
+	// AnnotationFound with the value "true" is on a volume claim that was there
+	// before the operator needed it, and that no PodManager's label was on: a
+	// StatefulSet or a user made it. The operator uses such a claim and never
+	// deletes it, whatever the retention policy says.
+	AnnotationFound = "apps.mycompany.com/found"
 	// AnnotationEvictionRequested on a pod, with a time in RFC 3339, is since when
 	// an eviction of the pod waits for its replacement. The webhook for evictions
 	// writes it, and anyone who wants a pod to be moved may: with
@@ -86,6 +92,13 @@ const (
 	// pod when that is available. A request that is older than
 	// disruption.deadlineSeconds is over.
 	AnnotationEvictionRequested = "apps.mycompany.com/eviction-requested"
+	// AnnotationEvictionGrace beside it is the grace period, in seconds, that was
+	// asked for with the eviction; none means the pod's own.
+	AnnotationEvictionGrace = "apps.mycompany.com/eviction-grace-period"
+	// AnnotationReplaces on a pod of a PodManager with disruption.policy SurgeFirst
+	// says why it was made, where that was not a scale-up: another pod may have had
+	// its name a moment before, and a client that evicts by name may mean that one.
+	AnnotationReplaces = "apps.mycompany.com/replaces"
 	// AnnotationEvictedBy is on the Evictions that the operator itself posts, so
 	// that its webhook for evictions lets them through.
 	AnnotationEvictedBy = "apps.mycompany.com/evicted-by"
@@ -103,6 +116,12 @@ const (
 	AnnotationRebalancedTo = "apps.mycompany.com/rebalanced-to"
 	// AnnotationInPlace on a pod remembers what a change in place replaces.
 	AnnotationInPlace = "apps.mycompany.com/in-place"
+
+	// PodEvictionRequested is a condition in the status of a pod, which a user with the
+	// role edit cannot write: its lastTransitionTime is when a drain first asked for the
+	// pod, and its lastProbeTime when it last did. Who may patch the pod can change
+	// AnnotationEvictionRequested, and does not begin the deadline anew.
+	PodEvictionRequested = "apps.mycompany.com/EvictionRequested"
 
 	// GateInService is the readiness gate and condition that takes a pod out
 	// of service during a change in place.
@@ -130,7 +149,7 @@ func ReservedLabels() []string {
 
 // PodAnnotations are the annotations about one pod, which a template must not set.
 func PodAnnotations() []string {
-	return []string{AnnotationSurge, AnnotationInPlace, AnnotationEvictionRequested, AnnotationRebalancedTo}
+	return []string{AnnotationSurge, AnnotationInPlace, AnnotationEvictionRequested, AnnotationEvictionGrace, AnnotationRebalancedTo, AnnotationReplaces}
 }
 
 // Condition types of a PodManager.
@@ -186,7 +205,8 @@ const (
 	// ReasonChangesRefused: the API server refuses a change or a deletion that
 	// the fleet needs: a policy, a webhook or a role stands in the way.
 	ReasonChangesRefused = "ChangesRefused"
-	// ReasonQuotaExceeded: a ResourceQuota leaves no room for the pods.
+	// ReasonQuotaExceeded: a ResourceQuota leaves no room for the pods, or a quota or a
+	// LimitRange none for their new size.
 	ReasonQuotaExceeded = "QuotaExceeded"
 	// ReasonNamespaceTerminating: the namespace is being deleted, so no pod
 	// can be created in it.

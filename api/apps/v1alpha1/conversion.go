@@ -69,8 +69,9 @@ func ToHub(spoke map[string]any) (map[string]any, error) {
 func FromHub(hub map[string]any) (spoke map[string]any, fits bool) {
 	spoke = runtime.DeepCopyJSON(hub)
 	spoke["apiVersion"] = GroupVersion.String()
-	// A v1 object has these only if they were copied.
-	takeKept(spoke)
+	// A v1 object has these only if they were copied. They are dropped unread: a
+	// kilobyte of the annotation may unpack to a hundred thousand values.
+	takeText(spoke)
 	if metadata := child(spoke, "metadata"); child(metadata, "labels")[LabelTooLarge] != nil {
 		drop(metadata, "labels", LabelTooLarge)
 	}

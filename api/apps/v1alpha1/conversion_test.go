@@ -189,6 +189,20 @@ func TestWhatIsTooLargeCanBeReadAndNotWritten(t *testing.T) {
 	}
 }
 
+// What a v1 object brings in the annotation is dropped: building it would cost megabytes
+// for each object of a list.
+func TestACopiedAnnotationIsNotBuilt(t *testing.T) {
+	hub := object(t, `{spec: {image: a}}`, "apps.mycompany.com/v1")
+	set(hub, map[string]any{v1alpha1.AnnotationKept: `{"spec":{"a":[` + strings.Repeat("{},", 40_000) + `{}]}}`}, "metadata", "annotations")
+	var spoke map[string]any
+	if n := testing.AllocsPerRun(1, func() { spoke = fromHub(t, hub) }); n > 1000 {
+		t.Errorf("it takes %.0f allocations", n)
+	}
+	if metadata := spoke["metadata"].(map[string]any); metadata["annotations"] != nil {
+		t.Error("it is still there")
+	}
+}
+
 func TestCheckKept(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"what the conversion writes":  {text: `{"spec":{"paused":true}}`},
@@ -196,7 +210,8 @@ func TestCheckKept(t *testing.T) {
 		"no JSON and no base64":       {text: "!", want: "it is neither JSON nor base64: illegal base64 data at input byte 0"},
 		"base64 of something":         {text: "aGVsbG8gd29ybGQgaGVsbG8=", want: "it is not compressed with gzip: gzip: invalid header"},
 		"nothing":                     {text: "", want: "it is not compressed with gzip: EOF"},
-		"small, and huge when opened": {text: bomb(t), want: "it unpacks to more than 4 MiB"},
+		"small, and huge when opened": {text: bomb(t), want: "it unpacks to more than 1.5 MiB"},
+		"small, and huge when built":  {text: `{"spec":[` + strings.Repeat("{},", 50_000) + `{}]}`, want: "it holds 100004 JSON values, and 100000 are the most"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

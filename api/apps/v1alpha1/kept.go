@@ -33,10 +33,10 @@ import (
 // when it is written back, and only the conversion writes it.
 const AnnotationKept = "apps.mycompany.com/v1"
 
-// LabelTooLarge marks, in place of the annotation, a v1alpha1 object that v1
-// says too much for. It can be read as v1alpha1 and not be written. It is a
-// label because those have no limit together: where the user's annotations take
-// all the room there is, another annotation would not be admitted.
+// LabelTooLarge marks, in place of the annotation, a v1alpha1 object whose v1
+// fields do not fit into the annotation. It can be read as v1alpha1 and not be
+// written. It is a label because those have no limit together: where the user's
+// annotations take all the room there is, another annotation would not be admitted.
 const (
 	LabelTooLarge = AnnotationKept
 	tooLarge      = "too-large"
@@ -53,7 +53,12 @@ const (
 	AnnotationsLimit = 256 << 10
 	// unpackedLimit bounds what a compressed annotation may unpack to. No
 	// object that etcd takes is larger.
-	unpackedLimit = 4 << 20
+	unpackedLimit = 3 << 19
+	// keptValues bounds how many JSON values the annotation may hold. Go needs
+	// more than a hundred bytes for the smallest value, so that a few kilobytes of
+	// compressed "{}" would otherwise take all memory there is. The largest
+	// template that etcd takes has fewer, unless it was made to have more.
+	keptValues = 100_000
 )
 
 // kept is what the annotation holds.
@@ -93,8 +98,9 @@ func (k kept) putOn(object map[string]any) (fits bool) {
 		annotations = map[string]any{}
 		metadata["annotations"] = annotations
 	}
-	annotations[AnnotationKept] = encode(content)
-	if size(annotations) <= AnnotationsLimit {
+	text, values := encode(content)
+	annotations[AnnotationKept] = text
+	if size(annotations) <= AnnotationsLimit && values <= keptValues {
 		return true
 	}
 	drop(metadata, "annotations", AnnotationKept)
@@ -122,18 +128,24 @@ func size(annotations map[string]any) int {
 
 // takeKept takes the annotation off an object and returns what it held.
 func takeKept(object map[string]any) kept {
-	metadata := child(object, "metadata")
-	annotations := child(metadata, "annotations")
-	text, ok := annotations[AnnotationKept].(string)
+	text, ok := takeText(object)
 	if !ok {
 		return kept{}
 	}
-	drop(metadata, "annotations", AnnotationKept)
 	k, err := decode(text)
 	if err != nil {
 		return kept{}
 	}
 	return k
+}
+
+// takeText takes the annotation off an object and returns it unread.
+func takeText(object map[string]any) (text string, ok bool) {
+	metadata := child(object, "metadata")
+	if text, ok = child(metadata, "annotations")[AnnotationKept].(string); ok {
+		drop(metadata, "annotations", AnnotationKept)
+	}
+	return text, ok
 }
 
 // drop takes an entry out of the labels or the annotations.
@@ -156,29 +168,70 @@ var ErrTooLarge = errors.New("this PodManager is too large for v1alpha1: write i
 
 // encode is deterministic: maps marshal in the order of their keys, and gzip
 // writes no time.
-func encode(content map[string]any) string {
+func encode(content map[string]any) (text string, values int) {
 	plain, err := json.Marshal(content)
 	if err != nil {
 		// JSON objects marshal; only a Go value that is none could fail.
 		panic(fmt.Sprintf("marshal a JSON object: %v", err))
 	}
+	values = CountValues(plain)
 	if len(plain) <= plainLimit {
-		return string(plain)
+		return string(plain), values
 	}
 	var packed bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 	_, _ = w.Write(plain) // a bytes.Buffer takes everything
 	_ = w.Close()
-	return base64.StdEncoding.EncodeToString(packed.Bytes())
+	return base64.StdEncoding.EncodeToString(packed.Bytes()), values
+}
+
+// WeighKept counts the JSON values that the annotation of an object holds, without
+// building them. It is 0 where there is no annotation.
+func WeighKept(annotations map[string]string) (values int, err error) {
+	text, ok := annotations[AnnotationKept]
+	if !ok {
+		return 0, nil
+	}
+	_, values, err = plainKept(text)
+	return values, err
+}
+
+// plainKept is the text of the annotation in plain JSON, within the limits.
+func plainKept(text string) (plain []byte, values int, err error) {
+	plain = []byte(text)
+	if text == "" || text[0] != '{' {
+		if plain, err = unpack(text); err != nil {
+			return nil, 0, err
+		}
+	}
+	if values = CountValues(plain); values > keptValues {
+		return nil, values, fmt.Errorf("it holds %d JSON values, and %d are the most", values, keptValues)
+	}
+	return plain, values, nil
+}
+
+// CountValues counts the values in a JSON text, the members of objects and the
+// elements of arrays, without building them. Of a text that is not JSON it says no
+// less than a parser would have built before it failed.
+func CountValues(text []byte) int {
+	values, quoted := 1, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == ',' || c == '{' || c == '['):
+			values++
+		}
+	}
+	return values
 }
 
 func decode(text string) (kept, error) {
-	plain := []byte(text)
-	if text == "" || text[0] != '{' {
-		var err error
-		if plain, err = unpack(text); err != nil {
-			return kept{}, err
-		}
+	plain, _, err := plainKept(text)
+	if err != nil {
+		return kept{}, err
 	}
 	content := map[string]any{}
 	// Unlike encoding/json, this reads whole numbers as whole numbers.
@@ -204,7 +257,7 @@ func unpack(text string) ([]byte, error) {
 		return nil, fmt.Errorf("unpack it: %w", err)
 	}
 	if len(plain) > unpackedLimit {
-		return nil, errors.New("it unpacks to more than 4 MiB")
+		return nil, errors.New("it unpacks to more than 1.5 MiB")
 	}
 	return plain, nil
 }

@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/podrender"
 )
 
@@ -143,7 +144,7 @@ func podManagerGoal(pm *appsv1.PodManager) (int, bool) {
 	// A pause, a pin or the strategy OnDelete may keep pods on the old revision for ever.
 	stays := []string{appsv1.ReasonPaused, appsv1.ReasonPinned, appsv1.ReasonOnDelete}
 	settled := ready != nil && (ready.Status == metav1.ConditionTrue || slices.Contains(stays, ready.Reason))
-	return int(ptr.Deref(pm.Spec.Replicas, 3)), settled && s.ObservedGeneration >= pm.Generation &&
+	return int(desired.Replicas(pm)), settled && s.ObservedGeneration >= pm.Generation &&
 		!meta.IsStatusConditionTrue(s.Conditions, appsv1.ConditionReconciling)
 }
 

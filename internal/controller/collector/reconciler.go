@@ -46,7 +46,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -328,18 +327,9 @@ func (r *Reconciler) write(ctx context.Context, col *collectorv1.Collector, last
 	was := meta.FindStatusCondition(last.Conditions, collectorv1.ConditionStalled)
 	is := meta.FindStatusCondition(status.Conditions, collectorv1.ConditionStalled)
 	if is != nil && (was == nil || was.Reason != is.Reason) {
-		r.recorder.Eventf(col, nil, corev1.EventTypeWarning, collectorv1.ReasonFailed, "Count", "%s: %s", is.Reason, short(is.Message))
+		r.recorder.Eventf(col, nil, corev1.EventTypeWarning, collectorv1.ReasonFailed, "Count", "%s: %s", is.Reason, is.Message)
 	}
 	return nil
-}
-
-// short cuts a sentence to what an event takes: 1024 bytes for all of it.
-func short(message string) string {
-	const most = 900
-	if len(message) <= most {
-		return message
-	}
-	return strings.ToValidUTF8(message[:most], "") + "..."
 }
 
 // tell sends an event for a change that has settled.

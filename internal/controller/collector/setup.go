@@ -35,16 +35,14 @@ import (
 
 // SetupWithManager registers the controller and the watch that wakes it. What
 // the Collectors themselves watch wakes it through the queue.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, gate *crdgate.Gate, workers int) error {
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, gate *crdgate.Gate, options controller.Options) error {
+	options.LogConstructor = gate.LogConstructor(mgr.GetLogger(), Name)
 	gate.OnClose(r.stopAll)
 	return builder.ControllerManagedBy(mgr).
 		Named(Name).
 		WatchesRawSource(source.Func(r.started)).
 		WatchesRawSource(gate.Kind(&handler.EnqueueRequestForObject{}, specChanged())).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: workers,
-			LogConstructor:          gate.LogConstructor(mgr.GetLogger(), Name),
-		}).
+		WithOptions(options).
 		Complete(r)
 }
 

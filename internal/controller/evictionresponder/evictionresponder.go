@@ -66,11 +66,13 @@ type Responder struct {
 	client client.Client
 	live   client.Reader
 	clock  clock.PassiveClock
+	// maxHold is the operator's --max-eviction-hold.
+	maxHold time.Duration
 }
 
 // New makes a Responder. live reads past the cache.
-func New(c client.Client, live client.Reader, clk clock.PassiveClock) *Responder {
-	return &Responder{client: c, live: live, clock: clk}
+func New(c client.Client, live client.Reader, clk clock.PassiveClock, maxHold time.Duration) *Responder {
+	return &Responder{client: c, live: live, clock: clk, maxHold: maxHold}
 }
 
 // SetupWithManager watches the Evictions.
@@ -144,7 +146,7 @@ func (r *Responder) look(ctx context.Context, eviction *lifecyclev1alpha1.Evicti
 	if err != nil {
 		return state{}, fmt.Errorf("read PodManager %s/%s: %w", eviction.Namespace, ref.Name, err)
 	}
-	asks := desired.PodManager(&pm).Desired.Disruption
+	asks := desired.PodManagerKind{MaxHold: r.maxHold}.Fleet(&pm).Desired.Disruption
 	until := since.Add(asks.Deadline)
 	switch {
 	case !asks.SurgeFirst:
@@ -154,7 +156,7 @@ func (r *Responder) look(ctx context.Context, eviction *lifecyclev1alpha1.Evicti
 	case !observe.Ready(&pod):
 		return state{over: true, message: "the pod is not ready: its eviction costs nothing"}, nil
 	case !r.clock.Now().Before(until):
-		return state{over: true, message: fmt.Sprintf("no replacement was available within disruption.deadlineSeconds of PodManager %s", pm.Name)}, nil
+		return state{over: true, message: fmt.Sprintf("no replacement of PodManager %s was available within %s", pm.Name, asks.Deadline)}, nil
 	}
 	return state{message: fmt.Sprintf("waits until a replacement of PodManager %s is available, at most until %s", pm.Name, until.UTC().Format(time.RFC3339))}, nil
 }

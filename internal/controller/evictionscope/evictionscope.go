@@ -22,6 +22,10 @@ limitations under the License.
 // PodManagers for it and sends their metadata only, so it costs nothing where there
 // are none, and it sees those of all shards.
 //
+// A namespace joins at once, because its evictions have to be asked about, and leaves
+// late: a user who switches a policy on and off has the API servers read the
+// configuration anew once and not each time. Being asked in vain costs little.
+//
 // What is written follows from what is there, so that another client's change is
 // undone, and at rest nothing is written.
 package evictionscope
@@ -32,6 +36,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -40,10 +45,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -61,6 +68,14 @@ const Name = "evictionscope"
 // is asked about the evictions of all.
 const MaxNamespaces = 200
 
+const (
+	// leavesAfter is for how long a namespace stays that has no such PodManager
+	// any more.
+	leavesAfter = time.Minute
+	// writesEvery is the least time between two writes.
+	writesEvery = time.Second
+)
+
 // policyField is a selectable field of the CRD.
 const policyField = "spec.disruption.policy"
 
@@ -71,13 +86,21 @@ type Keeper struct {
 	writer                 client.Writer
 	configuration, webhook string
 	gate                   *crdgate.Gate
+	clock                  clock.PassiveClock
+
+	// left is since when a namespace is named for nothing, and written is when
+	// the configuration was. Only Reconcile, of which one runs at a time, uses them.
+	left    map[string]time.Time
+	written time.Time
 }
 
 // New makes a Keeper. The cache is one of Cached, which is its own because a cache
 // knows a kind by one selector. live reads past it. configuration is the name of the
 // ValidatingWebhookConfiguration, and webhook is that of the webhook in it.
-func New(cached cache.Cache, live client.Reader, writer client.Writer, configuration, webhook string, gate *crdgate.Gate) *Keeper {
-	return &Keeper{cache: cached, live: live, writer: writer, configuration: configuration, webhook: webhook, gate: gate}
+func New(cached cache.Cache, live client.Reader, writer client.Writer, configuration, webhook string, gate *crdgate.Gate, clock clock.PassiveClock) *Keeper {
+	return &Keeper{
+		cache: cached, live: live, writer: writer, configuration: configuration, webhook: webhook, gate: gate, clock: clock, left: map[string]time.Time{},
+	}
 }
 
 // Cached are the objects in its cache.
@@ -124,6 +147,7 @@ func (k *Keeper) SetupWithManager(mgr ctrl.Manager) error {
 		Named(Name).
 		WatchesRawSource(k.gate.Form(k.cache, fleets(), all, comesOrGoes)).
 		WatchesRawSource(source.Kind(k.cache, client.Object(configurations()), all)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1}).
 		Complete(k)
 }
 
@@ -137,13 +161,18 @@ func (k *Keeper) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 	if n < 0 {
 		return reconcile.Result{}, nil // an older installation
 	}
-	namespaces, err := k.namespaces(ctx)
+	needed, err := k.namespaces(ctx)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	now := k.clock.Now()
+	namespaces, wait := k.lasting(needed, named(configuration.Webhooks[n].NamespaceSelector), now)
 	want := Selector(namespaces)
 	if equality.Semantic.DeepEqual(configuration.Webhooks[n].NamespaceSelector, want) {
-		return reconcile.Result{}, nil
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+	if early := k.written.Add(writesEvery).Sub(now); early > 0 {
+		return reconcile.Result{RequeueAfter: early}, nil
 	}
 	patch, err := json.Marshal([]map[string]any{
 		// The position holds for the version that was read.
@@ -153,6 +182,7 @@ func (k *Keeper) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("encode the namespaces of the webhook for evictions: %w", err)
 	}
+	k.written = now
 	err = k.writer.Patch(ctx, &configuration, client.RawPatch(types.JSONPatchType, patch))
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{}, nil // the watch shows what was written meanwhile
@@ -161,7 +191,45 @@ func (k *Keeper) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 		return reconcile.Result{}, fmt.Errorf("tell the API server where to ask about evictions: %w", err)
 	}
 	ctrl.LoggerFrom(ctx).Info("Told the API server where to ask about evictions", "namespaces", len(namespaces), "everywhere", len(namespaces) > MaxNamespaces)
-	return reconcile.Result{}, nil
+	return reconcile.Result{RequeueAfter: wait}, nil
+}
+
+// lasting are the needed namespaces and those of the named ones that were needed a
+// short while ago, sorted, and how long it is until the next of these leaves.
+func (k *Keeper) lasting(needed, named []string, now time.Time) (namespaces []string, wait time.Duration) {
+	namespaces = slices.Clone(needed)
+	left := map[string]time.Time{}
+	for _, name := range named {
+		if slices.Contains(needed, name) {
+			continue
+		}
+		since, known := k.left[name]
+		if !known {
+			since = now
+		}
+		left[name] = since
+		if stays := since.Add(leavesAfter).Sub(now); stays > 0 {
+			namespaces = append(namespaces, name)
+			if wait == 0 || stays < wait {
+				wait = stays
+			}
+		}
+	}
+	k.left = left
+	slices.Sort(namespaces)
+	return slices.Compact(namespaces), wait
+}
+
+// named are the namespaces in a selector as Selector makes them, and none of any other.
+func named(selector *metav1.LabelSelector) []string {
+	if selector == nil || len(selector.MatchExpressions) != 1 || len(selector.MatchLabels) > 0 {
+		return nil
+	}
+	r := selector.MatchExpressions[0]
+	if r.Key != corev1.LabelMetadataName || r.Operator != metav1.LabelSelectorOpIn {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(r.Values), func(name string) bool { return name == "" })
 }
 
 // namespaces are those with a PodManager that surges first, sorted.

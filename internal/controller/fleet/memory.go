@@ -17,7 +17,10 @@ limitations under the License.
 package fleet
 
 import (
+	"cmp"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,6 +59,7 @@ type memory struct {
 	generation int64  // the newest that an event showed
 	version    string // the owner's resourceVersion after our last write of its status
 	waiting    bool   // its status waits to be written
+	room       bool   // a quota has more room than when it refused something
 }
 
 // size is how large a fleet was when it was last reconciled.
@@ -63,6 +67,8 @@ type size struct {
 	known                bool
 	pods, desired, ready int
 	stalled              bool
+	countsNodes          bool // it depends on which nodes take new pods
+	full                 bool // a quota refuses what it asks for
 }
 
 func newMemories() *memories { return &memories{owners: map[types.UID]*memory{}} }
@@ -112,6 +118,48 @@ func (m *memories) sizes() map[types.NamespacedName]size {
 		}
 	}
 	return all
+}
+
+// makeRoom notes that a quota of a namespace has more room, and returns the owners that wait
+// for it, in a fixed order.
+func (m *memories) makeRoom(namespace string) []types.NamespacedName {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var keys []types.NamespacedName
+	for _, known := range m.owners {
+		if known.key.Namespace == namespace && known.size.full {
+			known.room = true
+			keys = append(keys, known.key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b types.NamespacedName) int { return strings.Compare(a.Name, b.Name) })
+	return keys
+}
+
+// takeRoom reports whether a quota has more room since it refused something.
+func (m *memories) takeRoom(of *memory) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	room := of.room
+	of.room = false
+	return room
+}
+
+// countingNodes are the owners that depend on which nodes take new pods, in a fixed
+// order, so that a simulated run is the same every time.
+func (m *memories) countingNodes() []types.NamespacedName {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var keys []types.NamespacedName
+	for _, known := range m.owners {
+		if known.size.countsNodes {
+			keys = append(keys, known.key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b types.NamespacedName) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return keys
 }
 
 // debounce is how long an event of one of the owner's pods waits for others, in

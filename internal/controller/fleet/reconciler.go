@@ -28,13 +28,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -55,6 +54,10 @@ import (
 // staleRetry is the wait before a look at a cache that is behind. Its next
 // event wakes the owner sooner.
 const staleRetry = 20 * time.Millisecond
+
+// refusedLook is the longest that a look waits because of refusals: what it is for
+// may be another thing than what is refused.
+const refusedLook = time.Second
 
 // Reconciler keeps the fleets of one kind.
 type Reconciler struct {
@@ -133,11 +136,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return r.notObserved(ctx, p, err)
 	}
 	decision := plan.Plan(p.fleet.Desired, seen.Observed, p.now)
-	outcomes, applyErr := r.applier.Apply(ctx, r.target(p, seen), decision.Actions)
-	flightrecorder.SetPayload(ctx, flight.New(p.fleet.Desired, seen.Observed, decision, outcomes, p.now))
+	target := r.target(ctx, p, seen)
+	outcomes, applyErr := r.applier.Apply(ctx, target, decision.Actions)
+	if behind := (*apply.BehindError)(nil); errors.As(applyErr, &behind) && !slices.ContainsFunc(outcomes, tried) {
+		r.metrics.skipped(r.kind.Name())
+		return ctrl.Result{}, applyErr // and no status: it would be that of a fleet which is not so any more
+	}
 	reported := report.Report(p.fleet.Desired, seen.Observed, decision, outcomes, p.now)
+	if len(outcomes) == 0 && r.status.needsProof(owner, reported.Status) {
+		if err := r.applier.Confirm(ctx, target); err != nil {
+			r.metrics.skipped(r.kind.Name())
+			return ctrl.Result{}, client.IgnoreNotFound(err)
+		}
+	}
+	flightrecorder.SetPayload(ctx, flight.New(p.fleet.Desired, seen.Observed, decision, outcomes, p.now))
 	later, statusErr := r.report(ctx, p, reported, outcomes)
-	r.measure(p, len(seen.Observed.Pods), &reported.Status)
+	r.measure(p, &seen.Observed, &reported.Status)
 
 	err = errors.Join(applyErr, statusErr)
 	r.metrics.decided(r.kind.Name(), outcomes, err)
@@ -147,8 +161,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if p.tooLong() {
 		return ctrl.Result{RequeueAfter: staleRetry}, nil // there may be more to write; others go first
 	}
-	return ctrl.Result{RequeueAfter: soonest(decision.NextLook, later, reported.LookAgain, p.memory.refused.Wait(p.now))}, nil
+	return ctrl.Result{RequeueAfter: soonest(p.nextLook(decision.NextLook, outcomes), later, reported.LookAgain, p.memory.refused.Wait(p.now))}, nil
 }
+
+// nextLook is when the planner looks again. Where the API server refuses what the
+// planner would do right away, and nothing got done, it waits a little.
+func (p *pass) nextLook(planned time.Duration, outcomes []plan.Outcome) time.Duration {
+	wait := min(p.memory.refused.Wait(p.now), refusedLook)
+	if planned == 0 || slices.ContainsFunc(outcomes, func(o plan.Outcome) bool { return o.Result == plan.Done }) {
+		return planned
+	}
+	return max(planned, wait)
+}
+
+func tried(o plan.Outcome) bool { return o.Result != plan.Skipped }
 
 // begin begins a pass.
 func (r *Reconciler) begin(owner client.Object) *pass {
@@ -157,6 +183,9 @@ func (r *Reconciler) begin(owner client.Object) *pass {
 		now: r.clock.Now(), began: time.Now(), writes: r.limits.write,
 	}
 	p.fleet.Status, p.fleet.Now = r.status.reported(owner), p.now
+	if r.memories.takeRoom(p.memory) {
+		p.memory.refused.Room()
+	}
 	if r.evictions && p.fleet.Desired.Disruption.SurgeFirst {
 		p.fleet.Finish = responding(p.fleet.Finish)
 	}
@@ -188,10 +217,10 @@ func (r *Reconciler) notObserved(ctx context.Context, p *pass, err error) (ctrl.
 }
 
 // measure notes how large the fleet is.
-func (r *Reconciler) measure(p *pass, pods int, status *appsv1.PodManagerStatus) {
+func (r *Reconciler) measure(p *pass, observed *plan.Observed, status *appsv1.PodManagerStatus) {
 	r.memories.measure(p.memory, size{
-		pods: max(p.fleet.Desired.Replicas, pods), desired: p.fleet.Desired.Replicas, ready: int(status.ReadyReplicas),
-		stalled: meta.IsStatusConditionTrue(status.Conditions, appsv1.ConditionStalled),
+		pods: max(p.fleet.Desired.Replicas, len(observed.Pods)), countsNodes: observed.Nodes != nil, desired: p.fleet.Desired.Replicas, ready: int(status.ReadyReplicas),
+		stalled: meta.IsStatusConditionTrue(status.Conditions, appsv1.ConditionStalled), full: p.memory.refused.Full(),
 	})
 }
 
@@ -203,7 +232,7 @@ func (r *Reconciler) observe(ctx context.Context, fleet desired.Fleet) (observe.
 }
 
 // target is what apply needs to know of a fleet.
-func (r *Reconciler) target(p *pass, seen observe.Seen) apply.Target {
+func (r *Reconciler) target(ctx context.Context, p *pass, seen observe.Seen) apply.Target {
 	fleet := p.fleet
 	return apply.Target{
 		Outdated:       func() bool { return r.memories.outdated(fleet.Owner) || p.tooLong() },
@@ -214,31 +243,23 @@ func (r *Reconciler) target(p *pass, seen observe.Seen) apply.Target {
 		Encoded:        seen.Encoded,
 		Deletion:       fleet.Desired.Deletion,
 		ReservedLabels: r.kind.ReservedLabels(),
-		Known:          known(fleet, seen),
+		Pods:           seen.Observed.Pods,
+		New:            fleet.Desired.Identity == appsv1.IdentityOrdinal && len(seen.Observed.Pods) == 0 && fleet.Status.ObservedGeneration <= 0,
 		Finish:         fleet.Finish,
 		Claim:          fleet.Claim,
 		Template: func(revision string) (*corev1.PodTemplateSpec, error) {
 			for i, stored := range seen.Observed.Revisions {
 				if stored.Name == revision && !stored.Equal {
-					return podrender.Decode(seen.Revisions[i])
+					whole, err := seen.Whole(ctx, seen.Revisions[i])
+					if err != nil {
+						return nil, err
+					}
+					return podrender.Decode(whole)
 				}
 			}
 			return fleet.Template, nil
 		},
 	}
-}
-
-// known are the pods that were observed, where their names alone do not keep a
-// second one from being made in the place of one that was not.
-func known(fleet desired.Fleet, seen observe.Seen) map[types.UID]bool {
-	if fleet.Desired.Identity == appsv1.IdentityOrdinal {
-		return nil
-	}
-	uids := make(map[types.UID]bool, len(seen.Observed.Pods))
-	for i := range seen.Observed.Pods {
-		uids[seen.Observed.Pods[i].UID] = true
-	}
-	return uids
 }
 
 // report writes the status and sends the events. An owner whose finalizer was
@@ -284,24 +305,17 @@ func (r *Reconciler) log(ctx context.Context, outcomes []plan.Outcome) {
 	}
 }
 
-// maxNote is the longest note that the events API takes.
-const maxNote = 1024
-
 // send hands an event to the recorder. The event's pod is the related object:
 // its UID also keeps the recorder from folding two decisions of the same reason
 // into one event with the first one's text.
 func (r *Reconciler) send(owner client.Object, e report.Event) {
-	note := e.Note
-	if len(note) > maxNote {
-		note = strings.ToValidUTF8(note[:maxNote-3], "") + "..." // not through the middle of a character
-	}
 	if e.Pod == "" {
-		r.recorder.Eventf(owner, nil, e.Type, e.Reason, e.Action, "%s", note)
+		r.recorder.Eventf(owner, nil, e.Type, e.Reason, e.Action, "%s", e.Note)
 		return
 	}
 	pod := &corev1.Pod{}
 	pod.Namespace, pod.Name, pod.UID = owner.GetNamespace(), e.Pod, e.UID
-	r.recorder.Eventf(owner, pod, e.Type, e.Reason, e.Action, "%s", note)
+	r.recorder.Eventf(owner, pod, e.Type, e.Reason, e.Action, "%s", e.Note)
 }
 
 // soonest is the smallest wait that is set.

@@ -22,7 +22,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
@@ -30,12 +29,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/report"
+	"github.com/mycompany/pod-operator/internal/observe"
 )
 
 func (w *world) status(t *testing.T) appsv1.PodManagerStatus {
@@ -131,6 +135,158 @@ func TestAStaleCacheIsNoGround(t *testing.T) {
 	}
 }
 
+// TestAnOwnerThatChangedMeanwhileIsNoGround: a process that starts with an old owner,
+// here one that was pinned since, writes neither pods nor a status.
+func TestAnOwnerThatChangedMeanwhileIsNoGround(t *testing.T) {
+	old, pinned := fleetOwner("web"), fleetOwner("web")
+	old.Finalizers, old.ResourceVersion = []string{appsv1.Finalizer}, "5"
+	pinned.Finalizers, pinned.ResourceVersion = old.Finalizers, "6"
+	pinned.Annotations = map[string]string{appsv1.AnnotationPin: "web-1"}
+	_, w := newReconciler(t, old)
+	w.Live = newCache(t, pinned)
+	r := New(testKind{}, w.Parts)
+	if _, err := r.Reconcile(t.Context(), request("ns", "web")); err == nil || !strings.Contains(err.Error(), "the cache is behind") {
+		t.Errorf("the error is %v", err)
+	}
+	if s := w.status(t); len(w.pods(t)) > 0 || s.ObservedGeneration != 1 {
+		t.Errorf("%d pods, the status %+v", len(w.pods(t)), s)
+	}
+	w.Live = w.Client // the cache has caught up
+	if _, err := New(testKind{}, w.Parts).Reconcile(t.Context(), request("ns", "web")); err != nil || len(w.pods(t)) != 2 {
+		t.Errorf("%d pods, %v", len(w.pods(t)), err)
+	}
+}
+
+// TestAnOldOwnerIsReportedByNone: neither does one that starts with an old owner and has
+// nothing to do. Its status would undo what its predecessor remembered: the current
+// revision, say, on which a paused fleet's pods come back.
+func TestAnOldOwnerIsReportedByNone(t *testing.T) {
+	r, w := newReconciler(t, fleetOwner("web"))
+	if _, err := r.Reconcile(t.Context(), request("ns", "web")); err != nil {
+		t.Fatal(err)
+	}
+	for _, pod := range w.pods(t) {
+		pod.Status.Phase = corev1.PodRunning
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		if err := w.Client.Status().Update(t.Context(), &pod); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newer := fleetOwner("web")
+	newer.ResourceVersion = "999"
+	next := w.Parts
+	next.Ledger, next.Live = observe.NewLedger(w.clock), newCache(t, newer)
+	if _, err := New(testKind{}, next).Reconcile(t.Context(), request("ns", "web")); err == nil || !strings.Contains(err.Error(), "the cache is behind") {
+		t.Errorf("the error is %v", err)
+	}
+	if s := w.status(t); s.ReadyReplicas != 0 || s.CurrentRevision != "" {
+		t.Errorf("the status %+v", s)
+	}
+	reads := 0
+	next.Live = interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+			reads++
+			return c.Get(ctx, key, obj)
+		},
+	})
+	successor := New(testKind{}, next) // the cache has caught up
+	for range 3 {
+		if _, err := successor.Reconcile(t.Context(), request("ns", "web")); err != nil {
+			t.Error(err)
+		}
+	}
+	if s := w.status(t); s.ReadyReplicas != 2 || s.CurrentRevision == "" || reads != 1 {
+		t.Errorf("the status %+v after %d reads", s, reads)
+	}
+}
+
+// TestTheFirstPodsCostNoList: an owner that was never reported has no pods that the cache
+// could lack, as far as their names do not keep them from being made twice.
+func TestTheFirstPodsCostNoList(t *testing.T) {
+	_, w := newReconciler(t, fleetOwner("web"))
+	lists := 0
+	w.Live = interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
+			lists++
+			return c.List(ctx, list, o...)
+		},
+	})
+	if _, err := New(testKind{}, w.Parts).Reconcile(t.Context(), request("ns", "web")); err != nil || len(w.pods(t)) != 2 || lists != 0 {
+		t.Errorf("%d pods after %d lists, %v", len(w.pods(t)), lists, err)
+	}
+}
+
+// TestPodsThatChangeAllTheTimeKeepNoNewProcessWaiting: whenever it asks, a pod has just
+// become ready, or just not. It waits for what it was told the first time only.
+func TestPodsThatChangeAllTheTimeKeepNoNewProcessWaiting(t *testing.T) {
+	r, w := newReconcilerWith(t, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+			obj.SetUID(types.UID("uid-of-" + obj.GetName()))
+			return c.Create(ctx, obj, o...)
+		},
+	}, fleetOwner("web"))
+	if _, err := r.Reconcile(t.Context(), request("ns", "web")); err != nil {
+		t.Fatal(err)
+	}
+	lost := w.pods(t)[1]
+	if err := w.Client.Delete(t.Context(), &lost); err != nil {
+		t.Fatal(err)
+	}
+	next, lists := w.Parts, 0
+	next.Ledger = observe.NewLedger(w.clock)
+	next.Live = interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
+			lists++
+			pod := w.pods(t)[0]
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+			if lists%2 == 1 {
+				pod.Status.Conditions[0].Status = corev1.ConditionTrue
+			}
+			if err := c.Status().Update(ctx, &pod); err != nil {
+				return err
+			}
+			return c.List(ctx, list, o...)
+		},
+	})
+	successor := New(testKind{}, next)
+	if _, err := successor.Reconcile(t.Context(), request("ns", "web")); err == nil || !strings.Contains(err.Error(), "the cache is behind") {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := successor.Reconcile(t.Context(), request("ns", "web")); err != nil || len(w.pods(t)) != 2 || lists != 1 {
+		t.Errorf("%d pods after %d lists, %v", len(w.pods(t)), lists, err)
+	}
+}
+
+// TestALargeFleetAndAFullQuota: more pods are missing than one pass makes, so the
+// planner asks for a look right away, and none of them can be made.
+func TestALargeFleetAndAFullQuota(t *testing.T) {
+	pm, asked := fleetOwner("web"), 0
+	pm.Spec.Replicas, pm.Finalizers = ptr.To(int32(600)), []string{appsv1.Finalizer}
+	r, w := newReconcilerWith(t, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+			if _, pod := obj.(*corev1.Pod); !pod {
+				return c.Create(ctx, obj, o...)
+			}
+			asked++
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, obj.GetName(), errors.New("exceeded quota: few"))
+		},
+	}, pm)
+	begin, looks := w.clock.Now(), 0
+	for w.clock.Since(begin) < time.Minute {
+		result, err := r.Reconcile(t.Context(), request("ns", "web"))
+		if err != nil || result.RequeueAfter == 0 {
+			t.Fatalf("%+v, %v", result, err)
+		}
+		if looks++; looks > 200 {
+			t.Fatalf("%d looks and %d refused pods within %s", looks, asked, w.clock.Since(begin))
+		}
+		w.clock.SetTime(w.clock.Now().Add(result.RequeueAfter))
+	}
+	if asked < 3 || asked > 5 {
+		t.Errorf("%d pods were asked for within a minute, want one after 5, 15 and 35 s", asked)
+	}
+}
+
 // TestAnErrorIsReportedToo: the status is written after it as well, and tells
 // what was done.
 func TestAnErrorIsReportedToo(t *testing.T) {
@@ -187,6 +343,69 @@ func TestARefusalStallsAndIsTriedAgain(t *testing.T) {
 		t.Errorf("%v refusals were counted", n)
 	}
 }
+
+// TestAQuotaWithMoreRoomEndsTheWait: a fleet asks a full quota less and less often, however often it is looked at;
+// one with more room it asks at once.
+func TestAQuotaWithMoreRoomEndsTheWait(t *testing.T) {
+	full, asked := true, 0
+	r, w := newReconcilerWith(t, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+			if _, ok := obj.(*corev1.Pod); ok && full {
+				asked++
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, obj.GetName(), errors.New("exceeded quota: few"))
+			}
+			return c.Create(ctx, obj, o...)
+		},
+	}, fleetOwner("web"))
+	look := func() time.Duration {
+		t.Helper()
+		result, err := r.Reconcile(t.Context(), request("ns", "web"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.RequeueAfter
+	}
+	for begin := w.clock.Now(); w.clock.Since(begin) < 30*time.Minute; {
+		w.clock.SetTime(w.clock.Now().Add(look()))
+	}
+	if asked < 10 || asked > 14 {
+		t.Errorf("asked %d times in half an hour, want 7 times until the wait is 5 minutes, and 5 times after", asked)
+	}
+	look() // it may be due
+	full = false
+	if look(); len(w.pods(t)) > 0 {
+		t.Fatal("it asked before its time: the test cannot fail")
+	}
+	quotas := r.Handlers(w.Client, nil, Watched{}).Quotas
+	quota := func(namespace string) *corev1.ResourceQuota {
+		return &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few"}}
+	}
+	q := &addedLater{}
+	quotas.Update(t.Context(), event.UpdateEvent{ObjectOld: quota("other"), ObjectNew: quota("other")}, q)
+	if len(q.added) != 0 {
+		t.Errorf("another namespace's quota woke %v", q.added)
+	}
+	quotas.Update(t.Context(), event.UpdateEvent{ObjectOld: quota("ns"), ObjectNew: quota("ns")}, q)
+	if len(q.added) != 1 || q.added[0] != request("ns", "web") {
+		t.Errorf("woken: %v, want the fleet", q.added)
+	}
+	look()
+	if s := w.status(t); s.CurrentReplicas == 0 {
+		t.Errorf("no pod was made: %+v", s)
+	}
+	quotas.Delete(t.Context(), event.DeleteEvent{Object: quota("ns")}, q)
+	if len(q.added) != 1 {
+		t.Errorf("woken again, though nothing is refused: %v", q.added)
+	}
+}
+
+// addedLater is a queue that notes what is added after a while.
+type addedLater struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+	added []reconcile.Request
+}
+
+func (q *addedLater) AddAfter(r reconcile.Request, _ time.Duration) { q.added = append(q.added, r) }
 
 // TestAPodThatHangsIsReported, though nothing about it changes any more and no event comes.
 func TestAPodThatHangsIsReported(t *testing.T) {
@@ -262,20 +481,6 @@ func TestSecondThoughts(t *testing.T) {
 	}
 	if writes > 0 {
 		t.Errorf("%d writes at rest", writes)
-	}
-}
-
-// TestALongNoteIsCut to what the events API takes, between characters.
-func TestALongNoteIsCut(t *testing.T) {
-	r, w := newReconciler(t, fleetOwner("web"))
-	r.send(fleetOwner("web"), report.Event{Type: corev1.EventTypeNormal, Reason: "Created", Note: "x" + strings.Repeat("ü", maxNote)})
-	said := w.said()
-	if len(said) != 1 {
-		t.Fatalf("events %q", said)
-	}
-	note := strings.TrimPrefix(said[0], "Normal Created ")
-	if len(note) > maxNote || !utf8.ValidString(note) || !strings.HasSuffix(note, "...") {
-		t.Errorf("a note of %d bytes: %q", len(note), note)
 	}
 }
 

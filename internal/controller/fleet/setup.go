@@ -19,11 +19,13 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"time"
 
+	"github.com/go-logr/logr"
+	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	lifecyclev1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -57,6 +59,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=resourcequotas,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=lifecycle.k8s.io,resources=evictions;evictionrequests,verbs=list;watch
 // +kubebuilder:rbac:groups=lifecycle.k8s.io,resources=evictions/status,verbs=patch
@@ -82,7 +85,8 @@ type Watched struct {
 	GVK schema.GroupVersionKind
 	// NameLabel carries the owner's name on its pods.
 	NameLabel string
-	Workers   int
+	// Options are the workers and their queue.
+	Options controller.Options
 	// Gate holds the controller back while the kind's CRD is not installed.
 	Gate *crdgate.Gate
 	// Tap records why the controller runs and what it does. Nil records
@@ -98,7 +102,9 @@ func (w Watched) record(h handler.EventHandler) handler.EventHandler {
 	return w.Tap.Handler(h)
 }
 
-func (w Watched) controllerOptions(o controller.Options) controller.Options {
+func (w Watched) controllerOptions(log logr.Logger, name string) controller.Options {
+	o := w.Options
+	o.RateLimiter, o.LogConstructor = RateLimiter(), w.Gate.LogConstructor(log, name)
 	if w.Tap == nil {
 		return o
 	}
@@ -133,12 +139,10 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, led
 		WatchesRawSource(w.Gate.Kind(w.record(handlers.Owners), handlers.OwnerChanged)).
 		Watches(&corev1.Pod{}, w.record(handlers.Pods), builder.WithPredicates(handlers.PodChanged)).
 		Watches(&corev1.PersistentVolumeClaim{}, w.record(handlers.Claims), builder.WithPredicates(handlers.ClaimChanged)).
-		Watches(&corev1.Node{}, w.record(handlers.Nodes), builder.WithPredicates(handlers.NodeLost)).
-		WithOptions(w.controllerOptions(controller.Options{
-			MaxConcurrentReconciles: w.Workers,
-			RateLimiter:             RateLimiter(),
-			LogConstructor:          w.Gate.LogConstructor(mgr.GetLogger(), r.kind.Name()),
-		})).
+		Watches(&kappsv1.ControllerRevision{}, w.record(handlers.Revisions), builder.WithPredicates(handlers.RevisionChanged)).
+		Watches(&corev1.Node{}, w.record(handlers.Nodes), builder.WithPredicates(handlers.NodeChanged)).
+		Watches(&corev1.ResourceQuota{}, w.record(handlers.Quotas), builder.WithPredicates(handlers.QuotaChanged)).
+		WithOptions(w.controllerOptions(mgr.GetLogger(), r.kind.Name())).
 		Complete(w.reconciler(r))
 }
 
@@ -152,8 +156,13 @@ type Handlers struct {
 	PodChanged   predicate.Predicate
 	Claims       handler.EventHandler
 	ClaimChanged predicate.Predicate
-	Nodes        handler.EventHandler
-	NodeLost     predicate.Predicate
+	// Revisions wake their controller.
+	Revisions       handler.EventHandler
+	RevisionChanged predicate.Predicate
+	Nodes           handler.EventHandler
+	NodeChanged     predicate.Predicate
+	Quotas          handler.EventHandler
+	QuotaChanged    predicate.Predicate
 	// Evictions are EvictionRequests and Evictions of lifecycle.k8s.io.
 	Evictions       handler.EventHandler
 	EvictionChanged predicate.Predicate
@@ -171,8 +180,12 @@ func (r *Reconciler) Handlers(reader client.Reader, ledger *observe.Ledger, w Wa
 		PodChanged:      podChanged(),
 		Claims:          owners.wake(owners.ofClaim),
 		ClaimChanged:    claimChanged(),
-		Nodes:           handler.EnqueueRequestsFromMapFunc(owners.ofNode),
-		NodeLost:        nodeLost(),
+		Revisions:       owners.wake(owners.ofController),
+		RevisionChanged: revisionChanged(ledger),
+		Nodes:           owners.wakeForNodes(),
+		NodeChanged:     nodeChanged(),
+		Quotas:          owners.wakeForQuotas(),
+		QuotaChanged:    quotaChanged(),
 		Evictions:       handler.EnqueueRequestsFromMapFunc(owners.ofEviction),
 		EvictionChanged: evictionChanged(),
 		// The owner need not wait for the creation of a pod whose deletion the
@@ -217,7 +230,7 @@ func (r *Reconciler) ownerChanged(ledger *observe.Ledger) predicate.Predicate {
 			return asked ||
 				!equality.Semantic.DeepEqual(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers()) ||
 				e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() ||
-				asks(e.ObjectOld) != asks(e.ObjectNew) || r.status.foreign(e.ObjectOld, e.ObjectNew)
+				!maps.Equal(observe.Asking(e.ObjectOld.GetAnnotations()), observe.Asking(e.ObjectNew.GetAnnotations())) || r.status.foreign(e.ObjectOld, e.ObjectNew)
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			ledger.Forget(e.Object.GetUID())
@@ -225,13 +238,6 @@ func (r *Reconciler) ownerChanged(ledger *observe.Ledger) predicate.Predicate {
 			return true
 		},
 	}
-}
-
-// asks are the annotations of an owner that the planner reads.
-func asks(owner client.Object) [5]string {
-	a := owner.GetAnnotations()
-	from, taken := a[appsv1.AnnotationTakeOver]
-	return [...]string{a[appsv1.AnnotationPin], a[appsv1.AnnotationRestart], a[appsv1.AnnotationRebalance], from, strconv.FormatBool(taken)}
 }
 
 // podChanged passes what can change a plan.
@@ -252,18 +258,33 @@ func claimChanged() predicate.Predicate {
 	}}
 }
 
-// nodeLost passes the end of a node, a change of the out-of-service taint, and a
-// notice that the node goes.
-func nodeLost() predicate.Predicate {
+// revisionChanged passes what this process did not write: another leader's revision
+// may show later than the pods that are on it, and only it says what they are.
+func revisionChanged(ledger *observe.Ledger) predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(revision client.Object) bool {
+		ref := metav1.GetControllerOfNoCopy(revision)
+		return ref == nil || !ledger.Awaits(ref.UID, revision)
+	})
+}
+
+// nodeChanged passes what can change a plan: also a new node, for which pods may
+// have waited.
+func nodeChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*corev1.Node)
+		after, ok2 := e.ObjectNew.(*corev1.Node)
+		return !ok || !ok2 || observe.NodeChanged(before, after)
+	}}
+}
+
+// quotaChanged passes a quota that has more room, or is gone.
+func quotaChanged() predicate.Predicate {
 	return predicate.Funcs{
-		CreateFunc:  func(event.CreateEvent) bool { return false },
-		DeleteFunc:  func(event.DeleteEvent) bool { return true },
-		GenericFunc: func(event.GenericEvent) bool { return false },
+		CreateFunc: func(event.CreateEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, ok := e.ObjectOld.(*corev1.Node)
-			after, ok2 := e.ObjectNew.(*corev1.Node)
-			return !ok || !ok2 || observe.OutOfService(before) != observe.OutOfService(after) ||
-				observe.Leaving(before) != observe.Leaving(after)
+			before, ok := e.ObjectOld.(*corev1.ResourceQuota)
+			after, ok2 := e.ObjectNew.(*corev1.ResourceQuota)
+			return ok && ok2 && observe.QuotaHasMoreRoom(before, after)
 		},
 	}
 }
@@ -320,6 +341,55 @@ func (f ownerFinder) wake(find handler.MapFunc) handler.EventHandler {
 	}
 }
 
+// nodesSettle is how long a change of a node waits for others before it wakes the
+// fleets that count nodes: a node that joins has several, and nodes often change
+// together.
+const nodesSettle = 5 * time.Second
+
+// wakeForNodes wakes the owners of the pods on a node at once, and later those that
+// count the nodes which take new pods. A new node has no pods.
+func (f ownerFinder) wakeForNodes() handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	count := func(q queue) {
+		for _, key := range f.memories.countingNodes() {
+			q.AddAfter(reconcile.Request{NamespacedName: key}, nodesSettle)
+		}
+	}
+	wake := func(ctx context.Context, q queue, node client.Object) {
+		for _, req := range f.ofNode(ctx, node) {
+			q.Add(req)
+		}
+		count(q)
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { count(q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { wake(ctx, q, e.ObjectNew) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { wake(ctx, q, e.Object) },
+	}
+}
+
+// quotaSettles is how long a quota's event waits for others: pods often go together, and all
+// owners that wait for room try again.
+const quotaSettles = time.Second
+
+// wakeForQuotas wakes the owners in the quota's namespace to which a quota refused something.
+func (f ownerFinder) wakeForQuotas() handler.EventHandler {
+	return handler.Funcs{
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			f.wakeFull(e.ObjectNew.GetNamespace(), q)
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			f.wakeFull(e.Object.GetNamespace(), q)
+		},
+	}
+}
+
+func (f ownerFinder) wakeFull(namespace string, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	for _, key := range f.memories.makeRoom(namespace) {
+		q.AddAfter(reconcile.Request{NamespacedName: key}, quotaSettles)
+	}
+}
+
 // debounce is how long an event of a pod or a claim waits for others of its owner.
 func (f ownerFinder) debounce(obj client.Object) time.Duration {
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
@@ -342,10 +412,7 @@ var ordinalName = regexp.MustCompile(`^(.+)-[0-9]+$`)
 // it has taken, which waits for it to go.
 func (f ownerFinder) ofPod(ctx context.Context, pod client.Object) []reconcile.Request {
 	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == f.watched.GVK.Kind {
-		if gv, err := schema.ParseGroupVersion(ref.APIVersion); err != nil || gv.Group != f.watched.GVK.Group {
-			return nil
-		}
-		return []reconcile.Request{request(pod.GetNamespace(), ref.Name)}
+		return f.ofController(ctx, pod)
 	}
 	var names []string
 	if name := pod.GetLabels()[f.watched.NameLabel]; name != "" {
@@ -362,6 +429,18 @@ func (f ownerFinder) ofPod(ctx context.Context, pod client.Object) []reconcile.R
 		}
 	}
 	return requests
+}
+
+// ofController finds the owner that controls an object.
+func (f ownerFinder) ofController(_ context.Context, obj client.Object) []reconcile.Request {
+	ref := metav1.GetControllerOfNoCopy(obj)
+	if ref == nil || ref.Kind != f.watched.GVK.Kind {
+		return nil
+	}
+	if gv, err := schema.ParseGroupVersion(ref.APIVersion); err != nil || gv.Group != f.watched.GVK.Group {
+		return nil
+	}
+	return []reconcile.Request{request(obj.GetNamespace(), ref.Name)}
 }
 
 // ofClaim finds the owner that a claim's label names.
@@ -382,7 +461,7 @@ func (f ownerFinder) ofNode(ctx context.Context, node client.Object) []reconcile
 	var pods corev1.PodList
 	err := f.reader.List(ctx, &pods, client.MatchingFields{observe.IndexPodsByNode: node.GetName()}, client.UnsafeDisableDeepCopy)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Cannot find the pods of a lost node", "Node", node.GetName())
+		ctrl.LoggerFrom(ctx).Error(err, "Cannot find the pods of a node", "Node", node.GetName())
 		return nil
 	}
 	seen := map[reconcile.Request]bool{}

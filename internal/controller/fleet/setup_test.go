@@ -17,18 +17,23 @@ limitations under the License.
 package fleet
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/observe"
 )
 
 // TestPodChanged: which changes of a pod are a reason to look at its fleet.
@@ -131,30 +136,43 @@ func TestOwnerChanged(t *testing.T) {
 	}
 }
 
-// TestNodeLost: of a node only its end and the out-of-service taint matter.
-func TestNodeLost(t *testing.T) {
-	taint := func(key string) *corev1.Node {
-		return &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: key}}}}
+// TestNodeChanged: what a plan depends on passes, in whatever order it comes.
+func TestNodeChanged(t *testing.T) {
+	node := func(changes ...func(*corev1.Node)) *corev1.Node {
+		n := &corev1.Node{}
+		for _, change := range changes {
+			change(n)
+		}
+		return n
 	}
+	taint := func(key string) func(*corev1.Node) {
+		return func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: key}} }
+	}
+	notice := func(n *corev1.Node) { n.Annotations = map[string]string{appsv1.AnnotationNodeLeaving: "spot"} }
+	cordon := func(n *corev1.Node) { n.Spec.Unschedulable = true }
 	for name, test := range map[string]struct {
 		before, after *corev1.Node
 		want          bool
 	}{
-		"a heartbeat":      {&corev1.Node{}, &corev1.Node{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "2"}}, false},
-		"it is cordoned":   {&corev1.Node{}, &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}, false},
-		"it is silent":     {&corev1.Node{}, taint(corev1.TaintNodeUnreachable), false},
-		"it is fenced":     {&corev1.Node{}, taint(corev1.TaintNodeOutOfService), true},
-		"it is fenced yet": {taint(corev1.TaintNodeOutOfService), taint(corev1.TaintNodeOutOfService), false},
-		"it is back":       {taint(corev1.TaintNodeOutOfService), &corev1.Node{}, true},
+		"a heartbeat":             {node(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "2"}}, false},
+		"it is cordoned":          {node(), node(cordon), true},
+		"it is uncordoned":        {node(cordon), node(), true},
+		"a notice":                {node(), node(notice), true},
+		"a notice, then a cordon": {node(notice), node(notice, cordon), true},
+		"a cordon, then a notice": {node(cordon), node(notice, cordon), true},
+		"it is silent":            {node(), node(taint(corev1.TaintNodeUnreachable)), true},
+		"it is fenced":            {node(), node(taint(corev1.TaintNodeOutOfService)), true},
+		"it is fenced yet":        {node(taint(corev1.TaintNodeOutOfService)), node(taint(corev1.TaintNodeOutOfService)), false},
+		"it is back":              {node(taint(corev1.TaintNodeOutOfService)), node(), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := nodeLost().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.after}); got != test.want {
+			if got := nodeChanged().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.after}); got != test.want {
 				t.Errorf("it passes: %t, want %t", got, test.want)
 			}
 		})
 	}
-	if nodeLost().Create(event.CreateEvent{Object: &corev1.Node{}}) || !nodeLost().Delete(event.DeleteEvent{Object: &corev1.Node{}}) {
-		t.Error("a new node is no reason to look, the end of one is")
+	if !nodeChanged().Create(event.CreateEvent{Object: &corev1.Node{}}) || !nodeChanged().Delete(event.DeleteEvent{Object: &corev1.Node{}}) {
+		t.Error("a new node and the end of one are reasons to look")
 	}
 }
 
@@ -245,6 +263,49 @@ func TestWhichChangesOfAClaimCount(t *testing.T) {
 	}
 }
 
+// TestWhichChangesOfARevisionCount: those that another process made.
+func TestWhichChangesOfARevisionCount(t *testing.T) {
+	ledger := observe.NewLedger(clocktesting.NewFakePassiveClock(time.Unix(0, 0)))
+	revision := func(version string, owner ...metav1.OwnerReference) *kappsv1.ControllerRevision {
+		return &kappsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "web-1", UID: "a", ResourceVersion: version, OwnerReferences: owner,
+		}}
+	}
+	controller := controlledBy("apps.mycompany.com/v1", "PodManager", "web")
+	ours := revision("7", controller)
+	passes := func(r *kappsv1.ControllerRevision) bool {
+		return revisionChanged(ledger).Create(event.CreateEvent{Object: r})
+	}
+	if !passes(ours) {
+		t.Error("one that another process made does not pass")
+	}
+	ledger.Wrote("me", ours)
+	if passes(ours) {
+		t.Error("our own passes")
+	}
+	if !passes(revision("8", controller)) {
+		t.Error("ours, which another process has changed, does not pass")
+	}
+	if !passes(revision("7")) {
+		t.Error("one without a controller does not pass")
+	}
+	ledger.TookAway("me", ours)
+	if passes(revision("9", controller)) {
+		t.Error("one that we have deleted passes")
+	}
+	finder := ownerFinder{watched: Watched{GVK: testGVK, NameLabel: appsv1.LabelName}}
+	if got := finder.ofController(t.Context(), ours); len(got) != 1 || got[0].Name != "web" {
+		t.Errorf("it leads to %v", got)
+	}
+	for _, other := range []*kappsv1.ControllerRevision{
+		revision("7"), revision("7", controlledBy("apps/v1", "StatefulSet", "web")), revision("7", controlledBy("example.com/v1", "PodManager", "web")),
+	} {
+		if got := finder.ofController(t.Context(), other); got != nil {
+			t.Errorf("one of %v leads to %v", other.OwnerReferences, got)
+		}
+	}
+}
+
 // TestOwnersOfANode: every fleet with a pod on it, once.
 func TestOwnersOfANode(t *testing.T) {
 	on := func(node string, p *corev1.Pod) client.Object {
@@ -267,4 +328,53 @@ func TestOwnersOfANode(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// TestWhoIsWokenByANode: the owners of its pods at once, and a moment later those
+// that depend on which nodes take new pods, wherever their pods are. At the start,
+// when every node is new, none is.
+func TestWhoIsWokenByANode(t *testing.T) {
+	on := podOf("web-0", nil, controlledBy("apps.mycompany.com/v1", "PodManager", "web"))
+	on.Spec.NodeName = "n"
+	m := newMemories()
+	finder := ownerFinder{
+		reader: newCache(t, fleetOwner("web"), on), kind: testKind{},
+		watched: Watched{GVK: testGVK, NameLabel: appsv1.LabelName}, memories: m,
+	}
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
+	wake := finder.wakeForNodes()
+	expect := func(what string, send func(q *wakes), want wakes) {
+		t.Helper()
+		got := wakes{}
+		send(&got)
+		if diff := cmp.Diff(want.woken, got.woken); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	created := func(q *wakes) { wake.Create(t.Context(), event.CreateEvent{Object: n}, q) }
+	updated := func(q *wakes) { wake.Update(t.Context(), event.UpdateEvent{ObjectOld: n, ObjectNew: n}, q) }
+	deleted := func(q *wakes) { wake.Delete(t.Context(), event.DeleteEvent{Object: n}, q) }
+
+	expect("a new node at the start", created, wakes{})
+	expect("a changed node", updated, wakes{woken: []string{"web after 0s"}})
+	spread := fleetOwner("spread")
+	m.measure(m.of(spread), size{countsNodes: true})
+	m.measure(m.of(fleetOwner("other")), size{})
+	expect("a new node", created, wakes{woken: []string{"spread after 5s"}})
+	expect("a changed node", updated, wakes{woken: []string{"web after 0s", "spread after 5s"}})
+	expect("the end of a node", deleted, wakes{woken: []string{"web after 0s", "spread after 5s"}})
+	m.measure(m.of(spread), size{})
+	expect("a new node, when none depends on it any more", created, wakes{})
+}
+
+// wakes is a queue that notes which owner is added, and when.
+type wakes struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+	woken []string
+}
+
+func (w *wakes) Add(req reconcile.Request) { w.AddAfter(req, 0) }
+
+func (w *wakes) AddAfter(req reconcile.Request, wait time.Duration) {
+	w.woken = append(w.woken, fmt.Sprintf("%s after %s", req.Name, wait))
 }

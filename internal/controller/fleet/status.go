@@ -115,10 +115,7 @@ func (w *statusWriter) write(ctx context.Context, owner client.Object, reported 
 func (w *statusWriter) writeStatus(ctx context.Context, owner client.Object, memory *memory, status appsv1.PodManagerStatus, now time.Time) (time.Duration, error) {
 	d := &memory.draft
 	before := w.kind.Status(owner)
-	after := owner.DeepCopyObject().(client.Object)
-	w.kind.SetStatus(after, status)
-	// A kind may keep less than the planner reports: only what it keeps
-	// can be new.
+	after := w.with(owner, status)
 	status = w.kind.Status(after)
 	w.keep(memory, nil)
 	if equality.Semantic.DeepEqual(before, status) {
@@ -165,6 +162,20 @@ func (w *statusWriter) writeStatus(ctx context.Context, owner client.Object, mem
 	}
 	d.pace(now, progress)
 	return 0, nil
+}
+
+// with is the owner with a status. A kind may keep less than the planner reports: only
+// what it keeps can be new.
+func (w *statusWriter) with(owner client.Object, status appsv1.PodManagerStatus) client.Object {
+	after := owner.DeepCopyObject().(client.Object)
+	w.kind.SetStatus(after, status)
+	return after
+}
+
+// needsProof: the status is not what the owner says already, and the owner may be an
+// older one than a predecessor of this process left.
+func (w *statusWriter) needsProof(owner client.Object, status appsv1.PodManagerStatus) bool {
+	return !w.ledger.Trusts(owner.GetUID()) && !equality.Semantic.DeepEqual(w.kind.Status(owner), w.kind.Status(w.with(owner, status)))
 }
 
 // keep lets a status wait, or none.
@@ -281,7 +292,7 @@ func withoutProgress(s appsv1.PodManagerStatus) appsv1.PodManagerStatus {
 	c.Replicas, c.CurrentReplicas, c.ReadyReplicas, c.AvailableReplicas = 0, 0, 0, 0
 	c.UpdatedReplicas, c.TerminatingReplicas, c.Nodes, c.History = 0, 0, nil, nil
 	if c.Rollout != nil {
-		c.Rollout.Done, c.Rollout.ProgressTime = 0, metav1.Time{}
+		c.Rollout.Done, c.Rollout.Moved, c.Rollout.ProgressTime = 0, "", metav1.Time{}
 		c.Rollout.StuckSeconds, c.Rollout.StuckTime = 0, nil
 	}
 	for i := range c.Conditions {

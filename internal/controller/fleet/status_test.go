@@ -20,6 +20,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/report"
 )
 
@@ -426,6 +428,34 @@ func TestEventsOfOneDecisionAreSentOnce(t *testing.T) {
 	}
 	if _, err := s.tell(t, time.Hour+firstEventWindow, moving(5)); err != nil || len(s.events) != 4 {
 		t.Errorf("after its window: %v, %v", s.events, err)
+	}
+}
+
+// TestAnEventCountsNoPodTwice, not even one of those beyond the ten that it names.
+func TestAnEventCountsNoPodTwice(t *testing.T) {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	var d draft
+	pass := func(pods ...int) {
+		var outcomes []plan.Outcome
+		for _, i := range pods {
+			outcomes = append(outcomes, plan.Outcome{Result: plan.Done, Action: plan.Action{
+				Verb: plan.CreatePod, Pod: fmt.Sprintf("web-%d", i), Why: plan.Why{Reason: appsv1.WhyMissing, Message: "missing"},
+			}})
+		}
+		d.take(report.Report(plan.Desired{Replicas: 20}, plan.Observed{}, plan.Decision{}, outcomes, noon), noon)
+	}
+	pass(0, 1, 2, 3, 4, 5, 6, 7)
+	pass(8, 9, 10, 11)
+	pass(11)
+	pass(12)
+	const named = "web-0, web-1, web-2, web-3, web-4, web-5, web-6, web-7, web-8, web-9"
+	var got []string
+	for _, e := range d.events {
+		got = append(got, e.Note)
+	}
+	want := []string{"Created 12 pods: " + named + " and 2 more (missing)", "Created 2 pods: web-11, web-12 (missing)"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
 

@@ -114,7 +114,7 @@ func newBuilder(t *testing.T, objects ...client.Object) *fake.ClientBuilder {
 	return builder
 }
 
-func newCache(t *testing.T, objects ...client.Object) client.Client {
+func newCache(t *testing.T, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	return newBuilder(t, objects...).Build()
 }

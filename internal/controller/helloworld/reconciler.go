@@ -260,19 +260,9 @@ func (r *Reconciler) writeStatus(ctx context.Context, hw *testv1alpha1.HelloWorl
 	before := meta.FindStatusCondition(hw.Status.Conditions, testv1alpha1.ConditionStalled)
 	now := meta.FindStatusCondition(status.Conditions, testv1alpha1.ConditionStalled)
 	if now != nil && (before == nil || before.Reason != now.Reason) {
-		r.recorder.Eventf(hw, nil, corev1.EventTypeWarning, testv1alpha1.ReasonFailed, "Stall", "%s", clip(now.Reason+": "+now.Message))
+		r.recorder.Eventf(hw, nil, corev1.EventTypeWarning, testv1alpha1.ReasonFailed, "Stall", "%s: %s", now.Reason, now.Message)
 	}
 	return nil
-}
-
-// maxNote is the longest note that the events API takes.
-const maxNote = 1024
-
-func clip(note string) string {
-	if len(note) > maxNote {
-		return note[:maxNote-3] + "..."
-	}
-	return note
 }
 
 func (r *Reconciler) wrote(obj client.Object) {

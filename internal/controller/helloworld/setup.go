@@ -57,17 +57,15 @@ func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 }
 
 // SetupWithManager registers the controller and the watches that wake it.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, gate *crdgate.Gate, workers int) error {
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, gate *crdgate.Gate, options controller.Options) error {
+	options.LogConstructor = gate.LogConstructor(mgr.GetLogger(), Name)
 	wake := waker{reader: gate.Client(mgr.GetClient())}
 	return builder.ControllerManagedBy(mgr).
 		Named(Name).
 		WatchesRawSource(gate.Kind(&handler.EnqueueRequestForObject{}, r.specChanged())).
 		WatchesRawSource(gate.Also(&kappsv1.Deployment{}, wake.onDeployments(r))).
 		WatchesRawSource(gate.Also(&corev1.Pod{}, wake.onPods(), podChanged())).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: workers,
-			LogConstructor:          gate.LogConstructor(mgr.GetLogger(), Name),
-		}).
+		WithOptions(options).
 		Complete(r)
 }
 
