@@ -273,6 +273,15 @@ func TestPatches(t *testing.T) {
 				{"replace", "/webhooks/0/clientConfig", map[string]any{"url": "https://127.0.0.1:9443/known", "caBundle": []byte("new")}},
 			},
 		},
+		"an address that another program wrote, without a path": {
+			object: `{metadata: {resourceVersion: "7"}, webhooks: [{name: known, clientConfig: {url: "https://127.0.0.1:9443", caBundle: ` + encoded([]byte("old")) + `}},
+				{name: other, clientConfig: {url: "https://127.0.0.1:9443/its-own"}}]}`,
+			want: []patch{
+				{"add", "/metadata/resourceVersion", "7"},
+				{"replace", "/webhooks/0/clientConfig", map[string]any{"url": "https://127.0.0.1:9443/known", "caBundle": []byte("oldnew")}},
+				{"add", "/webhooks/1/clientConfig/caBundle", []byte("new")},
+			},
+		},
 		"a CRD without conversion": {object: `{spec: {conversion: {strategy: None}}}`},
 	}
 	for name, tt := range tests {

@@ -79,9 +79,13 @@ type Options struct {
 	// API servers.
 	ConfigMap types.NamespacedName
 	// Paths are those of the webhooks by their names, and of the conversion
-	// under the empty name.
+	// under the empty name. The API server is told to call them with a secret
+	// at the end.
 	Paths map[string]string
-	Clock clock.Clock
+	// Foreign: another program keeps the certificate and has the API server
+	// trust it. The Keeper keeps the paths alone.
+	Foreign bool
+	Clock   clock.Clock
 }
 
 // Keeper keeps a certificate that the API server trusts.
@@ -89,6 +93,12 @@ type Keeper struct {
 	options Options
 	reader  client.Reader
 	writer  client.Writer
+	paths   *callPaths
+
+	// looking is held while the objects are read for a caller, and looked is
+	// when that began last.
+	looking sync.Mutex
+	looked  time.Time
 
 	mu sync.Mutex
 	// serving is nil until the hosts are known.
@@ -116,7 +126,7 @@ func NewKeeper(reader client.Reader, writer client.Writer, o Options) (*Keeper, 
 	if o.Lifetime <= 0 {
 		return nil, fmt.Errorf("a certificate cannot live for %s", o.Lifetime)
 	}
-	return &Keeper{options: o, reader: reader, writer: writer}, nil
+	return &Keeper{options: o, reader: reader, writer: writer, paths: newCallPaths(o.Paths, o.Lifetime/2)}, nil
 }
 
 // settle is how long a step of a rotation waits for the one before.
@@ -231,13 +241,18 @@ func (k *Keeper) Tend(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	now := k.options.Clock.Now()
-	cas, err := k.prepare(k.hosts(objects), now)
-	if err != nil {
-		return 0, err
+	k.paths.learn(objects, now)
+	bundle := func(old []byte) []byte { return old }
+	if !k.options.Foreign {
+		cas, err := k.prepare(k.hosts(objects), now)
+		if err != nil {
+			return 0, err
+		}
+		bundle = func(old []byte) []byte { return merge(old, k.options.Holder, cas, now) }
 	}
-	bundle := func(old []byte) []byte { return merge(old, k.options.Holder, cas, now) }
+	wanted := k.paths.wanted(now)
 	for _, object := range objects {
-		if err := write(ctx, k.writer, object, patches(object, k.options.URL, k.options.Paths, bundle)); err != nil {
+		if err := write(ctx, k.writer, object, patches(object, k.options.URL, wanted, bundle)); err != nil {
 			return 0, err
 		}
 	}
@@ -349,6 +364,9 @@ func (k *Keeper) advance(now time.Time) time.Duration {
 	if k.trusted.IsZero() {
 		k.trusted = now
 	}
+	if k.options.Foreign {
+		return k.paths.wait(now)
+	}
 	until := k.serving.ca.NotAfter.Add(-k.options.Lifetime / 2)
 	if k.next != nil {
 		if k.nextKnown.IsZero() {
@@ -364,5 +382,5 @@ func (k *Keeper) advance(now time.Time) time.Duration {
 	if k.last != nil && k.lastUntil.Before(until) {
 		until = k.lastUntil
 	}
-	return max(0, until.Sub(now))
+	return max(0, min(until.Sub(now), k.paths.wait(now)))
 }

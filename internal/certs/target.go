@@ -18,6 +18,7 @@ package certs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -115,6 +116,16 @@ func (c clientConfig) host() string {
 	return name + "." + namespace + ".svc"
 }
 
+// address is the one of a server that is no Service: https://host:port.
+func (c clientConfig) address() string {
+	raw, _ := c.config["url"].(string)
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
 // path is where on the server the webhook is.
 func (c clientConfig) path() string {
 	if raw, ok := c.config["url"].(string); ok {
@@ -149,9 +160,9 @@ func patches(object *unstructured.Unstructured, base string, paths map[string]st
 		encoded, _ := c.config["caBundle"].(string)
 		old, _ := base64.StdEncoding.DecodeString(encoded)
 		wanted := bundle(old)
-		if base != "" && c.config["url"] != base+path {
+		if address := cmp.Or(base, c.address()); address != "" && c.config["url"] != address+path {
 			list = append(list, patch{"replace", c.pointer, map[string]any{
-				"url": base + path, "caBundle": wanted,
+				"url": address + path, "caBundle": wanted,
 			}})
 			continue
 		}

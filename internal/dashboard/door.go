@@ -36,6 +36,7 @@ import (
 	authenticationv1 "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	authorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
 	"github.com/mycompany/pod-operator/internal/flight"
 )
@@ -187,6 +188,13 @@ func (d *Door) nonResource(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// ForThoseWhoMayGet guards what other servers of the operator serve beside the page:
+// for users who may get the URL's path, and with the page's limits.
+func (d *Door) ForThoseWhoMayGet(next http.Handler, c clock.WithTicker) http.Handler {
+	l := newLimits(c)
+	return l.badTokens(d.authenticated(l.requests(d.nonResource(next))))
 }
 
 // admitted reports whether the visitor has a right, and refuses the request if

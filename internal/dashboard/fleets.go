@@ -26,7 +26,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -113,7 +112,7 @@ type Entry struct {
 func fleetOf(pm *appsv1.PodManager, st *appsv1.PodManagerStatus) Fleet {
 	f := countsOf(pm, st)
 	f.Kind, f.Resource, f.Paused = podManagers, "podmanagers", pm.Spec.Paused
-	f.Desired = ptr.Deref(pm.Spec.Replicas, 0)
+	f.Desired = desired.Replicas(pm)
 	return f
 }
 
@@ -228,7 +227,7 @@ func (s *Server) showFleet(w http.ResponseWriter, r *http.Request) {
 	}
 	d := Detail{Pods: []Pod{}, Revisions: []plan.Revision{}, Blocked: []plan.Blocked{}, Held: []view.Hold{}, History: []Entry{}, Images: []Image{}}
 	d.Fleet = readers[kind.Kind].row(obj)
-	if fleet, keeps := fleetFor(obj); keeps {
+	if fleet, keeps := s.fleetFor(obj); keeps {
 		if err := s.look(r.Context(), &d, fleet); err != nil {
 			refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("look at %s %s/%s: %v", kind.Kind, obj.GetNamespace(), obj.GetName(), err))
 			return

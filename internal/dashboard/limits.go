@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/utils/clock"
 )
 
@@ -110,7 +111,7 @@ func (l *limits) requests(next http.Handler) http.Handler {
 			good()
 		}
 		who := visitor(r.Context()).GetName()
-		if !l.take(l.users, who, requestsPerSecond, requestsAtOnce) {
+		if !l.take(l.users, sharers(who), requestsPerSecond, requestsAtOnce) {
 			busy(w, who+" asks too much. Try again.")
 			return
 		}
@@ -122,12 +123,21 @@ func (l *limits) requests(next http.Handler) http.Handler {
 func (l *limits) costlyRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who := visitor(r.Context()).GetName()
-		if !l.take(l.hands, who, costlyPerSecond, costlyAtOnce) {
+		if !l.take(l.hands, sharers(who), costlyPerSecond, costlyAtOnce) {
 			busy(w, who+" asks too much. Try again.")
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// sharers names who shares an allowance with a user: all service accounts of a
+// namespace do, because its owner can make any number of them.
+func sharers(who string) string {
+	if namespace, _, err := serviceaccount.SplitUsername(who); err == nil {
+		return serviceaccount.MakeNamespaceGroupName(namespace)
+	}
+	return who
 }
 
 func busy(w http.ResponseWriter, message string) {

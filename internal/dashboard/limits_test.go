@@ -192,3 +192,21 @@ func TestOneUserAsksOnlySoMuch(t *testing.T) {
 		t.Errorf("ada is answered %d", code)
 	}
 }
+
+// The owner of a namespace can make any number of accounts in it.
+func TestTheAccountsOfOneNamespaceShareTheirRequests(t *testing.T) {
+	https, _ := village(t)
+	busy := 0
+	for i := range 4 * requestsAtOnce {
+		token := fmt.Sprintf("system:serviceaccount:farm:a-%d.farm", i%8)
+		if get(t, https, token, "/api/whoami") == http.StatusTooManyRequests {
+			busy++
+		}
+	}
+	if busy == 0 {
+		t.Error("the accounts of a namespace are answered as often as they like")
+	}
+	if code := get(t, https, "system:serviceaccount:shop:ada.shop", "/api/whoami"); code != http.StatusOK {
+		t.Errorf("an account of another namespace is answered %d", code)
+	}
+}

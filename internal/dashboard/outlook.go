@@ -51,27 +51,27 @@ func (q queue) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// glance are eyes that see what the page shows: pods as the planner does.
-type glance struct {
+// pageObserver reads what the page shows: pods as the planner sees them.
+type pageObserver struct {
 	*Server
 	viewer *viewer
 }
 
-// Observe implements change.Eyes.
-func (g glance) Observe(ctx context.Context, fleet desired.Fleet, _ string) (observe.Seen, error) {
-	return g.observer.Observe(ctx, fleet)
+// Observe implements change.Observer.
+func (o pageObserver) Observe(ctx context.Context, fleet desired.Fleet, _ string) (observe.Seen, error) {
+	return o.observer.Observe(ctx, fleet)
 }
 
-// Pods implements change.Eyes. The visitor's own view of them has when they were
+// Pods implements change.Observer. The visitor's own view of them has when they were
 // written, which the cache leaves out; without it a forecast knows less about time.
-func (g glance) Pods(ctx context.Context, fleet desired.Fleet) ([]corev1.Pod, error) {
-	if g.viewer != nil && fleet.Desired.Replicas < manyPods {
-		if pods, err := (change.Live{Reader: g.viewer}).Pods(ctx, fleet); err == nil {
+func (o pageObserver) Pods(ctx context.Context, fleet desired.Fleet) ([]corev1.Pod, error) {
+	if o.viewer != nil && fleet.Desired.Replicas < manyPods {
+		if pods, err := (change.Live{Reader: o.viewer}).Pods(ctx, fleet); err == nil {
 			return pods, nil
 		}
 	}
 	var pods corev1.PodList
-	err := g.Cache.List(ctx, &pods, client.InNamespace(fleet.Ref.Namespace), client.MatchingLabelsSelector{Selector: fleet.Selector}, client.UnsafeDisableDeepCopy)
+	err := o.Cache.List(ctx, &pods, client.InNamespace(fleet.Ref.Namespace), client.MatchingLabelsSelector{Selector: fleet.Selector}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("list the pods of %s/%s: %w", fleet.Ref.Namespace, fleet.Ref.Name, err)
 	}
@@ -79,7 +79,7 @@ func (g glance) Pods(ctx context.Context, fleet desired.Fleet) ([]corev1.Pod, er
 }
 
 func (s *Server) lookFor(v *viewer) change.Look {
-	look := change.Look{Eyes: glance{Server: s, viewer: v}, Now: s.Clock.Now(), Passes: func(pods int) int { return max(fewPasses, forecastWork/(pods+1)) }}
+	look := change.Look{Observer: pageObserver{Server: s, viewer: v}, Now: s.Clock.Now(), Passes: func(pods int) int { return max(fewPasses, forecastWork/(pods+1)) }}
 	if v != nil {
 		look.Reader = v
 	}
@@ -96,7 +96,7 @@ func (s *Server) showOutlook(w http.ResponseWriter, r *http.Request) {
 	if obj == nil {
 		return
 	}
-	fleet, keeps := fleetFor(obj)
+	fleet, keeps := s.fleetFor(obj)
 	if !keeps {
 		refuse(w, http.StatusNotFound, fmt.Sprintf("A %s keeps no pods itself.", kind.Kind))
 		return

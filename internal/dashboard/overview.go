@@ -101,10 +101,10 @@ func collectorRow(o client.Object) Fleet {
 }
 
 // fleetFor is what an object asks for, where it keeps pods itself.
-func fleetFor(obj client.Object) (desired.Fleet, bool) {
+func (s *Server) fleetFor(obj client.Object) (desired.Fleet, bool) {
 	switch owner := obj.(type) {
 	case *appsv1.PodManager:
-		return desired.PodManager(owner), true
+		return desired.PodManagerKind{MaxHold: s.MaxHold}.Fleet(owner), true
 	case *batchv1alpha1.ImoocPod:
 		fleet := desired.ImoocPodKind{}.Fleet(owner)
 		fleet.Status = desired.ImoocPodKind{}.Status(owner)

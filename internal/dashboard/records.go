@@ -38,6 +38,12 @@ const (
 	// is still good.
 	streamFor  = 10 * time.Minute
 	streamBeat = 15 * time.Second
+	// streamAhead is how many records are kept alive for the reader of a stream.
+	streamAhead = 64
+	// writePatience is how long a reader may take for one write, and listPatience for
+	// a list. Until then the records that it is sent are kept alive.
+	writePatience = 10 * time.Second
+	listPatience  = time.Minute
 )
 
 // readQuery reads namespace=, object=NAMESPACE/NAME, kind=, pod=NAMESPACE/NAME,
@@ -164,19 +170,20 @@ func (s *Server) listRecords(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	entries := []flight.Entry{}
+	// One by one, because a list takes megabytes for each reader that does not read.
+	w.Header().Set("Content-Type", "application/json")
+	out, comma := newStream(w, listPatience), ""
+	out.write(`{"items":[`)
 	for _, record := range s.Recorder.Query(q.Query) {
-		if !q.may(record) {
-			continue
+		if out.err == nil && q.may(record) {
+			out.entry(comma, record, "")
+			comma = ","
 		}
-		e, err := flight.NewEntry(record, false)
-		if err != nil {
-			refuse(w, http.StatusInternalServerError, err.Error())
-			return
-		}
-		entries = append(entries, e)
 	}
-	answer(w, http.StatusOK, map[string]any{"items": entries})
+	out.write("]}\n")
+	if out.err != nil {
+		panic(http.ErrAbortHandler) // half a list must not look like a whole one
+	}
 }
 
 // showRecord shows all of one record. One that the visitor may not see is as
@@ -208,10 +215,10 @@ func (s *Server) streamRecords(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	subscription, earlier := s.Recorder.Subscribe(q.Query, flightrecorder.MaxSubscriptionBuffer)
+	subscription, earlier := s.Recorder.Subscribe(q.Query, streamAhead)
 	defer subscription.Close()
 	w.Header().Set("Content-Type", "text/event-stream")
-	out := &stream{w: w, flush: http.NewResponseController(w)}
+	out := newStream(w, streamFor+writePatience)
 	for i := len(earlier) - 1; i >= 0; i-- {
 		if q.may(earlier[i]) {
 			out.send(earlier[i])
@@ -240,14 +247,23 @@ func (s *Server) streamRecords(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream writes server-sent events until the reader is gone.
+// stream writes piece by piece until the reader is gone.
 type stream struct {
-	w     http.ResponseWriter
-	flush *http.ResponseController
-	err   error
+	w       http.ResponseWriter
+	control *http.ResponseController
+	end     time.Time
+	err     error
+}
+
+func newStream(w http.ResponseWriter, lasts time.Duration) *stream {
+	return &stream{w: w, control: http.NewResponseController(w), end: time.Now().Add(lasts)}
 }
 
 func (s *stream) send(record *flightrecorder.Record) {
+	s.entry("id: "+record.ID+"\nevent: record\ndata: ", record, "\n\n")
+}
+
+func (s *stream) entry(before string, record *flightrecorder.Record, after string) {
 	e, err := flight.NewEntry(record, false)
 	if err != nil {
 		s.err = err
@@ -258,7 +274,7 @@ func (s *stream) send(record *flightrecorder.Record) {
 		s.err = err
 		return
 	}
-	s.write("id: %s\nevent: record\ndata: %s\n\n", record.ID, raw)
+	s.write("%s%s%s", before, raw, after)
 }
 
 // beat keeps the connection open through proxies that close idle ones.
@@ -268,7 +284,12 @@ func (s *stream) write(format string, args ...any) {
 	if s.err != nil {
 		return
 	}
+	deadline := time.Now().Add(writePatience)
+	if s.end.Before(deadline) {
+		deadline = s.end
+	}
+	_ = s.control.SetWriteDeadline(deadline) // not every writer can
 	if _, s.err = fmt.Fprintf(s.w, format, args...); s.err == nil {
-		s.err = s.flush.Flush()
+		s.err = s.control.Flush()
 	}
 }

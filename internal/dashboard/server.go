@@ -38,6 +38,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/pprof"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -76,6 +77,8 @@ type Parts struct {
 	PodManagers Kind
 	Others      []Kind
 	Clock       clock.WithTicker
+	// MaxHold is the operator's --max-eviction-hold.
+	MaxHold time.Duration
 }
 
 // Server answers.
@@ -195,6 +198,7 @@ func refuse(w http.ResponseWriter, code int, message string) {
 
 func answer(w http.ResponseWriter, code int, body any) {
 	w.Header().Set("Content-Type", "application/json")
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writePatience)) // not every writer can
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(body) // a visitor who left needs no answer
 }

@@ -98,9 +98,12 @@ func (c *Certificate) hosts(namespace string) []string {
 // another certificate is given. The servers are made before the manager, and
 // the keeper after it, because it takes the manager's clients.
 type ownCertificate struct {
-	keeper *certs.Keeper
-	config *rest.Config
-	mapper meta.RESTMapper
+	// foreign: the certificate is in a folder after all, and only the paths of
+	// the webhooks are kept.
+	foreign bool
+	keeper  *certs.Keeper
+	config  *rest.Config
+	mapper  meta.RESTMapper
 }
 
 // newOwnCertificate returns nil where no server needs it.
@@ -133,8 +136,12 @@ func (c *ownCertificate) keep(mgr ctrl.Manager, o Options) error {
 		Holder:   host + o.Webhooks.Address,
 		Lifetime: o.Webhooks.CertLifetime,
 		Clock:    clock.RealClock{},
+		Foreign:  c.foreign,
 	}
-	if o.Certificate.asked() {
+	if c.foreign {
+		options.Lifetime = certs.DefaultLifetime
+	}
+	if o.Certificate.asked() && !c.foreign {
 		namespace, err := ownNamespace(o)
 		if err != nil {
 			return fmt.Errorf("--metrics-service, --explain-service and --ca-configmap are of the operator's namespace: %w", err)
@@ -142,19 +149,21 @@ func (c *ownCertificate) keep(mgr ctrl.Manager, o Options) error {
 		options.Hosts = o.Certificate.hosts(namespace)
 		options.ConfigMap = types.NamespacedName{Namespace: namespace, Name: o.Certificate.ConfigMap}
 	}
-	if o.Webhooks.keepsCertificate() {
+	serves := c.foreign || o.Webhooks.keepsCertificate()
+	if serves {
 		options.URL, options.Paths = o.Webhooks.URL, paths.All()
 		options.Targets = []certs.Target{
 			certs.CRD(podManagerCRD),
 			certs.MutatingConfiguration(o.Webhooks.Configuration),
 			certs.ValidatingConfiguration(o.Webhooks.Configuration),
+			certs.ValidatingConfiguration(o.Webhooks.Identity),
 		}
 	}
 	c.config, c.mapper = mgr.GetConfig(), mgr.GetRESTMapper()
 	if c.keeper, err = certs.NewKeeper(mgr.GetAPIReader(), mgr.GetClient(), options); err != nil {
 		return err
 	}
-	if o.Webhooks.keepsCertificate() {
+	if serves {
 		return nil
 	}
 	return mgr.Add(everyReplica(c.run))

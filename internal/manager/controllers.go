@@ -29,6 +29,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -42,6 +43,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/controller/fleet"
 	"github.com/mycompany/pod-operator/internal/controller/helloworld"
 	"github.com/mycompany/pod-operator/internal/desired"
+	"github.com/mycompany/pod-operator/internal/fairqueue"
 	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/internal/webhook/paths"
 )
@@ -66,7 +68,7 @@ func kinds() []kind {
 		{
 			name: "podmanager", gvk: desired.PodManagerGVK, crd: "podmanagers.apps.mycompany.com",
 			new: func() client.Object { return &appsv1.PodManager{} },
-			add: addFleet(desired.PodManagerKind{}, desired.PodManagerGVK, appsv1.LabelName),
+			add: addPodManagers,
 		},
 		{
 			name: "imoocpod", gvk: desired.ImoocPodGVK, crd: "imoocpods.batch.tutorial.kubebuilder.io",
@@ -143,6 +145,16 @@ func newWiring(mgr ctrl.Manager, o Options, records *records) (*wiring, error) {
 	}, nil
 }
 
+// workers are those of a controller. Where there is one namespace, it has all of them.
+func (w *wiring) workers() controller.Options {
+	workers := w.options.ConcurrentReconciles
+	share := fairqueue.Share(workers)
+	if len(w.options.Namespaces) == 1 {
+		share = workers
+	}
+	return controller.Options{MaxConcurrentReconciles: workers, NewQueue: fairqueue.New(share, clock.RealClock{})}
+}
+
 // addControllers adds the controllers that were chosen. Those whose CRD is not
 // installed wait behind a closed gate until it is.
 func addControllers(ctx context.Context, w *wiring) error {
@@ -179,6 +191,12 @@ func addControllers(ctx context.Context, w *wiring) error {
 	return errors.Join(gatekeeper.setup(mgr), mgr.AddReadyzCheck("versions", gatekeeper.ready))
 }
 
+// addPodManagers adds the controller of PodManagers.
+func addPodManagers(ctx context.Context, w *wiring, gate *crdgate.Gate) error {
+	k := desired.PodManagerKind{MaxHold: w.options.MaxEvictionHold}
+	return addFleet(k, desired.PodManagerGVK, appsv1.LabelName)(ctx, w, gate)
+}
+
 // addFleet adds the controller of a kind that keeps pods.
 func addFleet(k desired.Kind, gvk schema.GroupVersionKind, nameLabel string) func(context.Context, *wiring, *crdgate.Gate) error {
 	return func(ctx context.Context, w *wiring, gate *crdgate.Gate) error {
@@ -198,7 +216,7 @@ func addFleet(k desired.Kind, gvk schema.GroupVersionKind, nameLabel string) fun
 			return err
 		}
 		return reconciler.SetupWithManager(ctx, w.mgr, w.ledger, fleet.Watched{
-			GVK: gvk, NameLabel: nameLabel, Workers: w.options.ConcurrentReconciles, Gate: gate, Tap: tap,
+			GVK: gvk, NameLabel: nameLabel, Options: w.workers(), Gate: gate, Tap: tap,
 		})
 	}
 }
@@ -206,7 +224,7 @@ func addFleet(k desired.Kind, gvk schema.GroupVersionKind, nameLabel string) fun
 // addEvictions adds what is there for evictions besides the fleets.
 func addEvictions(w *wiring, gate *crdgate.Gate) error {
 	if w.evictions {
-		err := evictionresponder.New(w.mgr.GetClient(), w.mgr.GetAPIReader(), clock.RealClock{}).SetupWithManager(w.mgr)
+		err := evictionresponder.New(w.mgr.GetClient(), w.mgr.GetAPIReader(), clock.RealClock{}, w.options.MaxEvictionHold).SetupWithManager(w.mgr)
 		if err != nil {
 			return fmt.Errorf("set up the controller %s: %w", evictionresponder.Name, err)
 		}
@@ -229,7 +247,7 @@ func addEvictionScope(w *wiring, gate *crdgate.Gate) error {
 	if err := w.mgr.Add(c); err != nil {
 		return fmt.Errorf("watch the PodManagers that surge first: %w", err)
 	}
-	keeper := evictionscope.New(c, w.mgr.GetAPIReader(), w.mgr.GetClient(), w.options.Webhooks.Configuration, paths.Evictions, gate)
+	keeper := evictionscope.New(c, w.mgr.GetAPIReader(), w.mgr.GetClient(), w.options.Webhooks.Configuration, paths.Evictions, gate, clock.RealClock{})
 	if err := keeper.SetupWithManager(w.mgr); err != nil {
 		return fmt.Errorf("set up the controller %s: %w", evictionscope.Name, err)
 	}
@@ -241,12 +259,12 @@ func addHelloWorld(ctx context.Context, w *wiring, gate *crdgate.Gate) error {
 		return fmt.Errorf("index the cache: %w", err)
 	}
 	reconciler := helloworld.New(gate.Client(w.mgr.GetClient()), w.mgr.GetEventRecorder(helloworld.Name), clock.RealClock{})
-	return reconciler.SetupWithManager(w.mgr, gate, w.options.ConcurrentReconciles)
+	return reconciler.SetupWithManager(w.mgr, gate, w.workers())
 }
 
 func addCollector(_ context.Context, w *wiring, gate *crdgate.Gate) error {
 	watcher := collector.NewWatcher(w.mgr.GetConfig(), w.mgr.GetHTTPClient(), w.mgr.GetRESTMapper(), w.mgr.GetScheme(), clock.RealClock{})
 	reconciler := collector.New(gate.Client(w.mgr.GetClient()), watcher, w.mgr.GetEventRecorder(collector.Name),
 		clock.RealClock{}, collector.Limits{Namespaces: w.options.Namespaces, Watches: w.options.CollectorWatches})
-	return reconciler.SetupWithManager(w.mgr, gate, w.options.ConcurrentReconciles)
+	return reconciler.SetupWithManager(w.mgr, gate, w.workers())
 }

@@ -20,6 +20,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -104,7 +105,7 @@ func coreEvent(e *eventsv1.Event) *corev1.Event {
 		Type:                e.Type,
 		Reason:              e.Reason,
 		Action:              e.Action,
-		Message:             e.Note,
+		Message:             fit(e.Note),
 		Source:              corev1.EventSource{Component: e.ReportingController},
 		ReportingController: e.ReportingController,
 		ReportingInstance:   e.ReportingInstance,
@@ -118,4 +119,15 @@ func coreEvent(e *eventsv1.Event) *corev1.Event {
 		core.Series = &corev1.EventSeries{Count: e.Series.Count, LastObservedTime: e.Series.LastObservedTime}
 	}
 	return core
+}
+
+// maxNote is the longest note that the API server takes.
+const maxNote = 1024
+
+// fit cuts a note that is too long, not through the middle of a character.
+func fit(note string) string {
+	if len(note) <= maxNote {
+		return note
+	}
+	return strings.ToValidUTF8(note[:maxNote-3], "") + "..."
 }

@@ -30,7 +30,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mycompany/pod-operator/internal/controller/crdgate"
-	"github.com/mycompany/pod-operator/internal/podwriter"
 	"github.com/mycompany/pod-operator/pkg/flightrecorder"
 )
 
@@ -109,13 +108,10 @@ func (r *records) write(ctx context.Context) error {
 }
 
 func (r *records) newClient() client.NewClientFunc {
-	if r == nil {
-		return podwriter.NewClient
-	}
 	return func(config *rest.Config, options client.Options) (client.Client, error) {
-		c, err := podwriter.NewClient(config, options)
-		if err != nil {
-			return nil, err
+		c, err := newWholeClient(config, options)
+		if err != nil || r == nil {
+			return c, err
 		}
 		return r.recorder.Client(c), nil
 	}

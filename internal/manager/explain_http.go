@@ -25,15 +25,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 
 	"github.com/mycompany/pod-operator/internal/dashboard"
 	"github.com/mycompany/pod-operator/internal/desired"
@@ -93,6 +90,7 @@ func addExplain(mgr ctrl.Manager, records *records, own *ownCertificate, o Optio
 	}
 	parts := dashboard.Parts{
 		Door: door, Viewers: dashboard.NewViewers(mgr.GetConfig(), mgr.GetScheme(), mgr.GetRESTMapper()), Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: records.recorder, Clock: clock.RealClock{},
+		MaxHold: o.MaxEvictionHold,
 	}
 	for _, k := range chosenKinds(o) {
 		if shown := records.kind(k.gvk, k.gvk.GroupVersion().WithResource(k.resource())); k.gvk == desired.PodManagerGVK {
@@ -106,12 +104,18 @@ func addExplain(mgr ctrl.Manager, records *records, own *ownCertificate, o Optio
 	if err != nil {
 		return err
 	}
+	// The webhooks' certificate has its CA in the webhook configuration, so that the
+	// plugin knows the operator by it.
+	config, err := servingTLS(mgr, own, o.explainCertDir(), o.EnableHTTP2)
+	if err != nil {
+		return err
+	}
 	return mgr.Add(everyReplica(func(ctx context.Context) error {
 		if !mgr.GetCache().WaitForCacheSync(ctx) {
 			return nil
 		}
 		go server.Sample(ctx)
-		return serveExplain(ctx, handler, own, o)
+		return serveExplain(ctx, handler, config, o)
 	}))
 }
 
@@ -124,21 +128,21 @@ func (r *records) kind(gvk schema.GroupVersionKind, resource schema.GroupVersion
 }
 
 // serveExplain serves until the context ends. Streams end with it.
-func serveExplain(ctx context.Context, handler http.Handler, own *ownCertificate, o Options) error {
-	config, err := explainTLS(ctx, own, o)
+func serveExplain(ctx context.Context, handler http.Handler, config *tls.Config, o Options) error {
+	l, err := net.Listen("tcp", o.Explain.Address)
 	if err != nil {
-		return err
+		return fmt.Errorf("listen for the explanations: %w", err)
 	}
 	server := &http.Server{
-		Addr: o.Explain.Address, Handler: handler, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler: handler, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: errorLog("explain"),
 	}
 	if !o.EnableHTTP2 {
 		server.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){}
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
-	if err := server.ListenAndServeTLS("", ""); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.ServeTLS(newCrowd(l, mostOfAPort), "", ""); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve the explanations on %s: %w", o.Explain.Address, err)
 	}
 	return nil
@@ -151,43 +155,4 @@ func (o *Options) explainCertDir() string {
 		return cmp.Or(o.Explain.CertDir, o.Webhooks.CertDir)
 	}
 	return o.Explain.CertDir
-}
-
-// explainTLS takes the certificate from its folder, and again when it is
-// renewed; or the webhooks' certificate, whose CA is in the webhook
-// configuration, so that the plugin knows the operator by it; or the operator's
-// own. Without any of them it makes one that no client can verify.
-func explainTLS(ctx context.Context, own *ownCertificate, o Options) (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
-	if o.EnableHTTP2 {
-		config.NextProtos = []string{"h2", "http/1.1"}
-	}
-	dir := o.explainCertDir()
-	if dir == "" && own != nil {
-		own.use(config)
-		return config, nil
-	}
-	if dir != "" {
-		watcher, err := certwatcher.New(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
-		if err != nil {
-			return nil, fmt.Errorf("read the certificate in %s: %w", dir, err)
-		}
-		go func() {
-			if err := watcher.Start(ctx); err != nil {
-				ctrl.LoggerFrom(ctx).Error(err, "The certificate is not read again when it is renewed", "folder", dir)
-			}
-		}()
-		config.GetCertificate = watcher.GetCertificate
-		return config, nil
-	}
-	certificate, key, err := certutil.GenerateSelfSignedCertKey("localhost", []net.IP{{127, 0, 0, 1}}, nil)
-	if err != nil {
-		return nil, fmt.Errorf("make a self-signed certificate: %w", err)
-	}
-	pair, err := tls.X509KeyPair(certificate, key)
-	if err != nil {
-		return nil, fmt.Errorf("use the self-signed certificate: %w", err)
-	}
-	config.Certificates = []tls.Certificate{pair}
-	return config, nil
 }

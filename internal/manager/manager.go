@@ -18,11 +18,9 @@ package manager
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -39,7 +37,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -93,8 +90,8 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 		Scheme:                        scheme,
 		Cache:                         cacheOptions(o, records),
 		NewClient:                     records.newClient(),
-		Metrics:                       metricsOptions(o, own),
-		HealthProbeBindAddress:        o.ProbeAddress,
+		Metrics:                       metricsserver.Options{BindAddress: "0"}, // addMetrics
+		HealthProbeBindAddress:        "0",                                     // withProbes
 		PprofBindAddress:              o.ProfileAddress,
 		LeaderElection:                o.LeaderElection,
 		LeaderElectionID:              leaderElectionID,
@@ -117,7 +114,8 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
-	mgr, err := withDatedEvents(plain)
+	probes := withProbes(plain)
+	mgr, err := withDatedEvents(probes)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +124,12 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 			return nil, fmt.Errorf("keep the operator's certificate: %w", err)
 		}
 	}
-	if err := errors.Join(addWarden(mgr, unreadable), addWork(ctx, mgr, o, records)); err != nil {
+	if webhooks != nil && webhooks.own != nil && webhooks.own != own {
+		if err := webhooks.own.keep(mgr, o); err != nil {
+			return nil, fmt.Errorf("keep the paths of the webhooks: %w", err)
+		}
+	}
+	if err := errors.Join(addQuarantineReport(mgr, unreadable), addWork(ctx, mgr, o, records)); err != nil {
 		return nil, err
 	}
 	if webhooks != nil {
@@ -139,7 +142,10 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 			return nil, fmt.Errorf("set up the explanations: %w", err)
 		}
 	}
-	return mgr, addProbes(mgr, o)
+	if err := addMetrics(mgr, own, o); err != nil {
+		return nil, fmt.Errorf("set up the metrics: %w", err)
+	}
+	return mgr, errors.Join(addProbes(mgr, o), probes.listen(o.ProbeAddress))
 }
 
 // addWork adds the controllers: all of them, or those of the shards that this
@@ -156,7 +162,8 @@ func addWork(ctx context.Context, mgr ctrl.Manager, o Options, records *records)
 }
 
 // cacheOptions keep the cache small: pods and nodes without what no planner
-// reads, and of the revisions and volume claims only ours.
+// reads, of the revisions and volume claims only ours, and large templates and
+// revisions without what is large in them.
 func cacheOptions(o Options, records *records) cache.Options {
 	ours := labels.SelectorFromSet(labels.Set{podrender.LabelManagedBy: podrender.ManagedBy})
 	options := cache.Options{
@@ -166,8 +173,10 @@ func cacheOptions(o Options, records *records) cache.Options {
 			&corev1.Node{}:                  {Transform: records.strip(observe.NewSlimNode(o.NodeNotices))},
 			crdMetadata():                   {Transform: slimCRD},
 			&kappsv1.Deployment{}:           {Transform: helloworld.Slim},
-			&kappsv1.ControllerRevision{}:   {Label: ours},
-			&corev1.PersistentVolumeClaim{}: {Label: ours},
+			&kappsv1.ControllerRevision{}:   {Label: ours, Transform: records.strip(observe.SlimRevision)},
+			&corev1.PersistentVolumeClaim{}: {Label: ours, Transform: records.strip(observe.SlimClaim)},
+			&corev1.ResourceQuota{}:         {Transform: observe.SlimQuota},
+			&appsv1.PodManager{}:            {Transform: records.strip(observe.SlimOwner)},
 		},
 	}
 	if len(o.Namespaces) > 0 {
@@ -175,28 +184,6 @@ func cacheOptions(o Options, records *records) cache.Options {
 		for _, name := range o.Namespaces {
 			options.DefaultNamespaces[name] = cache.Config{}
 		}
-	}
-	return options
-}
-
-// metricsOptions serve with the certificate in a folder, or with the operator's
-// own. Without either controller-runtime makes one that no client can verify.
-func metricsOptions(o Options, own *ownCertificate) metricsserver.Options {
-	options := metricsserver.Options{BindAddress: o.MetricsAddress, SecureServing: o.SecureMetrics}
-	if !o.SecureMetrics {
-		return options
-	}
-	options.FilterProvider = filters.WithAuthenticationAndAuthorization
-	switch {
-	case o.MetricsCertDir != "":
-		options.CertDir = filepath.Clean(o.MetricsCertDir)
-	case own != nil:
-		options.TLSOpts = append(options.TLSOpts, own.use)
-	}
-	if !o.EnableHTTP2 {
-		// HTTP/2 let a client open and reset streams without end
-		// (CVE-2023-44487), and metrics need none of it.
-		options.TLSOpts = append(options.TLSOpts, func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} })
 	}
 	return options
 }

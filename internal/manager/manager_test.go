@@ -17,15 +17,22 @@ limitations under the License.
 package manager
 
 import (
+	"context"
 	"crypto/tls"
-	"slices"
+	"net"
+	"net/http"
 	"testing"
+	"time"
 
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/podrender"
@@ -90,24 +97,64 @@ func TestTheCacheKeepsToItsNamespaces(t *testing.T) {
 
 // TestMetricsAreGuarded unless the options say otherwise.
 func TestMetricsAreGuarded(t *testing.T) {
-	secure := metricsOptions(Options{MetricsAddress: ":8443", SecureMetrics: true}, nil)
-	if !secure.SecureServing || secure.FilterProvider == nil {
-		t.Errorf("they are readable without rights: %+v", secure)
+	for name, test := range map[string]struct {
+		scheme string
+		o      Options
+		want   int
+		major  int
+	}{
+		"as they are by default": {"https", Options{SecureMetrics: true}, http.StatusUnauthorized, 1},
+		"with HTTP/2":            {"https", Options{SecureMetrics: true, EnableHTTP2: true}, http.StatusUnauthorized, 2},
+		"plain":                  {"http", Options{}, http.StatusOK, 1},
+		"secure, asked plainly":  {"http", Options{SecureMetrics: true}, http.StatusBadRequest, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.o.MetricsAddress = startMetrics(t, test.o)
+			client := &http.Client{Transport: &http.Transport{
+				TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, DisableKeepAlives: true,
+			}}
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, test.scheme+"://"+test.o.MetricsAddress+"/metrics", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := client.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			if response.StatusCode != test.want || response.ProtoMajor != test.major {
+				t.Errorf("they are answered %s over %s, want %d over HTTP/%d", response.Status, response.Proto, test.want, test.major)
+			}
+		})
 	}
-	config := &tls.Config{NextProtos: []string{"h2", "http/1.1"}}
-	for _, change := range secure.TLSOpts {
-		change(config)
+}
+
+// startMetrics serves metrics, of a manager without an API server, and returns the address.
+func startMetrics(t *testing.T, o Options) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if slices.Contains(config.NextProtos, "h2") {
-		t.Error("HTTP/2 is served unasked")
+	o.MetricsAddress = l.Addr().String()
+	_ = l.Close()
+	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{
+		Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: ptr.To(time.Duration(0)),
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if plain := metricsOptions(Options{MetricsAddress: ":8080"}, nil); plain.SecureServing || plain.FilterProvider != nil {
-		t.Errorf("plain metrics are guarded: %+v", plain)
+	if err := addMetrics(mgr, nil, o); err != nil {
+		t.Fatal(err)
 	}
-	if own := metricsOptions(Options{SecureMetrics: true, MetricsCertDir: "/certs/"}, &ownCertificate{}); len(own.TLSOpts) > 1 || own.CertDir != "/certs" {
-		t.Errorf("certificates come from %q", own.CertDir)
-	}
-	if h2 := metricsOptions(Options{SecureMetrics: true, EnableHTTP2: true}, nil); len(h2.TLSOpts) > 0 {
-		t.Error("HTTP/2 was asked for and is not served")
-	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- mgr.Start(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return o.MetricsAddress
 }

@@ -26,6 +26,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -34,6 +35,7 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/controller/collector"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/observe"
 )
 
@@ -60,6 +62,8 @@ type Options struct {
 	Burst            int
 	// NodeNotices are the taints and annotations that announce that a node goes.
 	NodeNotices []string
+	// MaxEvictionHold is for how long an eviction is held at most.
+	MaxEvictionHold time.Duration
 
 	Shards      Shards
 	Webhooks    Webhooks
@@ -113,7 +117,7 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 		"Let one of several replicas lead. Without it only one may run.")
 	fs.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "",
 		"The namespace of the leader's lease. Empty means the one the operator runs in.")
-	fs.IntVar(&o.ConcurrentReconciles, "max-concurrent-reconciles", 4, "How many owners are worked on at once.")
+	fs.IntVar(&o.ConcurrentReconciles, "max-concurrent-reconciles", 8, "How many owners are worked on at once; of one namespace half as many, unless --namespaces names only one.")
 	fs.IntVar(&o.CollectorWatches, "collector-watches", 1200,
 		"How many watches all Collectors have together. Reading a namespace takes 6, however many Collectors read it.")
 	fs.Float64Var(&o.QPS, "kube-api-qps", -1,
@@ -123,6 +127,9 @@ func ParseFlags(args []string, output io.Writer) (Options, error) {
 	fs.StringVar(&notices, "node-notices", strings.Join(observe.DefaultNotices, ","),
 		"Keys of taints and annotations that announce that a node goes, separated by commas, beside the annotation "+
 			appsv1.AnnotationNodeLeaving+". Pods of PodManagers with disruption.policy SurgeFirst are replaced elsewhere then.")
+	fs.DurationVar(&o.MaxEvictionHold, "max-eviction-hold", desired.DefaultMaxHold,
+		"For how long the eviction of a pod waits for its replacement at most, from the first request on. disruption.deadlineSeconds of a PodManager "+
+			"that is longer is cut.")
 	fs.StringVar(&controllers, "controllers", "", "The controllers to run, separated by commas: "+
 		strings.Join(kindNames(), ", ")+". Empty means all. One whose CRD is not installed waits until it is.")
 	fs.StringVar(&namespaces, "namespaces", "", "The namespaces to watch, separated by commas. Empty means all.")
@@ -174,6 +181,9 @@ func (o *Options) validate() error {
 	}
 	if least := collector.MinWatches(); o.CollectorWatches < least {
 		errs = append(errs, fmt.Errorf("--collector-watches is %d: reading one namespace takes %d", o.CollectorWatches, least))
+	}
+	if o.MaxEvictionHold < time.Second {
+		errs = append(errs, fmt.Errorf("--max-eviction-hold is %s: it must be at least 1s", o.MaxEvictionHold))
 	}
 	for _, key := range o.NodeNotices {
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {

@@ -41,7 +41,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := map[string]any{
 		"metrics-bind-address": "0", "metrics-secure": true, "health-probe-bind-address": ":8081",
-		"leader-elect": false, "enable-http2": false, "max-concurrent-reconciles": 4,
+		"leader-elect": false, "enable-http2": false, "max-concurrent-reconciles": 8,
 		"namespaces": []string(nil), "kube-api-qps": -1.0, "kube-api-burst": 100,
 		"collector-watches": 1200,
 	}

@@ -55,9 +55,9 @@ func newQuarantine(config *rest.Config, scheme *runtime.Scheme) *quarantine.Quar
 	return q
 }
 
-// warden reports the objects in quarantine: in the log of every replica, in a
+// quarantineReport reports the objects in quarantine: in the log of every replica, in a
 // metric, and, from the leader, in events. It forgets those that are deleted.
-type warden struct {
+type quarantineReport struct {
 	quarantine *quarantine.Quarantine
 	client     client.Client
 	events     events.EventRecorder
@@ -68,7 +68,7 @@ type warden struct {
 	logged, told map[string]bool
 }
 
-func addWarden(mgr ctrl.Manager, q *quarantine.Quarantine) error {
+func addQuarantineReport(mgr ctrl.Manager, q *quarantine.Quarantine) error {
 	count := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "podmanager_unreadable_objects", Help: "Objects that cannot be decoded and are set aside, by kind.",
 	}, []string{"kind"})
@@ -82,12 +82,12 @@ func addWarden(mgr ctrl.Manager, q *quarantine.Quarantine) error {
 	for _, k := range kinds() {
 		count.WithLabelValues(k.gvk.Kind).Set(0)
 	}
-	w := &warden{
+	r := &quarantineReport{
 		quarantine: q, client: mgr.GetClient(), events: mgr.GetEventRecorder("quarantine"), elected: mgr.Elected(),
 		log: mgr.GetLogger().WithName("quarantine"), count: count, logged: map[string]bool{}, told: map[string]bool{},
 	}
 	ready := func(*http.Request) error { return q.Failing(unansweredFor) }
-	return errors.Join(mgr.Add(everyReplica(w.run)), mgr.AddReadyzCheck("watches", ready))
+	return errors.Join(mgr.Add(everyReplica(r.run)), mgr.AddReadyzCheck("watches", ready))
 }
 
 // unansweredFor is how long a watch may fail before the operator is not ready.
@@ -96,54 +96,54 @@ const unansweredFor = 30 * time.Second
 // lookAgain is how often the leader looks, also when nothing changes.
 const lookAgain = 15 * time.Second
 
-func (w *warden) run(ctx context.Context) error {
+func (r *quarantineReport) run(ctx context.Context) error {
 	ticker := time.NewTicker(lookAgain)
 	defer ticker.Stop()
 	for {
-		w.look(ctx)
+		r.look(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-w.quarantine.Changed():
-		case <-w.elected:
-			w.elected = nil // once
+		case <-r.quarantine.Changed():
+		case <-r.elected:
+			r.elected = nil // once
 		case <-ticker.C:
 		}
 	}
 }
 
 // look compares the quarantine with what was reported so far.
-func (w *warden) look(ctx context.Context) {
+func (r *quarantineReport) look(ctx context.Context) {
 	numbers := map[string]int{}
 	now := map[string]bool{}
-	for _, e := range w.quarantine.Entries() {
+	for _, e := range r.quarantine.Entries() {
 		numbers[e.Kind.Kind]++
 		now[e.String()] = true
-		if !w.logged[e.String()] {
-			w.log.Info("An object cannot be read and is set aside; all others are kept", "kind", e.Kind.Kind,
+		if !r.logged[e.String()] {
+			r.log.Info("An object cannot be read and is set aside; all others are kept", "kind", e.Kind.Kind,
 				"namespace", e.Object.Namespace, "name", e.Object.Name, "error", e.Reason)
 		}
-		if w.elected == nil {
-			w.lead(ctx, e)
+		if r.elected == nil {
+			r.lead(ctx, e)
 		}
 	}
-	for gone := range w.logged {
+	for gone := range r.logged {
 		if !now[gone] {
-			w.log.Info("An object can be read again, or is gone", "was", gone)
-			delete(w.told, gone)
+			r.log.Info("An object can be read again, or is gone", "was", gone)
+			delete(r.told, gone)
 		}
 	}
-	w.logged = now
+	r.logged = now
 	for _, k := range kinds() {
-		w.count.WithLabelValues(k.gvk.Kind).Set(float64(numbers[k.gvk.Kind]))
+		r.count.WithLabelValues(k.gvk.Kind).Set(float64(numbers[k.gvk.Kind]))
 	}
 }
 
 // lead is what only the leader does.
-func (w *warden) lead(ctx context.Context, e quarantine.Entry) {
-	if !w.told[e.String()] {
-		w.told[e.String()] = true
-		w.events.Eventf(&e.Object, nil, corev1.EventTypeWarning, reasonUnreadable, "SetAside",
+func (r *quarantineReport) lead(ctx context.Context, e quarantine.Entry) {
+	if !r.told[e.String()] {
+		r.told[e.String()] = true
+		r.events.Eventf(&e.Object, nil, corev1.EventTypeWarning, reasonUnreadable, "SetAside",
 			"%s. Its pods are left as they are until it is mended: kubectl edit it, and correct the field that the message names", e.String())
 	}
 	if e.Object.DeletionTimestamp == nil || !slices.Contains(e.Object.Finalizers, appsv1.Finalizer) {
@@ -152,14 +152,14 @@ func (w *warden) lead(ctx context.Context, e quarantine.Entry) {
 	if e.Orphans {
 		return // the pods are to stay, and the garbage collector would take them
 	}
-	if err := w.letGo(ctx, e); client.IgnoreNotFound(err) != nil {
-		w.log.Info("The finalizer of a deleted object that cannot be read is not off yet", "object", e.String(), "error", err.Error())
+	if err := r.letGo(ctx, e); client.IgnoreNotFound(err) != nil {
+		r.log.Info("The finalizer of a deleted object that cannot be read is not off yet", "object", e.String(), "error", err.Error())
 	}
 }
 
 // letGo removes the finalizer of an object that is being deleted; the garbage
 // collector then deletes its pods.
-func (w *warden) letGo(ctx context.Context, e quarantine.Entry) error {
+func (r *quarantineReport) letGo(ctx context.Context, e quarantine.Entry) error {
 	finalizers := slices.DeleteFunc(slices.Clone(e.Object.Finalizers), func(f string) bool { return f == appsv1.Finalizer })
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"resourceVersion": e.Object.ResourceVersion, "finalizers": finalizers,
@@ -167,5 +167,5 @@ func (w *warden) letGo(ctx context.Context, e quarantine.Entry) error {
 	if err != nil {
 		return err
 	}
-	return w.client.Patch(ctx, &e.Object, client.RawPatch(types.MergePatchType, patch))
+	return r.client.Patch(ctx, &e.Object, client.RawPatch(types.MergePatchType, patch))
 }

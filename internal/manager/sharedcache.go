@@ -31,7 +31,7 @@ import (
 )
 
 // sharedCache is a shard's own cache, except for what is the same for all
-// shards: nodes, CRDs and what asks for evictions are read from the cache of the whole
+// shards: nodes, quotas, CRDs and what asks for evictions are read from the cache of the whole
 // process. Handlers that the shard added to those are removed when it leaves, or they
 // would keep it in memory for ever.
 type sharedCache struct {
@@ -62,7 +62,7 @@ func (c *sharedCache) leave() {
 
 func isShared(obj any) bool {
 	switch obj.(type) {
-	case *corev1.Node, *corev1.NodeList, *metav1.PartialObjectMetadata, *metav1.PartialObjectMetadataList,
+	case *corev1.Node, *corev1.NodeList, *corev1.ResourceQuota, *corev1.ResourceQuotaList, *metav1.PartialObjectMetadata, *metav1.PartialObjectMetadataList,
 		*lifecyclev1alpha1.EvictionRequest, *lifecyclev1alpha1.EvictionRequestList, *lifecyclev1alpha1.Eviction, *lifecyclev1alpha1.EvictionList:
 		return true
 	}

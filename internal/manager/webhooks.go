@@ -17,25 +17,19 @@ limitations under the License.
 package manager
 
 import (
-	"context"
-	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -67,10 +61,14 @@ type Webhooks struct {
 	CertDir string
 	// CertLifetime is how long a certificate of its own lives.
 	CertLifetime time.Duration
-	// Configuration is the name of the webhook configurations to trust it.
+	// Configuration is the name of the webhook configurations, which the operator
+	// tells where it is called. Empty, another program writes them.
 	Configuration string
-	// ClientCAFile has the CA of the API server's client certificate; empty
-	// serves every client. ClientName is the certificate's common name.
+	// Identity is the name of the ValidatingWebhookConfiguration that says to
+	// everyone how to know the operator, and calls nothing.
+	Identity string
+	// ClientCAFile has the CA of the API server's client certificate; empty asks
+	// for none. ClientName is the certificate's common name.
 	ClientCAFile, ClientName string
 }
 
@@ -89,10 +87,14 @@ func (w *Webhooks) bindFlags(fs *flag.FlagSet) {
 	fs.DurationVar(&w.CertLifetime, "webhook-cert-lifetime", certs.DefaultLifetime,
 		"How long a certificate that the operator makes lives. It is replaced at half of that.")
 	fs.StringVar(&w.Configuration, "webhook-configuration", "pod-operator-admission",
-		"The name of the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration to put the certificate into.")
+		"The name of the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration. The operator writes into them where it is "+
+			"called, which is a secret, and its certificate. Empty, together with --webhook-cert-path, leaves both to another program, such as "+
+			"OLM; then only callers with a certificate (--webhook-client-ca-file) have pods tried and evictions held.")
+	fs.StringVar(&w.Identity, "identity-configuration", "pod-operator-identity",
+		"The name of a ValidatingWebhookConfiguration without rules. The operator publishes its certificate there, by which kubectl podmanager knows it.")
 	fs.StringVar(&w.ClientCAFile, "webhook-client-ca-file", "",
 		"A file with the CA of the client certificate that the API server shows to admission webhooks. Clients without one are "+
-			"refused there; the conversion is served to all, because the API server shows none. Empty serves all clients.")
+			"refused there. The API server shows none for conversions: they are known by their path.")
 	fs.StringVar(&w.ClientName, "webhook-client-name", "",
 		"The common name that the client certificate must have. Empty accepts every certificate of the CA.")
 }
@@ -100,14 +102,18 @@ func (w *Webhooks) bindFlags(fs *flag.FlagSet) {
 // enabled reports whether there is a webhook server.
 func (w *Webhooks) enabled() bool { return w.Address != "" && w.Address != "0" }
 
+// keepsConfiguration reports whether the operator says in the webhook
+// configurations where it is called. OLM writes configurations of its own.
+func (w *Webhooks) keepsConfiguration() bool { return w.enabled() && w.Configuration != "" }
+
 // keepsCertificate reports whether the certificate is the operator's own.
 func (w *Webhooks) keepsCertificate() bool { return w.enabled() && w.CertDir == "" }
 
 // scopesEvictions reports whether the operator tells the API server where to ask
-// about evictions. It has the right to where it keeps the certificate: where another
-// program does, it is asked everywhere.
+// about evictions. Where another program writes the configurations, it is asked
+// everywhere.
 func (o *Options) scopesEvictions() bool {
-	return o.Webhooks.keepsCertificate() && slices.ContainsFunc(chosenKinds(*o), func(k kind) bool { return k.gvk == desired.PodManagerGVK })
+	return o.Webhooks.keepsConfiguration() && slices.ContainsFunc(chosenKinds(*o), func(k kind) bool { return k.gvk == desired.PodManagerGVK })
 }
 
 func (w *Webhooks) validate() error {
@@ -127,6 +133,9 @@ func (w *Webhooks) validate() error {
 	if w.ClientName != "" && w.ClientCAFile == "" {
 		errs = append(errs, errors.New("--webhook-client-name needs --webhook-client-ca-file: without a CA no certificate is asked for"))
 	}
+	if w.Configuration == "" && w.CertDir == "" {
+		errs = append(errs, errors.New("--webhook-configuration is empty: then another program keeps the certificate, in --webhook-cert-path"))
+	}
 	if w.CertDir == "" && w.CertLifetime < time.Second {
 		errs = append(errs, fmt.Errorf("--webhook-cert-lifetime is %s: it must be at least 1s", w.CertLifetime))
 	}
@@ -144,83 +153,13 @@ func (w *Webhooks) listen() (host string, port int, err error) {
 	return host, port, nil
 }
 
-// webhookServer serves, and keeps the operator's own certificate unless a folder
-// has another one. Both begin before the manager's caches: a cache of objects that are
-// stored in another version fills only once the conversion is served and
-// trusted.
-type webhookServer struct {
-	webhook.Server
-	// own is nil where the certificate is in a folder.
-	own *ownCertificate
-	// callers is nil where every client is served.
-	callers *callers
-	scheme  *runtime.Scheme
-}
-
-func newWebhookServer(o Options, own *ownCertificate, scheme *runtime.Scheme) (*webhookServer, error) {
-	host, port, err := o.Webhooks.listen()
-	if err != nil {
-		return nil, err
-	}
-	s := &webhookServer{scheme: scheme}
-	if s.callers, err = newCallers(o.Webhooks); err != nil {
-		return nil, err
-	}
-	options := webhook.Options{Host: host, Port: port, CertDir: o.Webhooks.CertDir}
-	if !o.EnableHTTP2 {
-		options.TLSOpts = append(options.TLSOpts, func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} })
-	}
-	if o.Webhooks.keepsCertificate() {
-		s.own = own
-		options.TLSOpts = append(options.TLSOpts, own.use)
-	}
-	if s.callers != nil {
-		options.TLSOpts = append(options.TLSOpts, s.callers.ask)
-	}
-	s.Server = webhook.NewServer(options)
-	return s, nil
-}
-
-// Register implements webhook.Server. It lets updates through that repair an
-// object which cannot be decoded, and refuses unknown clients.
-func (s *webhookServer) Register(path string, hook http.Handler) {
-	if w, ok := hook.(*admission.Webhook); ok {
-		w.Handler = preflight.Mend(w.Handler, s.scheme)
-	}
-	if s.callers != nil && path != webhookapps.ConversionPath {
-		hook = s.callers.only(hook)
-	}
-	s.Server.Register(path, hook)
-}
-
-// Start implements manager.Runnable.
-func (s *webhookServer) Start(ctx context.Context) error {
-	if s.own == nil {
-		return s.Server.Start(ctx)
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.own.run(ctx) })
-	group.Go(func() error { return s.Server.Start(ctx) })
-	return group.Wait()
-}
-
-// ready is a readiness probe.
-func (s *webhookServer) ready(request *http.Request) error {
-	if s.own != nil {
-		if err := s.own.keeper.Trusted(); err != nil {
-			return err
-		}
-	}
-	return s.StartedChecker()(request)
-}
-
 // addWebhooks registers what the server serves.
 func addWebhooks(mgr ctrl.Manager, s *webhookServer, o Options) error {
 	convert, err := webhookapps.NewConversionHandler(mgr.GetConverterRegistry())
 	if err != nil {
 		return fmt.Errorf("set up the conversion: %w", err)
 	}
-	mgr.GetWebhookServer().Register(webhookapps.ConversionPath, convert)
+	mgr.GetWebhookServer().Register(webhookapps.ConversionPath, &conversionGate{live: mgr.GetAPIReader(), clock: clock.RealClock{}, next: convert})
 	if err := addAdmission(mgr, o); err != nil {
 		return fmt.Errorf("set up the admission webhooks: %w", err)
 	}
@@ -240,6 +179,7 @@ func addAdmission(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
+	inspector.MaxHold = o.MaxEvictionHold
 	scope := preflight.Scope(o.Namespaces)
 	scale := &preflight.Scale{Scope: scope, Kinds: map[schema.GroupResource]preflight.Foresee{}}
 	errs := []error{webhookappsv1alpha1.SetupWithManager(mgr)}
@@ -250,6 +190,7 @@ func addAdmission(mgr ctrl.Manager, o Options) error {
 			errs = append(errs, webhookappsv1.SetupWithManager(mgr, inspector, scope, o.Shards.Count))
 			mgr.GetWebhookServer().Register(paths.EvictionsPath, &admission.Webhook{Handler: &eviction.Handler{
 				Live: mgr.GetAPIReader(), Pods: reader, Writer: mgr.GetClient(), Clock: clock.RealClock{}, Scope: scope,
+				MaxHold: o.MaxEvictionHold,
 			}})
 		case desired.ImoocPodGVK:
 			scale.Kinds[batchv1alpha1.Resource("imoocpods")] = webhookbatchv1alpha1.Scale(inspector)

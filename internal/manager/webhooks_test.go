@@ -33,19 +33,19 @@ func TestWebhookFlags(t *testing.T) {
 		bad string
 	}{
 		"by default the operator keeps its own certificate": {
-			want: Webhooks{Address: ":9443", CertLifetime: 24 * time.Hour, Configuration: "pod-operator-admission"},
+			want: Webhooks{Address: ":9443", CertLifetime: 24 * time.Hour, Configuration: "pod-operator-admission", Identity: "pod-operator-identity"},
 		},
 		"outside the cluster": {
 			args: []string{"--webhook-bind-address=127.0.0.1:1234", "--webhook-url=https://127.0.0.1:1234"},
-			want: Webhooks{Address: "127.0.0.1:1234", URL: "https://127.0.0.1:1234", CertLifetime: 24 * time.Hour, Configuration: "pod-operator-admission"},
+			want: Webhooks{Address: "127.0.0.1:1234", URL: "https://127.0.0.1:1234", CertLifetime: 24 * time.Hour, Configuration: "pod-operator-admission", Identity: "pod-operator-identity"},
 		},
 		"with cert-manager": {
 			args: []string{"--webhook-cert-path=/certs", "--webhook-cert-lifetime=0"},
-			want: Webhooks{Address: ":9443", CertDir: "/certs", Configuration: "pod-operator-admission"},
+			want: Webhooks{Address: ":9443", CertDir: "/certs", Configuration: "pod-operator-admission", Identity: "pod-operator-identity"},
 		},
 		"turned off, nothing else matters": {
 			args: []string{"--webhook-bind-address=0", "--webhook-url=nonsense"},
-			want: Webhooks{Address: "0", URL: "nonsense", CertLifetime: 24 * time.Hour, Configuration: "pod-operator-admission"},
+			want: Webhooks{Address: "0", URL: "nonsense", CertLifetime: 24 * time.Hour, Configuration: "pod-operator-admission", Identity: "pod-operator-identity"},
 		},
 		"an address without a port": {
 			args: []string{"--webhook-bind-address=localhost"},
@@ -70,6 +70,14 @@ func TestWebhookFlags(t *testing.T) {
 		"a caller's name without its CA": {
 			args: []string{"--webhook-client-name=kube-apiserver"},
 			bad:  "--webhook-client-name needs --webhook-client-ca-file",
+		},
+		"OLM writes the configurations": {
+			args: []string{"--webhook-cert-path=/certs", "--webhook-configuration=", "--webhook-cert-lifetime=0"},
+			want: Webhooks{Address: ":9443", CertDir: "/certs", Identity: "pod-operator-identity"},
+		},
+		"nothing says where the operator is called": {
+			args: []string{"--webhook-configuration="},
+			bad:  "--webhook-configuration is empty: then another program keeps the certificate, in --webhook-cert-path",
 		},
 		"a certificate for a moment": {
 			args: []string{"--webhook-cert-lifetime=1ms"},

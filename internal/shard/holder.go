@@ -146,6 +146,10 @@ func (h *Holder) leave(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.Timing.RenewDeadline)
 	defer cancel()
 	err := h.Client.CoordinationV1().Leases(h.Namespace).Delete(ctx, h.memberLease(h.Identity), metav1.DeleteOptions{})
+	if apierrors.IsForbidden(err) { // an upgrade without shards took the right away: the Lease ends by itself
+		h.Log.Info("Could not give back the lease of this replica", "lease", h.memberLease(h.Identity), "error", err.Error())
+		return nil
+	}
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete the lease %s: %w", h.memberLease(h.Identity), err)
 	}

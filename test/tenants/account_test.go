@@ -253,7 +253,7 @@ func TestAPodManagerInKubeSystemIsStalled(t *testing.T) {
 	testkit.Eventually(t, "the status says why there are no pods", func() error {
 		testkit.Get(t, suite, pm.Namespace, pm.Name, pm)
 		stalled := meta.FindStatusCondition(pm.Status.Conditions, appsv1.ConditionStalled)
-		if stalled == nil || !strings.Contains(stalled.Message, "the operator writes no pods in kube-system: use another namespace") {
+		if stalled == nil || !strings.Contains(stalled.Message, "in kube-system: use another namespace") {
 			return fmt.Errorf("conditions %+v", pm.Status.Conditions)
 		}
 		return nil

@@ -234,6 +234,23 @@ func TestAPinIsAnotherTemplate(t *testing.T) {
 	expectAllowed(t, "mallory annotates and scales what is pinned", c.Patch(t.Context(), pm.DeepCopy(), other))
 }
 
+// TestAServiceNameIsPartOfTheTemplate: another service name replaces every pod, so it
+// needs the right to create pods. Claim templates cannot be changed at all.
+func TestAServiceNameIsPartOfTheTemplate(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	pm := testkit.MakePodManager(ns, "web").Replicas(0).Obj()
+	suite.Create(t, pm)
+	suite.Fleet(t, ns, "web").ExpectReady(0)
+	c := tenant(t, ns, "mallory", may("apps.mycompany.com", "podmanagers", "get", "patch"), may("", "persistentvolumeclaims", "create"))
+	merge := func(text string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(text)) }
+	testkit.Eventually(t, "mallory's rights are known", func() error {
+		return c.Patch(t.Context(), pm.DeepCopy(), merge(`{"metadata":{"annotations":{"note":"mine"}}}`), client.DryRunAll)
+	})
+	expectRefused(t, "mallory sets a service name", c.Patch(t.Context(), pm.DeepCopy(), merge(`{"spec":{"serviceName":"other"}}`)),
+		"mallory may not create pods in namespace")
+}
+
 // TestThePoliciesFitTheirKinds: the API server checks the expressions against
 // the types that they are for. One that does not fit would fail when it is
 // needed.

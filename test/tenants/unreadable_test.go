@@ -111,11 +111,17 @@ func TestAnObjectThatCannotBeReadIsSetAside(t *testing.T) {
 		}
 		return errors.Join(errNotYet, err)
 	})
-	mend := client.RawPatch(types.JSONPatchType, []byte(`[{"op": "remove", "path": "/spec/volumeClaimTemplates"}]`))
+	mend := client.RawPatch(types.JSONPatchType, []byte(`[{"op": "remove", "path": "/spec/volumeClaimTemplates/0/status"}]`))
 	if err := suite.Client.Patch(t.Context(), unreadable(namespace, "poison"), mend); err != nil {
 		t.Fatalf("it cannot be mended: %v", err)
 	}
-	suite.Fleet(t, namespace, "poison").ExpectReady(1)
+	// Its pod waits for a volume, which no storage here makes.
+	testkit.Eventually(t, "the mended object has its pod", func() error {
+		if n := len(suite.Fleet(t, namespace, "poison").Live()); n != 1 {
+			return fmt.Errorf("%d pods", n)
+		}
+		return nil
+	})
 }
 
 // The same through the status, which no webhook guards, while the operator runs.

@@ -145,7 +145,7 @@ func TestWarningsNameTheConsequences(t *testing.T) {
 	suite.Fleet(t, ns, "web").ExpectRolledOut(1)
 }
 
-// TestKubectlShowsThem is the same through the eyes of a user.
+// TestKubectlShowsThem is the same as a user sees it.
 func TestKubectlShowsThem(t *testing.T) {
 	t.Parallel()
 	ns := suite.Namespace(t)
@@ -158,6 +158,20 @@ func TestKubectlShowsThem(t *testing.T) {
 	suite.Fleet(t, ns, "web").ExpectRolledOut(1)
 	out = suite.Kubectl(t, "-n", ns, "scale", "pm/web", "--replicas=0")
 	if want := "Warning: 1 pod will be deleted: web-0\nWarning: replicas is 0: no pod will run\n"; !strings.HasPrefix(out, want) {
+		t.Errorf("kubectl scale printed %q, want %q first", out, want)
+	}
+}
+
+// TestAScaleDownInOrderNamesAllPods: that they go one after the other changes nothing.
+func TestAScaleDownInOrderNamesAllPods(t *testing.T) {
+	t.Parallel()
+	ns := suite.Namespace(t)
+	pm := testkit.MakePodManager(ns, "web").Replicas(3).Obj()
+	pm.Spec.PodManagementPolicy = appsv1.OrderedReadyPods
+	suite.Create(t, pm)
+	suite.Fleet(t, ns, "web").ExpectRolledOut(3)
+	out := suite.Kubectl(t, "-n", ns, "scale", "pm/web", "--replicas=1")
+	if want := "Warning: 2 pods will be deleted: web-2, web-1\n"; !strings.HasPrefix(out, want) {
 		t.Errorf("kubectl scale printed %q, want %q first", out, want)
 	}
 }

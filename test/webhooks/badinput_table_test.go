@@ -192,7 +192,7 @@ func badInputs() map[string]badInput {
 		// Reserved labels, and fields that contradict each other.
 		"an annotation that is about one pod": {
 			gvk: podManager, spec: `{image: nginx, template: {metadata: {annotations: {apps.mycompany.com/eviction-requested: "2099-01-01T00:00:00Z"}}}}`,
-			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.template: Invalid value: the annotations apps.mycompany.com/surge, apps.mycompany.com/in-place, apps.mycompany.com/eviction-requested and apps.mycompany.com/rebalanced-to are about one pod: leave them out of template.metadata.annotations`,
+			want: `PodManager.apps.mycompany.com "bad" is invalid: spec.template: Invalid value: the annotations apps.mycompany.com/surge, apps.mycompany.com/in-place, apps.mycompany.com/eviction-requested, apps.mycompany.com/eviction-grace-period, apps.mycompany.com/rebalanced-to and apps.mycompany.com/replaces are about one pod: leave them out of template.metadata.annotations`,
 		},
 		"a reserved label": {
 			gvk: podManager, spec: `{image: nginx, template: {metadata: {labels: {podmanager: mine}}}}`,
@@ -395,6 +395,11 @@ func badInputs() map[string]badInput {
 		"identity cannot be changed": {
 			gvk: podManager, name: `good-0`, spec: `{image: nginx, replicas: 0, identity: Ordinal}`, patch: `{spec: {identity: Random}}`,
 			want: `PodManager.apps.mycompany.com "good-0" is invalid: spec.identity: Invalid value: "Random": identity cannot be changed, because it names the pods: make a new PodManager instead`,
+		},
+		"volumeClaimTemplates cannot be changed": {
+			gvk: podManager, name: `good-claims`, spec: `{image: nginx, replicas: 0, volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]}`,
+			patch: `{spec: {volumeClaimTemplates: [{metadata: {name: data2}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]}}`,
+			want:  `PodManager.apps.mycompany.com "good-claims" is invalid: spec: Invalid value: volumeClaimTemplates cannot be changed, because pods that are replaced would find other volumes than before: make a new PodManager instead`,
 		},
 		"a good template made bad": {
 			gvk: podManager, name: `good-1`, spec: `{replicas: 0, template: {spec: {containers: [{name: app, image: nginx}]}}}`, patch: `{spec: {template: {spec: {containers: [{name: app, image: nginx, ports: [{containerPort: 0}]}]}}}}`,

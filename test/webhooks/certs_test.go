@@ -387,8 +387,10 @@ func TestTrustIsRepaired(t *testing.T) {
 	}
 	for i := range validating.Webhooks {
 		w := &validating.Webhooks[i]
-		if got, want := *w.ClientConfig.URL, options.Webhooks.URL+paths.All()[w.Name]; got != want {
-			t.Errorf("%s is called at %s, want %s", w.Name, got, want)
+		got := *w.ClientConfig.URL
+		path, at := strings.CutPrefix(got, options.Webhooks.URL)
+		if served, isSecret := paths.IsServed(paths.All()[w.Name], path); !at || !served || !isSecret {
+			t.Errorf("%s is called at %s", w.Name, got)
 		}
 	}
 }

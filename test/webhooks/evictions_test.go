@@ -29,10 +29,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/localkube"
+	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/internal/testkit"
 	"github.com/mycompany/pod-operator/internal/webhook/paths"
 )
@@ -63,6 +66,21 @@ func expectServing(f *testkit.Fleet, n int) {
 	f.Expect(fmt.Sprintf("%d pods are ready", n), func(pm *appsv1.PodManager) error {
 		if pm.Status.ReadyReplicas != int32(n) {
 			return fmt.Errorf("%d are", pm.Status.ReadyReplicas)
+		}
+		return nil
+	})
+}
+
+// expectServes waits for the pod itself: a status may still be of the pods before it.
+func expectServes(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	testkit.Eventually(t, "pod "+pod.Name+" is ready", func() error {
+		var fresh corev1.Pod
+		if err := suite.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), &fresh); err != nil {
+			return err
+		}
+		if fresh.UID != pod.UID || !observe.Ready(&fresh) {
+			return fmt.Errorf("it is %s, UID %s", fresh.Status.Phase, fresh.UID)
 		}
 		return nil
 	})
@@ -352,6 +370,82 @@ func TestAPodIsReplacedBeforeItIsEvicted(t *testing.T) {
 	f.ExpectSamePods(map[string]types.UID{successor.Name: successor.UID})
 }
 
+// TestARetryByNameDoesNotEvictTheNextPodOfThatName: whatever took the pod that a drain
+// waits for, here the end of its node, the pod that has its name then stays. There is
+// room for one: should the stand-in have it, the test takes it away.
+func TestARetryByNameDoesNotEvictTheNextPodOfThatName(t *testing.T) {
+	t.Parallel()
+	f := surgeFirst(t, "web")
+	pod := trial(t, f)
+	expectWaits(t, pod)
+	if err := suite.Client.Delete(t.Context(), pod.DeepCopy(), client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	successor := f.ExpectSuccessor(pod)
+	standIn := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: f.Namespace, Name: fmt.Sprintf("web-%d", nodes)}}
+	if err := suite.Client.Delete(t.Context(), standIn, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	for _, when := range []string{"at first", "when it is ready"} {
+		if err := evict(t, suite.Client, successor); !apierrors.IsNotFound(err) {
+			t.Errorf("%s, an eviction by name was answered with %v", when, err)
+		}
+		expectServes(t, successor)
+	}
+	if noted := requested(t, successor); noted != "" {
+		t.Errorf("the successor is to leave since %s", noted)
+	}
+	err := suite.Client.SubResource("eviction").Create(t.Context(), successor.DeepCopy(), &policyv1.Eviction{
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &successor.UID}},
+	})
+	if !apierrors.IsTooManyRequests(err) {
+		t.Errorf("an eviction by UID was answered with %v", err)
+	}
+}
+
+// TestTheOperatorEvictsWithTheGracePeriodOfTheDrain.
+func TestTheOperatorEvictsWithTheGracePeriodOfTheDrain(t *testing.T) {
+	t.Parallel()
+	f := suite.NewFleet(t, "web")
+	pm := f.Build().Replicas(1).Obj()
+	pm.Spec.Disruption.Policy = appsv1.DisruptionSurgeFirst
+	suite.Create(t, pm)
+	f.ExpectReady(1)
+	expectAsked(t, f.Namespace, true)
+	pod := trial(t, f)
+	pods := kubernetes.NewForConfigOrDie(suite.Cluster.RESTConfig()).CoreV1().Pods(f.Namespace)
+	watcher, err := pods.Watch(t.Context(), metav1.SingleObject(metav1.ObjectMeta{Name: pod.Name, ResourceVersion: pod.ResourceVersion}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watcher.Stop()
+	grace := int64(7)
+	err = suite.Client.SubResource("eviction").Create(t.Context(), pod.DeepCopy(), &policyv1.Eviction{
+		DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: &grace},
+	})
+	if !apierrors.IsTooManyRequests(err) {
+		t.Fatalf("an eviction was answered with %v", err)
+	}
+	for {
+		select {
+		case e := <-watcher.ResultChan():
+			now, ok := e.Object.(*corev1.Pod)
+			if !ok {
+				t.Fatalf("the watch ended: %v", e.Object)
+			}
+			if now.DeletionTimestamp == nil {
+				continue
+			}
+			if *now.DeletionGracePeriodSeconds != grace { // the node sets it to 0 later
+				t.Errorf("the grace period is %d, want %d", *now.DeletionGracePeriodSeconds, grace)
+			}
+			return
+		case <-time.After(time.Minute):
+			t.Fatal("the operator does not evict the pod")
+		}
+	}
+}
+
 // A dry run writes nothing and does not wait: kubectl drain would try for ever.
 func TestADrainCanBeTried(t *testing.T) {
 	t.Parallel()
@@ -423,4 +517,35 @@ func TestWithoutTheOperatorNodesAreDrained(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectServing(f, nodes)
+}
+
+// A user who switches the policy on and off has the cluster's webhook configuration
+// written once, and not each time.
+func TestSwitchingThePolicyWritesTheConfigurationOnce(t *testing.T) {
+	f := surgeFirst(t, "switched")
+	expectAsked(t, f.Namespace, true)
+	mark := suite.AuditMark(t)
+	pm := &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: f.Namespace, Name: "switched"}}
+	for range 10 {
+		for _, policy := range []appsv1.DisruptionPolicy{appsv1.DisruptionAllow, appsv1.DisruptionSurgeFirst} {
+			patch := fmt.Sprintf(`{"spec":{"disruption":{"policy":%q}}}`, policy)
+			if err := suite.Client.Patch(t.Context(), pm, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+				t.Fatal(err)
+			}
+			testkit.Eventually(t, "the operator has seen it", func() error { // what is done at once may be seen as one change
+				if err := suite.Client.Get(t.Context(), client.ObjectKeyFromObject(pm), pm); err != nil || pm.Status.ObservedGeneration == pm.Generation {
+					return err
+				}
+				return fmt.Errorf("generation %d is not observed", pm.Generation)
+			})
+		}
+	}
+	expectAsked(t, f.Namespace, true)
+	writes := suite.Requests(t, mark, func(e *localkube.AuditEvent) bool {
+		return e.Mutating() && e.ObjectRef.Resource == "validatingwebhookconfigurations"
+	})
+	// Namespaces of other tests may leave meanwhile.
+	if len(writes) > 3 {
+		t.Errorf("20 switches had the configuration written %d times", len(writes))
+	}
 }

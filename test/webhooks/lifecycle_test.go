@@ -118,9 +118,7 @@ func TestTheOperatorIsDown(t *testing.T) {
 			"spec.replicas in body should be greater than or equal to 0",
 		},
 		{"what only the trial finds", func() error { return c.Create(ctx, broken) }, ""},
-		{"what is too large for v1alpha1", func() error {
-			return c.Create(ctx, testkit.MakePodManager(ns, "noise").Replicas(0).Image("").Template(withEnv(noise(t))).Obj())
-		}, ""},
+		{"what is too large for v1alpha1", func() error { return c.Create(ctx, noisy(t, ns)) }, ""},
 		{"read as v1alpha1", func() error { return c.Get(ctx, key("web"), &v1alpha1.PodManager{}) }, unreachable},
 		{"list as v1alpha1", func() error { return c.List(ctx, &v1alpha1.PodManagerList{}, client.InNamespace(ns)) }, unreachable},
 		{"create as v1alpha1", func() error {
@@ -205,7 +203,7 @@ func expectMarked(t *testing.T, c client.Client, key client.ObjectKey) {
 	if err := c.Patch(t.Context(), pm, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"paused":true}}`))); err != nil {
 		t.Errorf("a patch as v1: %v", err)
 	}
-	if err := c.Get(t.Context(), key, pm); err != nil || len(pm.Spec.Template.Spec.Containers[0].Env) != 500 || len(pm.Labels) != 0 {
+	if err := c.Get(t.Context(), key, pm); err != nil || len(pm.Spec.Template.Spec.Containers[0].Env) != 250 || len(pm.Labels) != 0 {
 		t.Errorf("as v1: %v, labels %v", err, pm.Labels)
 	}
 }
@@ -303,7 +301,9 @@ func trust(t *testing.T, s *testkit.Suite, url string, ca []byte) {
 	t.Helper()
 	ctx, c := t.Context(), s.Client
 	at := func(old *string) *string {
-		return ptr.To(url + (*old)[strings.LastIndex(*old, "/"):])
+		_, rest, _ := strings.Cut(*old, "://")
+		_, path, _ := strings.Cut(rest, "/")
+		return ptr.To(url + "/" + path)
 	}
 	var mutating admissionregistrationv1.MutatingWebhookConfiguration
 	var validating admissionregistrationv1.ValidatingWebhookConfiguration

@@ -196,7 +196,7 @@ func TestLargeTemplates(t *testing.T) {
 	ns := suite.Namespace(t)
 	var prose []corev1.EnvVar
 	for i := range 500 {
-		prose = append(prose, corev1.EnvVar{Name: fmt.Sprintf("TEXT_%d", i), Value: strings.Repeat("the quick brown fox ", 50)})
+		prose = append(prose, corev1.EnvVar{Name: fmt.Sprintf("TEXT_%d", i), Value: strings.Repeat("the quick brown fox ", 22)})
 	}
 	suite.Create(t, testkit.MakePodManager(ns, "prose").Replicas(0).Image("").Template(withEnv(prose)).Obj())
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -205,7 +205,7 @@ func TestLargeTemplates(t *testing.T) {
 		return suite.Client.Update(t.Context(), old)
 	})
 	if err != nil {
-		t.Errorf("write 500 kB of text through v1alpha1: %v", err)
+		t.Errorf("write 240 kB of text through v1alpha1: %v", err)
 	}
 	want := withEnv(prose)
 	want.Spec.Containers[0].Image = "nginx:2"
@@ -213,10 +213,10 @@ func TestLargeTemplates(t *testing.T) {
 		t.Errorf("the template changed (-before +after):\n%s", diff)
 	}
 
-	err = suite.Client.Create(t.Context(), testkit.MakePodManager(ns, "noise").Replicas(0).Image("").Template(withEnv(noise(t))).Obj())
+	err = suite.Client.Create(t.Context(), noisy(t, ns))
 	const refused = `PodManager.apps.mycompany.com "noise" is invalid: spec: Too long: compressed, and together with the annotations, it may not be more than 262144 bytes`
 	if err == nil || !strings.HasSuffix(err.Error(), refused) {
-		t.Errorf("500 kB of noise: %v, want %s", err, refused)
+		t.Errorf("250 kB of noise, and 100 kB of annotations: %v, want %s", err, refused)
 	}
 }
 
@@ -224,11 +224,19 @@ func withEnv(env []corev1.EnvVar) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "nginx", Env: env}}}}
 }
 
-// noise is 500 kB that does not compress.
+// noisy is too large for v1alpha1, with 250 kB of noise and 100 kB of annotations.
+func noisy(t testing.TB, ns string) *appsv1.PodManager {
+	t.Helper()
+	pm := testkit.MakePodManager(ns, "noise").Replicas(0).Image("").Template(withEnv(noise(t))).Obj()
+	pm.Annotations = map[string]string{"example.com/text": strings.Repeat("x", 100<<10)}
+	return pm
+}
+
+// noise is 250 kB that does not compress.
 func noise(t testing.TB) []corev1.EnvVar {
 	t.Helper()
 	var env []corev1.EnvVar
-	for i := range 500 {
+	for i := range 250 {
 		random := make([]byte, 750)
 		if _, err := rand.Read(random); err != nil {
 			t.Fatal(err)

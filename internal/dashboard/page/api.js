@@ -1,4 +1,4 @@
-// Requests to the page's own origin, with the token of this tab.
+// Requests to the page's own origin, with the token of this tab unless another is given.
 
 import { page } from './state.js';
 
@@ -9,8 +9,8 @@ export class Refused extends Error {
   }
 }
 
-export async function ask(path, options = {}) {
-  const headers = { ...options.headers, Authorization: `Bearer ${page.token}` };
+export async function ask(path, { token = page.token, ...options } = {}) {
+  const headers = { ...options.headers, Authorization: `Bearer ${token}` };
   const response = await fetch(path, { ...options, headers, credentials: 'omit' });
   if (response.ok) return response;
   const body = await response.json().catch(() => ({}));

@@ -14,7 +14,7 @@ import { drawOverview } from './overview.js';
 import { drawPods } from './pods.js';
 import { fetchRevisions } from './revisions.js';
 import { format, parse, titleOf } from './route.js';
-import { answered, failed, signOut, takeToken } from './session.js';
+import { answered, failed, keepToken, signOut, takeToken } from './session.js';
 import { keyOf, page, pathOf, recorded } from './state.js';
 import { doneAt, drawStory, follow } from './story.js';
 
@@ -162,7 +162,7 @@ const minor = (err) => { if (err.code === 401) failed(err); };
 
 // --- what people do ---
 
-window.addEventListener('hashchange', () => page.token && arrive());
+window.addEventListener('hashchange', () => begin(arrive));
 $('skip').onclick = (e) => {
   e.preventDefault(); // an address is a view
   $('main').focus();
@@ -192,8 +192,7 @@ $('quiet').onchange = drawStory;
 $('search').oninput = () => adjust({ search: $('search').value.trim() });
 $('login').onsubmit = (e) => {
   e.preventDefault();
-  page.token = $('token').value.trim();
-  sessionStorage.setItem('token', page.token);
+  keepToken($('token').value.trim());
   signIn();
 };
 $('reconcile').onclick = async () => {
@@ -213,6 +212,16 @@ document.addEventListener('keydown', (e) => {
 });
 document.addEventListener('visibilitychange', () => !document.hidden && refreshIn(0));
 
-takeToken();
-if (page.token) signIn();
-else signOut();
+// begin goes on as the person of the address, or as the one who is there.
+async function begin(next) {
+  if (await takeToken()) {
+    leave();
+    page.streaming = '';
+    page.fleets = [];
+    $('app').hidden = true;
+    await signIn();
+  } else if (page.token) await next();
+  else if ($('login').hidden) signOut();
+}
+
+begin(signIn);

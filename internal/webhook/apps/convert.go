@@ -51,14 +51,38 @@ func NewConversionHandler(registry conversion.Registry) (http.Handler, error) {
 	if err := registry.RegisterConverter(appsv1.GroupVersion.WithKind(kind).GroupKind(), converter{}); err != nil {
 		return nil, err
 	}
-	return conversion.NewWebhookHandler(scheme, registry), nil
+	convert := conversion.NewWebhookHandler(scheme, registry)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		convert.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), unpackedKey{}, new(int))))
+	}), nil
+}
+
+// unpackedKey is the key of the number of values that the annotations of a review
+// have unpacked to so far.
+type unpackedKey struct{}
+
+// mostUnpacked bounds that number: a review may hold any number of objects.
+const mostUnpacked = 200_000
+
+// weigh counts what an object's annotation unpacks to, before it is built. An
+// annotation that is malformed or too large by itself is not built at all.
+func weigh(ctx context.Context, object *unstructured.Unstructured) error {
+	total, ok := ctx.Value(unpackedKey{}).(*int)
+	values, err := v1alpha1.WeighKept(object.GetAnnotations())
+	if err != nil || !ok {
+		return nil //nolint:nilerr // admission says what is wrong with it, and the conversion passes it over
+	}
+	if *total += values; *total > mostUnpacked {
+		return fmt.Errorf("the annotations %s of this review hold more than %d JSON values", v1alpha1.AnnotationKept, mostUnpacked)
+	}
+	return nil
 }
 
 // converter converts PodManagers between their versions.
 type converter struct{}
 
 // ConvertObject implements conversion.Converter.
-func (converter) ConvertObject(_ context.Context, src, dst runtime.Object) error {
+func (converter) ConvertObject(ctx context.Context, src, dst runtime.Object) error {
 	from, ok := src.(*unstructured.Unstructured)
 	to, ok2 := dst.(*unstructured.Unstructured)
 	if !ok || !ok2 {
@@ -67,7 +91,11 @@ func (converter) ConvertObject(_ context.Context, src, dst runtime.Object) error
 	have, want := from.GroupVersionKind().GroupVersion(), to.GroupVersionKind().GroupVersion()
 	switch {
 	case have == v1alpha1.GroupVersion && want == appsv1.GroupVersion:
-		hub, err := v1alpha1.ToHub(from.Object)
+		err := weigh(ctx, from)
+		var hub map[string]any
+		if err == nil {
+			hub, err = v1alpha1.ToHub(from.Object)
+		}
 		if err != nil {
 			return fmt.Errorf("convert PodManager %s/%s: %w", from.GetNamespace(), from.GetName(), err)
 		}

@@ -18,9 +18,14 @@ package apps
 
 import (
 	"bytes"
+	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	gort "runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +34,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/conversion"
+
+	"github.com/mycompany/pod-operator/api/apps/v1alpha1"
 )
 
 func TestConversionHandler(t *testing.T) {
@@ -92,6 +99,51 @@ func TestConversionHandler(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAReviewDoesNotUnpackToEverything: some kilobytes of compressed annotations, as
+// anyone may send them, take megabytes of memory and not gigabytes.
+func TestAReviewDoesNotUnpackToEverything(t *testing.T) {
+	handler, err := NewConversionHandler(conversion.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		values, objects int
+		refused         bool
+	}{
+		"objects that are too large by themselves are passed over": {values: 1_300_000, objects: 12},
+		"one that is just small enough is read":                    {values: 45_000, objects: 1},
+		"many that are small enough are too many together":         {values: 45_000, objects: 50, refused: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := fmt.Sprintf(`{"apiVersion":"apps.mycompany.com/v1alpha1","kind":"PodManager","metadata":{"name":"a","annotations":{%q:%q}},"spec":{}}`,
+				v1alpha1.AnnotationKept, packed(t, `{"spec":{"x":[`+strings.Repeat("{},", tc.values)+"{}]}}"))
+			var before, after gort.MemStats
+			gort.ReadMemStats(&before)
+			response := convert(t, handler, "apps.mycompany.com/v1", slices.Repeat([]string{object}, tc.objects))
+			gort.ReadMemStats(&after)
+			if refused := response.Result.Status != metav1.StatusSuccess; refused != tc.refused {
+				t.Errorf("refused: %t, %s", refused, response.Result.Message)
+			}
+			if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 300 { // read whole, it would be 2 GiB
+				t.Errorf("it took %d MiB", took)
+			}
+		})
+	}
+}
+
+func packed(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
 func convert(t *testing.T, handler http.Handler, desired string, objects []string) *apiextensionsv1.ConversionResponse {

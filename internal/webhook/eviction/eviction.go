@@ -21,8 +21,9 @@ limitations under the License.
 // sees the annotation, makes a replacement, and evicts the pod itself when that is
 // available.
 //
-// It never makes a drain impossible: an eviction is let through when the deadline
-// is over, and whenever something does not work.
+// It never makes a drain impossible: an eviction is let through when the deadline, or
+// the operator's own maximum, is over, and whenever something does not work. When the
+// drain first asked is kept in the pod's status, where a tenant does not set it back.
 package eviction
 
 import (
@@ -30,11 +31,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -58,9 +61,14 @@ type Handler struct {
 	Live client.Reader
 	// Pods finds replacements; what it misses is missing in a sentence.
 	Pods   client.Reader
-	Writer client.Writer
-	Clock  clock.PassiveClock
-	Scope  preflight.Scope
+	Writer interface {
+		client.Writer
+		client.StatusClient
+	}
+	Clock clock.PassiveClock
+	Scope preflight.Scope
+	// MaxHold is for how long an eviction is held at most; zero is desired.DefaultMaxHold.
+	MaxHold time.Duration
 }
 
 // Handle implements admission.Handler.
@@ -102,7 +110,8 @@ func (h *Handler) answer(ctx context.Context, key client.ObjectKey, asked *polic
 		return admission.Response{}, fmt.Errorf("read pod %s: %w", key, err)
 	}
 	owner := ours(&pod)
-	if owner == nil || isAnother(asked, &pod) {
+	uid := namedUID(asked)
+	if owner == nil || uid != "" && uid != pod.UID { // of another pod the API server will say that it is gone
 		return admission.Allowed(""), nil
 	}
 	var pm appsv1.PodManager
@@ -113,8 +122,10 @@ func (h *Handler) answer(ctx context.Context, key client.ObjectKey, asked *polic
 		pm.UID != owner.UID || pm.DeletionTimestamp != nil || pm.Spec.Disruption.Policy != appsv1.DisruptionSurgeFirst {
 		return admission.Allowed(""), nil
 	}
-	if gone, err := h.isReplaced(ctx, &pm, &pod); gone || err != nil {
-		return isGone(&pod), err
+	if uid == "" && !dryRun { // one who tries has not tried before
+		if gone, err := h.isReplaced(ctx, &pod); gone || err != nil {
+			return isGone(&pod), err
+		}
 	}
 	if !serves(&pod) {
 		return admission.Allowed(""), nil
@@ -123,38 +134,77 @@ func (h *Handler) answer(ctx context.Context, key client.ObjectKey, asked *polic
 		return admission.Allowed("").WithWarnings(fmt.Sprintf("pod %s is evicted before it is replaced: PodManager %s has volumeClaimTemplates, "+
 			"and a claim is for one pod at a time", pod.Name, pm.Name)), nil
 	}
-	return h.hold(ctx, &pm, &pod, dryRun)
+	return h.holdIfNeeded(ctx, &pm, &pod, asked, dryRun)
 }
 
-// hold answers for a pod that has to be replaced first.
-func (h *Handler) hold(ctx context.Context, pm *appsv1.PodManager, pod *corev1.Pod, dryRun bool) (admission.Response, error) {
-	now := h.Clock.Now()
-	r := requestOf(pm, pod, now)
+// holdIfNeeded lets pods through for which no replacement is made because none is
+// needed: those of no slot of the fleet, and of a fleet that has no pods to keep. One
+// that stands in for others goes when they are available, as the operator sees it.
+func (h *Handler) holdIfNeeded(ctx context.Context, pm *appsv1.PodManager, pod *corev1.Pod, asked *policyv1.Eviction, dryRun bool) (admission.Response, error) {
+	whole := desired.PodManager(pm)
+	f := fleet{pm: pm, desired: &whole.Desired}
+	if f.desired.Disruption.MaxSurge == 0 || !whole.Selector.Matches(labels.Set(pod.Labels)) {
+		return admission.Allowed(""), nil
+	}
+	if !f.keeps(pod) && pod.Annotations[appsv1.AnnotationSurge] != "true" {
+		pods, err := h.podsOf(ctx, pm)
+		if err != nil || f.complete(pods) {
+			return admission.Allowed(""), err
+		}
+	}
+	return h.hold(ctx, f, pod, asked, dryRun)
+}
+
+// hold answers for a pod that is still needed.
+func (h *Handler) hold(ctx context.Context, f fleet, pod *corev1.Pod, asked *policyv1.Eviction, dryRun bool) (admission.Response, error) {
+	now, pm := h.Clock.Now(), f.pm
+	r := requestOf(pm, pod, now, h.MaxHold)
+	if !dryRun {
+		if err := h.remember(ctx, pod, &r, asked, now); err != nil {
+			return admission.Response{}, err
+		}
+	}
 	if r.isOver(now) {
 		return admission.Allowed("").WithWarnings(fmt.Sprintf(
-			"pod %s is evicted although no replacement is available: the eviction was asked for at %s, and disruption.deadlineSeconds of PodManager %s is %d",
-			pod.Name, at(r.since), pm.Name, int(r.deadline.Seconds()))), nil
+			"pod %s is evicted although no replacement is available: the eviction was asked for at %s, and %s",
+			pod.Name, at(r.first), r.limit(pm))), nil
 	}
 	if dryRun { // 429 would have kubectl drain --dry-run=server try for ever
 		return admission.Allowed("").WithWarnings(fmt.Sprintf(
 			"pod %s would not be evicted at once: PodManager %s makes a replacement first, for which an eviction waits for at most %s",
 			pod.Name, pm.Name, r.deadline)), nil
 	}
-	if !r.isLive(now) {
-		r.since = now
-		if err := h.note(ctx, pod, now); err != nil {
-			return admission.Response{}, err
-		}
-	}
-	return wait(pod, h.sentence(ctx, pm, pod, r)), nil
+	return wait(pod, h.sentence(ctx, f, pod, r)), nil
 }
 
-// note writes onto the pod since when its eviction waits.
-func (h *Handler) note(ctx context.Context, pod *corev1.Pod, now time.Time) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid":         pod.UID,
-		"annotations": map[string]string{appsv1.AnnotationEvictionRequested: at(now)},
-	}})
+// graceOf is the grace period that is asked for, as it is written, or empty.
+func graceOf(asked *policyv1.Eviction) string {
+	if asked.DeleteOptions == nil || asked.DeleteOptions.GracePeriodSeconds == nil {
+		return ""
+	}
+	return strconv.FormatInt(*asked.DeleteOptions.GracePeriodSeconds, 10)
+}
+
+// shorter is the shorter one of two grace periods: of two clients that drain a node,
+// each would write its own at every attempt.
+func shorter(a, b string) string {
+	was, err := strconv.ParseInt(b, 10, 64)
+	if err != nil {
+		return a
+	}
+	if is, err := strconv.ParseInt(a, 10, 64); err == nil && is < was {
+		return a
+	}
+	return b
+}
+
+// note writes onto the pod since when its eviction waits, and how it is to end.
+func (h *Handler) note(ctx context.Context, pod *corev1.Pod, since time.Time, grace string) error {
+	annotations := map[string]any{appsv1.AnnotationEvictionRequested: at(since), appsv1.AnnotationEvictionGrace: nil}
+	if grace != "" {
+		annotations[appsv1.AnnotationEvictionGrace] = grace
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID, "annotations": annotations}})
 	if err != nil {
 		return fmt.Errorf("note the eviction of pod %s: %w", pod.Name, err)
 	}
@@ -174,15 +224,6 @@ func ours(pod *corev1.Pod) *metav1.OwnerReference {
 		return nil
 	}
 	return ref
-}
-
-// isAnother: the eviction names a pod that is gone, and the API server will say so.
-func isAnother(asked *policyv1.Eviction, pod *corev1.Pod) bool {
-	if asked.DeleteOptions == nil || asked.DeleteOptions.Preconditions == nil {
-		return false
-	}
-	uid := asked.DeleteOptions.Preconditions.UID
-	return uid != nil && *uid != pod.UID
 }
 
 // serves: the end of the pod would cost something.

@@ -19,6 +19,11 @@ limitations under the License.
 // line reports it.
 package paths
 
+import (
+	"regexp"
+	"strings"
+)
+
 // Conversion is the key of the CRD's conversion webhook, which has no name.
 const Conversion = ""
 
@@ -43,3 +48,18 @@ func All() map[string]string {
 		Evictions:                                                  EvictionsPath,
 	}
 }
+
+// secret is what the operator adds to a path: only the API server and those who may
+// read the configuration know it.
+var secret = regexp.MustCompile(`/[0-9a-f]{32}$`)
+
+// IsServed reports whether the webhook of a path in All answers at a path, and whether
+// that ends in a secret.
+func IsServed(base, path string) (served, isSecret bool) {
+	rest, ours := strings.CutPrefix(path, base)
+	isSecret = ours && rest != "" && rest == secret.FindString(rest)
+	return path == base || isSecret, isSecret
+}
+
+// Redacted is a path without its secret.
+func Redacted(path string) string { return secret.ReplaceAllString(path, "/…") }

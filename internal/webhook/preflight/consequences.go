@@ -54,8 +54,8 @@ func (i *Inspector) foresee(ctx context.Context, c Change, after desired.Fleet) 
 	return Findings{Warnings: warnings}
 }
 
-// plan is the planner's decision with the budget lifted. The budget spreads a
-// rollout over time; what it does in the end is the same.
+// plan is the planner's decision with the budget and the order lifted. They spread
+// what happens over time; what it is in the end is the same.
 func (i *Inspector) plan(ctx context.Context, f desired.Fleet) (plan.Decision, error) {
 	seen, err := i.observer.Observe(ctx, f)
 	if err != nil {
@@ -63,6 +63,7 @@ func (i *Inspector) plan(ctx context.Context, f desired.Fleet) (plan.Decision, e
 	}
 	desired := f.Desired
 	desired.Update.MaxUnavailable = desired.Replicas + len(seen.Observed.Pods)
+	desired.Ordered = false
 	if desired.Finalizer == plan.FinalizerMissing {
 		desired.Finalizer = plan.FinalizerPresent // it will be there
 	}

@@ -92,6 +92,10 @@ type Inspector struct {
 	observer    *observe.Observer
 	security    policy.Evaluator
 	clock       clock.PassiveClock
+
+	// MaxHold is for how long the operator holds an eviction at most; zero is not
+	// warned about.
+	MaxHold time.Duration
 }
 
 // New makes an Inspector. config is the operator's login: the trials run as the

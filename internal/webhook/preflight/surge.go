@@ -49,6 +49,10 @@ func (i *Inspector) checkSurge(ctx context.Context, c Change, after desired.Flee
 	if hasHostPort(&after.Template.Spec) {
 		found = join(found, warn("the pods have host ports: a replacement needs a node without a pod of %s, or evictions wait until the deadline", pm.Name))
 	}
+	if deadline, cut := desired.EvictionDeadline(pm, i.MaxHold); cut && i.MaxHold > 0 {
+		found = join(found, warn("disruption.deadlineSeconds is cut to %d: the operator holds no eviction longer than its --max-eviction-hold, %s",
+			int(deadline.Seconds()), i.MaxHold))
+	}
 	return join(found, i.checkVolumes(ctx, after), i.checkQuota(ctx, pm, after))
 }
 
@@ -56,6 +60,7 @@ func (i *Inspector) checkSurge(ctx context.Context, c Change, after desired.Flee
 func surgeChanges(old client.Object, pm *appsv1.PodManager) bool {
 	before, ok := old.(*appsv1.PodManager)
 	return !ok || before == nil || before.Spec.Disruption.Policy != pm.Spec.Disruption.Policy ||
+		!equality.Semantic.DeepEqual(before.Spec.Disruption.DeadlineSeconds, pm.Spec.Disruption.DeadlineSeconds) ||
 		!equality.Semantic.DeepEqual(before.Spec.Template, pm.Spec.Template) || !equality.Semantic.DeepEqual(before.Spec.Replicas, pm.Spec.Replicas) ||
 		len(before.Spec.VolumeClaimTemplates) != len(pm.Spec.VolumeClaimTemplates)
 }

@@ -21,7 +21,7 @@ limitations under the License.
 //     controller a write for every PodManager;
 //   - a dry run tries the template's pod, and warnings say what the change will
 //     do to the pods (package preflight);
-//   - the annotation of a take-over names a workload.
+//   - the annotation of a take-over names a workload, and templates are not too large.
 package v1
 
 import (
@@ -42,6 +42,7 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/api/apps/v1alpha1"
 	"github.com/mycompany/pod-operator/internal/desired"
+	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/internal/shard"
 	"github.com/mycompany/pod-operator/internal/webhook/metapatch"
 	"github.com/mycompany/pod-operator/internal/webhook/preflight"
@@ -63,7 +64,7 @@ func SetupWithManager(mgr ctrl.Manager, inspector *preflight.Inspector, scope pr
 	return ctrl.NewWebhookManagedBy(mgr, &appsv1.PodManager{}).
 		WithValidator(&validator{preflight.Validator[*appsv1.PodManager]{
 			Inspector: inspector,
-			Kind:      desired.PodManagerKind{},
+			Kind:      desired.PodManagerKind{MaxHold: inspector.MaxHold},
 			GroupKind: desired.PodManagerGVK.GroupKind(),
 			Scope:     scope,
 			Path:      podPath,
@@ -83,6 +84,9 @@ func (v *validator) ValidateCreate(ctx context.Context, pm *appsv1.PodManager) (
 		return nil, err
 	}
 	if !isSmall(ctx) {
+		if err := checkTemplates(pm, 0); err != nil {
+			return nil, err
+		}
 		if err := checkSize(pm); err != nil {
 			return nil, err
 		}
@@ -97,8 +101,11 @@ func (v *validator) ValidateUpdate(ctx context.Context, old, pm *appsv1.PodManag
 			return nil, err
 		}
 	}
-	if !isSmall(ctx) && checkSize(old) == nil {
-		if err := checkSize(pm); err != nil {
+	if !isSmall(ctx) {
+		if err := checkTemplates(pm, observe.TemplateSize(old)); err != nil {
+			return nil, err
+		}
+		if err := checkSize(pm); err != nil && checkSize(old) == nil {
 			return nil, err
 		}
 	}
@@ -110,6 +117,24 @@ func (v *validator) ValidateUpdate(ctx context.Context, old, pm *appsv1.PodManag
 func isSmall(ctx context.Context) bool {
 	req, err := admission.RequestFromContext(ctx)
 	return err == nil && len(req.Object.Raw) < v1alpha1.AnnotationsLimit/2
+}
+
+// maxTemplates is how large the pod template and the claim templates may be together, as JSON. A
+// pod of a few hundred bytes is usual, and one of ten containers with all their probes and
+// variables has 20 KiB.
+const maxTemplates = 256 << 10
+
+// checkTemplates refuses templates that are too large. What was larger before there was a limit may
+// be edited, as long as it does not grow.
+func checkTemplates(pm *appsv1.PodManager, before int) error {
+	size := observe.TemplateSize(pm)
+	if size <= max(maxTemplates, before) {
+		return nil
+	}
+	return preflight.Refuse(desired.PodManagerGVK.GroupKind(), pm.Name, []preflight.Problem{{
+		Field: "spec.template", Type: string(metav1.CauseTypeTooLong),
+		Message: fmt.Sprintf("Too long: with the volumeClaimTemplates it has %d bytes, and it may have %d: put files into ConfigMaps", size, maxTemplates),
+	}})
 }
 
 // checkSize refuses what v1alpha1 could not carry. Its users could read such an
@@ -148,7 +173,7 @@ func (v *validator) checkTakeOver(pm *appsv1.PodManager) error {
 
 // Scale foresees what kubectl scale does.
 func Scale(inspector *preflight.Inspector) preflight.Foresee {
-	return inspector.ScaleFleet(desired.PodManagerKind{}, func(owner client.Object, replicas int32) {
+	return inspector.ScaleFleet(desired.PodManagerKind{MaxHold: inspector.MaxHold}, func(owner client.Object, replicas int32) {
 		owner.(*appsv1.PodManager).Spec.Replicas = &replicas
 	})
 }

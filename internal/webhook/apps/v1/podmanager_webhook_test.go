@@ -17,6 +17,8 @@ limitations under the License.
 package v1
 
 import (
+	"crypto/rand"
+	"encoding/base64"
 	"strings"
 	"testing"
 
@@ -117,6 +119,19 @@ func TestATakeOverNamesAWorkload(t *testing.T) {
 				t.Errorf("an object that goes is refused: %v", err)
 			}
 		})
+	}
+}
+
+// A template that is too large is refused before it is compressed.
+func TestATemplateIsMeasuredFirst(t *testing.T) {
+	noise := make([]byte, maxTemplates)
+	if _, err := rand.Read(noise); err != nil {
+		t.Fatal(err)
+	}
+	template := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Args: []string{base64.StdEncoding.EncodeToString(noise)}}}}}
+	_, err := (&validator{}).ValidateCreate(t.Context(), &appsv1.PodManager{Spec: appsv1.PodManagerSpec{Template: template}})
+	if err == nil || !strings.Contains(err.Error(), "put files into ConfigMaps") {
+		t.Errorf("error %v, want one about the template", err)
 	}
 }
 
