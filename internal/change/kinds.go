@@ -82,15 +82,15 @@ func Plannable(kind schema.GroupKind) bool {
 type Look struct {
 	// Reader reads with the rights of the person.
 	Reader client.Reader
-	// Eyes see pods.
-	Eyes Eyes
-	Now  time.Time
+	// Observer reads the pods.
+	Observer Observer
+	Now      time.Time
 	// Passes bounds a forecast of so many pods; nil lets it play to its end.
 	Passes func(pods int) int
 }
 
-// Eyes see the pods of a fleet.
-type Eyes interface {
+// Observer reads the pods of a fleet.
+type Observer interface {
 	// Observe sees the fleet as the controller does. The label is the one by which
 	// it finds its orphans.
 	Observe(ctx context.Context, fleet desired.Fleet, orphans string) (observe.Seen, error)
@@ -167,7 +167,7 @@ func foreseeImoocPod(ctx context.Context, look Look, live, changed *unstructured
 
 // Outlook is what is still to come for a fleet, after what is under way now.
 func (l Look) Outlook(ctx context.Context, fleet desired.Fleet) (view.Preview, error) {
-	seen, err := l.Eyes.Observe(ctx, fleet, appsv1.LabelName)
+	seen, err := l.Observer.Observe(ctx, fleet, appsv1.LabelName)
 	if err != nil {
 		return view.Preview{}, err
 	}
@@ -182,7 +182,7 @@ func (l Look) Outlook(ctx context.Context, fleet desired.Fleet) (view.Preview, e
 
 // play plays the fleet forward as it is seen now.
 func (l Look) play(ctx context.Context, fleet desired.Fleet, orphans string) (view.Preview, error) {
-	seen, err := l.Eyes.Observe(ctx, fleet, orphans)
+	seen, err := l.Observer.Observe(ctx, fleet, orphans)
 	if err != nil {
 		return view.Preview{}, err
 	}
@@ -198,7 +198,7 @@ func (l Look) estimated(ctx context.Context, fleet desired.Fleet, observed plan.
 		run = forecast.Within(l.Passes(len(observed.Pods)+fleet.Desired.Replicas), fleet.Desired, observed, l.Now)
 	}
 	preview := view.NewPreview(run)
-	pods, err := l.Eyes.Pods(ctx, fleet)
+	pods, err := l.Observer.Pods(ctx, fleet)
 	if err != nil {
 		return preview, err
 	}

@@ -27,15 +27,15 @@ import (
 	"github.com/mycompany/pod-operator/internal/observe"
 )
 
-// Live are eyes that look at the API server itself, with the rights of a client.
+// Live reads the API server itself, with the rights of a client.
 type Live struct{ client.Reader }
 
-// Observe implements Eyes.
+// Observe implements Observer.
 func (l Live) Observe(ctx context.Context, fleet desired.Fleet, orphans string) (observe.Seen, error) {
 	return observe.Live(ctx, l.Reader, fleet, orphans)
 }
 
-// Pods implements Eyes.
+// Pods implements Observer.
 func (l Live) Pods(ctx context.Context, fleet desired.Fleet) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	if err := l.List(ctx, &pods, client.InNamespace(fleet.Ref.Namespace), client.MatchingLabelsSelector{Selector: fleet.Selector}); err != nil {

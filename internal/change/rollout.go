@@ -129,7 +129,7 @@ func UndoPin(pm *appsv1.PodManager, revisions []kappsv1.ControllerRevision, targ
 // ForeseeAskToGo is what happens when a pod is asked to go.
 func ForeseeAskToGo(ctx context.Context, look Look, pm *appsv1.PodManager, pod string) (view.Preview, error) {
 	fleet := desired.PodManager(pm)
-	seen, err := look.Eyes.Observe(ctx, fleet, appsv1.LabelName)
+	seen, err := look.Observer.Observe(ctx, fleet, appsv1.LabelName)
 	if err != nil {
 		return view.Preview{}, err
 	}

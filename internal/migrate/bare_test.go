@@ -17,12 +17,14 @@ limitations under the License.
 package migrate
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
@@ -46,5 +48,21 @@ func TestTheTemplateOfABarePod(t *testing.T) {
 	want.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "data"}}
 	if !sameTemplate(got, want) {
 		t.Errorf("got  %+v\nwant %+v", content(got), content(want))
+	}
+}
+
+// Pods of a StatefulSet whose name is that of the PodManager were taken for pods without a
+// controller. An interrupted run finds pods that the PodManager has already.
+func TestBarePodsBelongToNoOther(t *testing.T) {
+	key := client.ObjectKey{Namespace: "shop", Name: "web"}
+	for kind, version := range map[string]string{"StatefulSet": "apps/v1", "PodManager": appsv1.GroupVersion.String()} {
+		pod := aPod(func(p *corev1.Pod) {
+			p.Namespace = "shop"
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: version, Kind: kind, Name: "web", UID: "x", Controller: ptr.To(true)}}
+		})
+		_, err := ReadBare(t.Context(), fakeClient(t, pod), key, labels.SelectorFromSet(labels.Set{"app": "web"}))
+		if refused := err != nil && strings.Contains(err.Error(), "belongs to "+kind); refused != (kind == "StatefulSet") {
+			t.Errorf("of a %s: %v", kind, err)
+		}
 	}
 }

@@ -28,6 +28,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mycompany/pod-operator/internal/podrender"
 )
 
 // Difference is where a live pod is not what the template asks for.
@@ -199,6 +201,11 @@ func harmless(path string) bool {
 // sameTemplate compares two templates that come from the API server.
 func sameTemplate(a, b *corev1.PodTemplateSpec) bool {
 	return reflect.DeepEqual(content(a), content(b))
+}
+
+// sameMeaning: the operator makes the same pods of both, also where one has defaults written out.
+func sameMeaning(a, b *corev1.PodTemplateSpec) bool {
+	return reflect.DeepEqual(podrender.Compare(a, b), podrender.Change{})
 }
 
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

@@ -26,6 +26,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -71,7 +72,12 @@ func (r *run) follow(ctx context.Context) error {
 	return r.redirect(ctx, r.ref(), to)
 }
 
+// redirect has autoscalers scale another object. Their controller writes to them, too.
 func (r *run) redirect(ctx context.Context, from, to autoscalingv2.CrossVersionObjectReference) error {
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { return r.redirectAll(ctx, from, to) })
+}
+
+func (r *run) redirectAll(ctx context.Context, from, to autoscalingv2.CrossVersionObjectReference) error {
 	found, err := autoscalersOf(ctx, r.Client, r.Namespace, from)
 	if err != nil {
 		return err

@@ -17,47 +17,60 @@ limitations under the License.
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/podrender"
 )
 
 // GiveBack undoes a migration, however far it is: the workload keeps its pods
-// again, and the PodManager is gone.
-func (m *Mover) GiveBack(ctx context.Context, key client.ObjectKey) error {
+// again, and the PodManager is gone. kind is what the user takes the workload for,
+// or nil.
+func (m *Mover) GiveBack(ctx context.Context, key client.ObjectKey, kind *Kind) error {
 	s, err := loadStore(ctx, m.Client, key)
 	if errors.Is(err, ErrNoRecord) {
+		if freed, err := m.freeAbandoned(ctx, key); freed || err != nil {
+			return err
+		}
 		return fmt.Errorf("there is nothing to undo: ConfigMap %s, the record of a migration, is not there. "+
 			"kubectl podmanager export deployment %s makes a Deployment of a PodManager", RecordName(key.Name), key.Name)
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.take(ctx, m.Holder); err != nil {
-		return err
+	if s.record.Resource == "" {
+		return m.endExport(ctx, key, s)
 	}
-	w, err := s.record.workload(key.Namespace)
+	if kind != nil && s.record.kind() != kind {
+		return fmt.Errorf("PodManager %s was taken over from %s, and from no %s", key.Name, &s.record.Target, kind.Word())
+	}
+	return m.hold(ctx, s, func(ctx context.Context, m *Mover) error {
+		return m.returnAs(ctx, key, s, func(*appsv1.PodManager) (*Target, error) { return nil, nil })
+	})
+}
+
+// choose says what is made of a PodManager in place of the original, or nil.
+type choose func(*appsv1.PodManager) (*Target, error)
+
+// returnAs has the PodManager let its pods go, and makes a workload of them. As
+// long as the PodManager stands, everything is decided and checked anew, also
+// after an interruption; once it goes, the record says what is made.
+func (m *Mover) returnAs(ctx context.Context, key client.ObjectKey, s *store, choose choose) error {
+	r, err := m.runOf(key, s)
 	if err != nil {
 		return err
 	}
-	r := &run{Mover: m, Workload: w, store: s}
 	untouched, err := r.untouched(ctx)
 	if err != nil {
 		return err
@@ -65,10 +78,39 @@ func (m *Mover) GiveBack(ctx context.Context, key client.ObjectKey) error {
 	if untouched {
 		return r.cancel(ctx)
 	}
-	return r.giveBack(ctx)
+	if err := r.leave(ctx, choose); err != nil {
+		if errors.Is(err, errLost) {
+			return err // it is another's now
+		}
+		return errors.Join(err, r.thaw(ctx))
+	}
+	if r, err = m.runOf(key, s); err != nil {
+		return err
+	}
+	steps := []func(context.Context) error{r.unlabel}
+	if r.Kind != BarePods {
+		steps = append(steps, r.awaitControllers, r.remake, r.followBack, r.removeBarrier)
+	}
+	for _, step := range append(steps, s.remove) {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// untouched: the workload still keeps its pods.
+// runOf is the run of what a record says.
+func (m *Mover) runOf(key client.ObjectKey, s *store) (*run, error) {
+	w := &Workload{Namespace: key.Namespace, Name: key.Name}
+	var err error
+	if s.record.Resource != "" || s.record.Export != nil {
+		w, err = s.record.workload(key.Namespace)
+	}
+	return &run{Mover: m, Workload: w, store: s}, err
+}
+
+// untouched: the workload still keeps its pods, or others made it again, so that they are
+// its own: its controller adopts them once the PodManager has let them go.
 func (r *run) untouched(ctx context.Context) (bool, error) {
 	if r.store.record.Stage == Taken || r.store.record.Stage == Returning || r.Kind == BarePods {
 		return false, nil
@@ -82,12 +124,54 @@ func (r *run) untouched(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read %s: %w", r.Workload, err)
 	}
-	return live.GetUID() == r.Top().GetUID() && live.GetDeletionTimestamp() == nil, nil
+	if live.GetDeletionTimestamp() != nil {
+		return false, nil
+	}
+	if live.GetUID() == r.Top().GetUID() {
+		return true, nil
+	}
+	return true, r.adoptable(ctx, live)
+}
+
+// adoptable fails where a workload that others made again would not adopt the pods, which
+// would be left without an owner, or where the PodManager works already: the pods that it
+// made have no label of the workload's.
+func (r *run) adoptable(ctx context.Context, again *unstructured.Unstructured) error {
+	var object struct {
+		Spec struct {
+			Selector *metav1.LabelSelector `json:"selector"`
+		} `json:"spec"`
+	}
+	if err := decode(Part{again}, &object); err != nil {
+		return err
+	}
+	selector, err := metav1.LabelSelectorAsSelector(object.Spec.Selector)
+	if err != nil {
+		return fmt.Errorf("read the selector of %s: %w", r.Workload, err)
+	}
+	if selector.String() != r.Selector.String() {
+		return fmt.Errorf("others made %s again, which selects by %s, and the pods were selected by %s: delete it first", r.Workload, selector, r.Selector)
+	}
+	pm, err := r.manager(ctx)
+	if apierrors.IsNotFound(errors.Unwrap(err)) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, frozen := pm.Annotations[appsv1.AnnotationTakeOver]; !frozen {
+		return fmt.Errorf("others made %s again, and PodManager %s has the pods: delete one of the two", r.Workload, r.Name)
+	}
+	return nil
 }
 
 // cancel ends a migration that has not taken anything over.
 func (r *run) cancel(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{r.deleteManager, r.unlabel, r.store.remove} {
+	now := func(context.Context, *appsv1.PodManager) (string, error) { return "", nil }
+	if err := r.dismiss(ctx, now); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{r.spareKeeper, r.unlabel, r.store.remove} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -96,94 +180,125 @@ func (r *run) cancel(ctx context.Context) error {
 	return nil
 }
 
-// giveBack makes the workload again. Its controller finds the pods by their
-// labels, and adopts them.
-func (r *run) giveBack(ctx context.Context) error {
-	if r.store.record.Stage != Returning {
-		if err := r.letGo(ctx); err != nil {
-			return err
-		}
-		if err := r.prepareReturn(ctx); err != nil {
-			return err
-		}
-	}
-	steps := []func(context.Context) error{r.deleteManager, r.unlabel}
-	if r.Kind != BarePods {
-		steps = append(steps, r.awaitControllers, r.remake, r.followBack, r.removeBarrier)
-	}
-	for _, step := range append(steps, r.store.remove) {
-		if err := step(ctx); err != nil {
-			return err
+// leave has the PodManager let its pods go. It is frozen first: from then on it
+// makes and changes no pods, so that what is checked stays true until it is gone.
+func (r *run) leave(ctx context.Context, choose choose) error {
+	if stage := r.store.record.Stage; stage == Prepared || stage == Releasing {
+		// The take-over is ended first, so that there is one way back.
+		for _, step := range []func(context.Context) error{r.letGo, r.adopt} {
+			if err := step(ctx); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	if r.Kind == BarePods {
+		return r.dismiss(ctx, func(ctx context.Context, _ *appsv1.PodManager) (string, error) {
+			return "", r.store.setStage(ctx, Returning)
+		})
+	}
+	return r.dismiss(ctx, func(ctx context.Context, pm *appsv1.PodManager) (string, error) {
+		if waitsFor, err := r.freeze(ctx, pm); waitsFor != "" || err != nil {
+			return waitsFor, err
+		}
+		target, err := choose(pm)
+		if err != nil {
+			return "", err
+		}
+		r.store.record.Export = target
+		if target != nil {
+			r.warn(ctx, pm, target)
+		}
+		back, err := r.runOf(client.ObjectKeyFromObject(pm), r.store)
+		if err != nil {
+			return "", err
+		}
+		return "", back.promise(ctx, pm)
+	})
 }
 
-// prepareReturn checks that no pod has to be restarted, writes down how many pods
-// there are to be, and labels pods that the PodManager made.
-func (r *run) prepareReturn(ctx context.Context) error {
-	pm, err := r.manager(ctx)
-	if apierrors.IsNotFound(errors.Unwrap(err)) {
-		return r.store.setStage(ctx, Returning)
+// warn lists once what the workload has no counterpart for.
+func (r *run) warn(ctx context.Context, pm *appsv1.PodManager, target *Target) {
+	pm = pm.DeepCopy()
+	pm.Spec.Deletion.Policy = cmp.Or(r.store.record.Deletion, pm.Spec.Deletion.Policy) // the user's
+	lost, err := lostBy(ctx, r.Client, pm, target)
+	if err != nil || r.warned {
+		return
 	}
+	r.warned = true
+	for _, field := range lost {
+		r.Say("spec.%s has no counterpart in a %s, and is lost", field, target.kind().Kind)
+	}
+}
+
+// freeze stops the PodManager, and waits until the operator has seen that.
+func (r *run) freeze(ctx context.Context, pm *appsv1.PodManager) (waitsFor string, err error) {
+	if _, frozen := pm.Annotations[appsv1.AnnotationTakeOver]; !frozen {
+		before := client.MergeFrom(pm.DeepCopy())
+		metav1.SetMetaDataAnnotation(&pm.ObjectMeta, appsv1.AnnotationTakeOver, r.frozenFor())
+		if err := r.Client.Patch(ctx, pm, before); err != nil {
+			return "", fmt.Errorf("freeze PodManager %s: %w", pm.Name, err)
+		}
+	}
+	seen := slices.ContainsFunc(pm.Status.Conditions, func(c metav1.Condition) bool {
+		return c.Reason == appsv1.ReasonTakingOver && c.ObservedGeneration == pm.Generation
+	})
+	if !seen {
+		return "waiting for the operator to look at PodManager " + pm.Name + " (does it run? kubectl podmanager doctor)", nil
+	}
+	return "", nil
+}
+
+// frozenFor is the value of the take-over annotation.
+func (r *run) frozenFor() string {
+	if r.Kind == nil {
+		return Deployments.id() + "/" + r.Name
+	}
+	return r.Kind.id() + "/" + r.Name
+}
+
+// promise checks that the workload can have the pods as they are, writes down what
+// is made, and labels the pods for it.
+func (r *run) promise(ctx context.Context, pm *appsv1.PodManager) error {
+	pods, err := r.podsOf(ctx, pm)
 	if err != nil {
 		return err
 	}
-	if r.Kind != BarePods {
-		if err := r.returnable(pm); err != nil {
-			return err
-		}
-		r.store.record.Replicas = ptr.Deref(pm.Spec.Replicas, r.Replicas())
-		if err := r.labelForReturn(ctx, pm); err != nil {
-			return err
-		}
-	}
-	return r.store.setStage(ctx, Returning)
-}
-
-// returnable fails where the pods are no longer what the workload asks for.
-func (r *run) returnable(pm *appsv1.PodManager) error {
-	if _, waits := pm.Annotations[appsv1.AnnotationTakeOver]; waits {
-		return nil // nothing was changed yet
-	}
-	template, err := r.podTemplate()
-	if err != nil {
+	if err := r.returnable(ctx, pm, pods); err != nil {
 		return err
 	}
-	asked := podrender.Template(pm.Name, "", plainTemplate(template))
-	if !sameTemplate(asked, podrender.Template(pm.Name, pm.Spec.Image, pm.Spec.Template)) {
-		return fmt.Errorf("the template of PodManager %s was changed since the migration, so %s would restart its pods: "+
-			"change it back first, or make a new workload with kubectl podmanager export", pm.Name, r.Workload)
+	record := r.store.record
+	record.Replicas = ptr.Deref(pm.Spec.Replicas, r.Replicas())
+	if pm.Spec.Deletion.Policy != appsv1.DeletionOrphan {
+		record.Deletion = pm.Spec.Deletion.Policy
 	}
-	s := &pm.Status
-	if s.ObservedGeneration < pm.Generation || s.UpdatedReplicas != s.Replicas || s.Replicas != ptr.Deref(pm.Spec.Replicas, s.Replicas) {
-		return fmt.Errorf("PodManager %s is changing its pods: %d of %d are there and %d are updated; wait until that has ended",
-			pm.Name, s.Replicas, ptr.Deref(pm.Spec.Replicas, 0), s.UpdatedReplicas)
-	}
-	return nil
-}
-
-// podTemplate is the template of the workload that is made again.
-func (r *run) podTemplate() (*corev1.PodTemplateSpec, error) {
-	var object struct {
-		Spec struct {
-			Template corev1.PodTemplateSpec `json:"template"`
-		} `json:"spec"`
-	}
-	err := decode(r.Top(), &object)
-	return &object.Spec.Template, err
-}
-
-// labelForReturn puts the labels on pods by which the workload's controller tells
-// its revisions apart: pods that the PodManager made have none.
-func (r *run) labelForReturn(ctx context.Context, pm *appsv1.PodManager) error {
-	pods, err := r.listPods(ctx)
-	if err != nil {
+	if err := r.store.setStage(ctx, Returning); err != nil {
 		return err
 	}
-	pods = slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, pm) })
+	// Pods that the PodManager made have no label by which the workload's
+	// controller tells its revisions apart.
+	return r.putAll(ctx, pods, r.PodLabels)
+}
+
+// podsOf lists the pods of the PodManager. It fails where the workload's selector would
+// not find one, which would be left without an owner.
+func (r *run) podsOf(ctx context.Context, pm *appsv1.PodManager) ([]corev1.Pod, error) {
+	var list corev1.PodList
+	if err := r.Client.List(ctx, &list, client.InNamespace(r.Namespace), client.MatchingLabels{appsv1.LabelName: pm.Name}); err != nil {
+		return nil, fmt.Errorf("list the pods of PodManager %s: %w", pm.Name, err)
+	}
+	pods := slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil || !metav1.IsControlledBy(&pod, pm) })
+	for i := range pods {
+		if !r.Selector.Matches(labels.Set(merged(pods[i].Labels, r.PodLabels))) {
+			return nil, fmt.Errorf("%s selects by %s and would not find pod %s: put the labels on it, or delete it", r.Workload, r.Selector, pods[i].Name)
+		}
+	}
+	return pods, nil
+}
+
+// putAll puts labels on pods.
+func (r *run) putAll(ctx context.Context, pods []corev1.Pod, labels map[string]string) error {
 	return inParallel(ctx, pointers(pods), func(ctx context.Context, obj client.Object) error {
-		if rest := missing(r.PodLabels, obj.GetLabels()); len(rest) > 0 {
+		if rest := missing(labels, obj.GetLabels()); len(rest) > 0 {
 			return r.relabel(ctx, obj, setting(rest))
 		}
 		return nil
@@ -198,8 +313,9 @@ func pointers(pods []corev1.Pod) []client.Object {
 	return list
 }
 
-// deleteManager deletes the PodManager and leaves its pods running.
-func (r *run) deleteManager(ctx context.Context) error {
+// dismiss deletes the PodManager and leaves its pods running. It is deleted as it
+// was when it was found ready, and in no later state.
+func (r *run) dismiss(ctx context.Context, ready func(context.Context, *appsv1.PodManager) (waitsFor string, err error)) error {
 	err := r.await(ctx, func(ctx context.Context) (string, error) {
 		pm, err := r.manager(ctx)
 		if apierrors.IsNotFound(errors.Unwrap(err)) {
@@ -208,20 +324,24 @@ func (r *run) deleteManager(ctx context.Context) error {
 		if err != nil {
 			return "", err
 		}
+		if pm.DeletionTimestamp != nil {
+			return "waiting for the operator to let the pods of PodManager " + r.Name + " go", r.rescale(ctx, pm)
+		}
+		if waitsFor, err := ready(ctx, pm); waitsFor != "" || err != nil {
+			return waitsFor, err
+		}
 		if pm.Spec.Deletion.Policy != appsv1.DeletionOrphan {
-			before := client.MergeFrom(pm.DeepCopy())
+			before := client.MergeFromWithOptions(pm.DeepCopy(), client.MergeFromWithOptimisticLock{})
 			pm.Spec.Deletion.Policy = appsv1.DeletionOrphan
-			if err := r.Client.Patch(ctx, pm, before); err != nil {
+			if err := r.Client.Patch(ctx, pm, before); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 				return "", fmt.Errorf("have PodManager %s leave its pods running: %w", pm.Name, err)
 			}
 		}
-		if pm.DeletionTimestamp == nil {
-			err := r.Client.Delete(ctx, pm, client.Preconditions{UID: &pm.UID, ResourceVersion: &pm.ResourceVersion})
-			if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-				return "", fmt.Errorf("delete PodManager %s: %w", pm.Name, err)
-			}
+		err = r.Client.Delete(ctx, pm, client.Preconditions{UID: &pm.UID, ResourceVersion: &pm.ResourceVersion})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return "", fmt.Errorf("delete PodManager %s: %w", pm.Name, err)
 		}
-		return "waiting for the operator to let the pods of PodManager " + r.Name + " go", nil
+		return "deleting PodManager " + r.Name, nil
 	})
 	if err != nil {
 		return err
@@ -230,217 +350,38 @@ func (r *run) deleteManager(ctx context.Context) error {
 	return nil
 }
 
-// unlabel takes the PodManager's labels off what still has them.
-func (r *run) unlabel(ctx context.Context) error {
-	var pods corev1.PodList
-	var claims corev1.PersistentVolumeClaimList
-	var objects []client.Object
-	of := client.MatchingLabels{appsv1.LabelName: r.Name}
-	if err := r.Client.List(ctx, &pods, client.InNamespace(r.Namespace), of); err != nil {
-		return fmt.Errorf("list the pods of PodManager %s: %w", r.Name, err)
-	}
-	if r.Kind.Ordinal {
-		if err := r.Client.List(ctx, &claims, client.InNamespace(r.Namespace), of); err != nil {
-			return fmt.Errorf("list the volume claims of PodManager %s: %w", r.Name, err)
-		}
-	}
-	objects = append(objects, pointers(pods.Items)...)
-	for i := range claims.Items {
-		objects = append(objects, &claims.Items[i])
-	}
-	off := map[string]*string{}
-	for _, key := range []string{appsv1.LabelName, appsv1.LabelUID, appsv1.LabelRevision, appsv1.LabelSlot, appsv1.LabelShard} {
-		off[key] = nil
-	}
-	return inParallel(ctx, objects, func(ctx context.Context, obj client.Object) error {
-		off := maps.Clone(off)
-		if _, claim := obj.(*corev1.PersistentVolumeClaim); claim && obj.GetLabels()[podrender.LabelManagedBy] == podrender.ManagedBy {
-			off[podrender.LabelManagedBy] = nil
-		}
-		return r.relabel(ctx, obj, off)
-	})
-}
-
-// kruiseWait is how long OpenKruise's manager gets to see that the pods have no
-// owner: there is no way to ask it.
-const kruiseWait = 10 * time.Second
-
-// asked: kube-controller-manager is asked what it sees.
-func (k *Kind) asked() bool { return k == Deployments || k == ReplicaSets }
-
-// awaitControllers waits until the controllers know that the pods have no owner
-// any more: one that still believed the contrary would make new ones.
-//
-// kube-controller-manager is asked with a PodDisruptionBudget, whose status counts
-// pods in the same cache from which ReplicaSets find theirs. A StatefulSet cannot
-// make a pod whose name is taken, and needs no such care.
-func (r *run) awaitControllers(ctx context.Context) error {
-	if r.Kind.Ordinal {
+// rescale follows a PodManager that is scaled while it goes.
+func (r *run) rescale(ctx context.Context, pm *appsv1.PodManager) error {
+	replicas := ptr.Deref(pm.Spec.Replicas, r.store.record.Replicas)
+	if replicas == r.store.record.Replicas {
 		return nil
 	}
-	if !r.Kind.asked() {
-		end := time.Now().Add(kruiseWait)
-		return r.await(ctx, func(context.Context) (string, error) {
-			if time.Now().Before(end) {
-				return "giving OpenKruise's manager time to see that the pods are free", nil
-			}
-			return "", nil
-		})
-	}
-	return r.await(ctx, func(ctx context.Context) (string, error) {
-		budget, err := r.barrier(ctx)
-		if err != nil {
-			return "", err
-		}
-		free, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
-		if err != nil {
-			return "", err
-		}
-		var pods corev1.PodList
-		if err := r.Client.List(ctx, &pods, client.InNamespace(r.Namespace), client.MatchingLabelsSelector{Selector: free}); err != nil {
-			return "", fmt.Errorf("list the pods that are free: %w", err)
-		}
-		if budget.Status.ObservedGeneration == 0 || int(budget.Status.ExpectedPods) != len(pods.Items) {
-			return "waiting for kube-controller-manager to see that the pods are free", nil
-		}
-		return "", nil
-	})
+	r.store.record.Replicas = replicas
+	return r.store.save(ctx)
 }
 
-// barrier is the PodDisruptionBudget that counts the pods without a PodManager.
-// It forbids nothing.
-func (r *run) barrier(ctx context.Context) (*policyv1.PodDisruptionBudget, error) {
-	budget := &policyv1.PodDisruptionBudget{}
-	key := client.ObjectKey{Namespace: r.Namespace, Name: r.barrierName()}
-	err := r.Client.Get(ctx, key, budget)
-	if !apierrors.IsNotFound(err) {
-		return budget, err
+// thaw lets a PodManager go on that keeps its pods after all, and forgets what was
+// to be made in place of the original. It works after an interruption, too.
+func (r *run) thaw(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), errLost) {
+		return nil // it is another's now
 	}
-	selector, err := freeSelector(r.Selector)
-	if err != nil {
-		return nil, err
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer cancel()
+	pm, err := r.manager(ctx)
+	if apierrors.IsNotFound(errors.Unwrap(err)) || err == nil && pm.DeletionTimestamp != nil {
+		return nil // it goes: what was promised is made
 	}
-	budget.Namespace, budget.Name = key.Namespace, key.Name
-	budget.Spec = policyv1.PodDisruptionBudgetSpec{MinAvailable: ptr.To(intstr.FromInt32(0)), Selector: selector}
-	if err := r.Client.Create(ctx, budget); err != nil {
-		return nil, fmt.Errorf("create a PodDisruptionBudget, by which kube-controller-manager tells which pods it sees: %w", err)
+	stage := r.store.record.Stage
+	if err != nil || stage == Prepared || stage == Releasing {
+		return err // a take-over that did not end stays frozen
 	}
-	return budget, nil
-}
-
-func (r *run) barrierName() string { return r.Name + recordSuffix }
-
-// freeSelector finds what a selector finds and no PodManager has labelled.
-func freeSelector(selector labels.Selector) (*metav1.LabelSelector, error) {
-	free, err := labels.NewRequirement(appsv1.LabelName, selection.DoesNotExist, nil)
-	if err != nil {
-		return nil, err
-	}
-	return metav1.ParseToLabelSelector(selector.Add(*free).String())
-}
-
-func (r *run) removeBarrier(ctx context.Context) error {
-	if !r.Kind.asked() {
-		return nil
-	}
-	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: r.barrierName()}}
-	if err := client.IgnoreNotFound(r.Client.Delete(ctx, budget)); err != nil {
-		return fmt.Errorf("delete PodDisruptionBudget %s: %w", budget.Name, err)
-	}
-	return nil
-}
-
-// remake creates the parts again: what keeps the pods first, and what keeps that
-// only when it has them, so that nothing is made anew.
-func (r *run) remake(ctx context.Context) error {
-	if r.Kind == Deployments {
-		for i := len(r.Parts) - 1; i >= 1; i-- {
-			if err := r.create(ctx, r.Parts[i], i == 1); err != nil {
-				return err
-			}
-		}
-		if err := r.awaitOwner(ctx, r.Parts[1]); err != nil {
-			return err
-		}
-	}
-	if err := r.create(ctx, r.Top(), true); err != nil {
+	if err := r.unfreeze(ctx, pm); err != nil {
 		return err
 	}
-	if r.Kind != Deployments {
-		if err := r.awaitOwner(ctx, r.Top()); err != nil {
-			return err
-		}
-	} else if err := r.awaitDeployment(ctx); err != nil {
-		return err
+	r.store.record.Export, r.store.record.Deletion = nil, ""
+	if r.store.record.Resource == "" {
+		return r.store.remove(ctx)
 	}
-	r.Say("%s keeps its pods again", r.Workload)
-	return nil
-}
-
-// create makes a part as it was. sized has it ask for as many pods as the
-// PodManager did.
-func (r *run) create(ctx context.Context, part Part, sized bool) error {
-	fresh := &unstructured.Unstructured{Object: without(part.DeepCopy().Object, "status")}
-	fresh.SetUID("")
-	fresh.SetResourceVersion("")
-	fresh.SetGeneration(0)
-	fresh.SetCreationTimestamp(metav1.Time{})
-	fresh.SetManagedFields(nil)
-	fresh.SetOwnerReferences(nil)
-	unstructured.RemoveNestedField(fresh.Object, "metadata", "creationTimestamp")
-	unstructured.RemoveNestedField(fresh.Object, "metadata", "generation")
-	if sized {
-		if err := unstructured.SetNestedField(fresh.Object, int64(r.store.record.Replicas), "spec", "replicas"); err != nil {
-			return fmt.Errorf("set the replicas of %s: %w", part.GetName(), err)
-		}
-	}
-	err := r.Client.Create(ctx, fresh)
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("create %s %s: %w", part.GetKind(), part.GetName(), err)
-	}
-	return nil
-}
-
-// awaitOwner waits until a part that was made again has adopted the pods.
-func (r *run) awaitOwner(ctx context.Context, part Part) error {
-	return r.await(ctx, func(ctx context.Context) (string, error) {
-		pods, err := r.listPods(ctx)
-		if err != nil {
-			return "", err
-		}
-		free := 0
-		for i := range pods {
-			if metav1.GetControllerOfNoCopy(&pods[i]) == nil && r.recognises(&pods[i]) {
-				free++
-			}
-		}
-		if free > 0 {
-			return fmt.Sprintf("waiting for %s %s to adopt %d pods", part.GetKind(), part.GetName(), free), nil
-		}
-		return "", nil
-	})
-}
-
-// awaitDeployment waits until the Deployment has its ReplicaSet.
-func (r *run) awaitDeployment(ctx context.Context) error {
-	return r.await(ctx, func(ctx context.Context) (string, error) {
-		top, set := &unstructured.Unstructured{}, &unstructured.Unstructured{}
-		top.SetGroupVersionKind(r.Top().GroupVersionKind())
-		set.SetGroupVersionKind(r.Parts[1].GroupVersionKind())
-		if err := errors.Join(r.Client.Get(ctx, client.ObjectKeyFromObject(r.Top()), top),
-			r.Client.Get(ctx, client.ObjectKeyFromObject(r.Parts[1]), set)); err != nil {
-			return "", fmt.Errorf("read %s: %w", r.Workload, err)
-		}
-		if !metav1.IsControlledBy(set, top) {
-			return "waiting for " + r.String() + " to adopt its ReplicaSet", nil
-		}
-		return "", nil
-	})
-}
-
-// followBack has the autoscalers scale the workload again.
-func (r *run) followBack(ctx context.Context) error {
-	from := managerRef
-	from.Name = r.Name
-	return r.redirect(ctx, from, r.ref())
+	return r.store.setStage(ctx, Taken)
 }

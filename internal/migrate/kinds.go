@@ -41,6 +41,9 @@ type Kind struct {
 	Ordinal bool
 }
 
+// kruiseGroup is the group of OpenKruise's workloads.
+const kruiseGroup = "apps.kruise.io"
+
 // The kinds of workloads.
 var (
 	Deployments = &Kind{
@@ -57,11 +60,11 @@ var (
 		Ordinal: true,
 	}
 	CloneSets = &Kind{
-		GroupVersionKind: schema.GroupVersionKind{Group: "apps.kruise.io", Version: "v1alpha1", Kind: "CloneSet"},
+		GroupVersionKind: schema.GroupVersionKind{Group: kruiseGroup, Version: "v1alpha1", Kind: "CloneSet"},
 		Resource:         "clonesets", Names: []string{"cloneset", "clonesets", "clone"}, read: (*reader).cloneSet,
 	}
 	AdvancedStatefulSets = &Kind{
-		GroupVersionKind: schema.GroupVersionKind{Group: "apps.kruise.io", Version: "v1beta1", Kind: "StatefulSet"},
+		GroupVersionKind: schema.GroupVersionKind{Group: kruiseGroup, Version: "v1beta1", Kind: "StatefulSet"},
 		Resource:         "statefulsets", Names: []string{"advancedstatefulset", "advancedstatefulsets", "asts"},
 		read: (*reader).advancedStatefulSet, Ordinal: true,
 	}

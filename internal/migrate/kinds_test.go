@@ -38,7 +38,7 @@ func TestEveryKindHasAnIDOfItsOwn(t *testing.T) {
 			t.Errorf("two kinds are %s", k.id())
 		}
 		seen[k.id()] = true
-		if got := (&Record{Resource: k.id()}).kind(); got != k {
+		if got := (&Record{Target: Target{Resource: k.id()}}).kind(); got != k {
 			t.Errorf("a record of %s finds %v", k.id(), got)
 		}
 	}

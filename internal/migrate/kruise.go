@@ -59,6 +59,23 @@ type kruiseStrategy struct {
 	} `json:"rollingUpdate"`
 }
 
+// waits says by which field a rollout waits for the user, or is empty.
+func (s *kruiseStrategy) waits() string {
+	whole := func(v *intstr.IntOrString) bool { return v == nil || v.String() == "0" || v.String() == "0%" }
+	rolling := s.RollingUpdate
+	switch {
+	case s.Paused || rolling != nil && rolling.Paused:
+		return "it is paused"
+	case s.Type == string(kappsv1.OnDeleteStatefulSetStrategyType):
+		return "spec.updateStrategy.type is OnDelete"
+	case !whole(s.Partition):
+		return "spec.updateStrategy.partition is " + s.Partition.String()
+	case rolling != nil && ptr.Deref(rolling.Partition, 0) > 0:
+		return fmt.Sprintf("spec.updateStrategy.rollingUpdate.partition is %d", *rolling.Partition)
+	}
+	return ""
+}
+
 type kruiseStatus struct {
 	ObservedGeneration int64  `json:"observedGeneration"`
 	Replicas           int32  `json:"replicas"`
@@ -68,7 +85,7 @@ type kruiseStatus struct {
 
 // cloneSet reads a CloneSet.
 func (r *reader) cloneSet(w *Workload) error {
-	spec, err := w.kruise("replicas", "selector", "template", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds",
+	spec, err := r.kruise(w, "replicas", "selector", "template", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds",
 		"updateStrategy", "scaleStrategy", "volumeClaimTemplates")
 	if err != nil {
 		return err
@@ -80,7 +97,7 @@ func (r *reader) cloneSet(w *Workload) error {
 	update.Partition, update.MaxUnavailable, update.MaxSurge = strategy.Partition, strategy.MaxUnavailable, strategy.MaxSurge
 	w.podUpdate(strategy.Type)
 	if _, ok := w.field("volumeClaimTemplates"); ok {
-		w.Busy = "its volumeClaimTemplates make claims with random names, which no PodManager finds again"
+		w.Refused = "its volumeClaimTemplates make claims with random names, which no PodManager finds again"
 	}
 	if len(spec.ScaleStrategy) > 0 {
 		w.lose("spec.scaleStrategy")
@@ -90,7 +107,7 @@ func (r *reader) cloneSet(w *Workload) error {
 
 // advancedStatefulSet reads OpenKruise's StatefulSet.
 func (r *reader) advancedStatefulSet(w *Workload) error {
-	spec, err := w.kruise("replicas", "selector", "template", "revisionHistoryLimit", "updateStrategy", "reserveOrdinals",
+	spec, err := r.kruise(w, "replicas", "selector", "template", "revisionHistoryLimit", "updateStrategy", "reserveOrdinals",
 		"volumeClaimTemplates", "serviceName", "podManagementPolicy", "persistentVolumeClaimRetentionPolicy", "ordinals")
 	if err != nil {
 		return err
@@ -148,17 +165,49 @@ func (w *Workload) reserve(ordinals []intstr.IntOrString) error {
 	slices.Sort(w.Spec.ReserveOrdinals)
 	w.Spec.ReserveOrdinals = slices.Compact(w.Spec.ReserveOrdinals)
 	if len(w.Spec.ReserveOrdinals) > maxReserved {
-		w.Busy = fmt.Sprintf("it reserves more than %d ordinals, which a PodManager cannot", maxReserved)
+		w.Refused = fmt.Sprintf("it reserves more than %d ordinals, which a PodManager cannot", maxReserved)
 	}
 	return nil
+}
+
+// reserved takes over the ordinals that an object leaves out.
+func (w *Workload) reserved(top Part) error {
+	var object struct {
+		Spec struct {
+			ReserveOrdinals []intstr.IntOrString `json:"reserveOrdinals"`
+		} `json:"spec"`
+	}
+	if err := decode(top, &object); err != nil {
+		return err
+	}
+	return w.reserve(object.Spec.ReserveOrdinals)
 }
 
 // maxReserved is how many ordinals a PodManager can reserve.
 const maxReserved = 1000
 
+// kruiseGates are the readiness gates that only OpenKruise opens: a pod of the
+// PodManager's that had one would never be ready.
+var kruiseGates = []corev1.PodConditionType{"InPlaceUpdateReady", "KruisePodReady"}
+
+// plainTemplate is a template of the kind without what a controller added to it, and
+// without the gates that only OpenKruise opens.
+func (k *Kind) plainTemplate(t *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
+	t = plainTemplate(t)
+	if k.Group == kruiseGroup {
+		t.Spec.ReadinessGates = slices.DeleteFunc(t.Spec.ReadinessGates, kruiseGate)
+	}
+	return t
+}
+
+// kruiseGate: OpenKruise alone opens the gate.
+func kruiseGate(gate corev1.PodReadinessGate) bool {
+	return slices.Contains(kruiseGates, gate.ConditionType)
+}
+
 // kruise reads what all of OpenKruise's workloads have. Fields of the spec that
 // are not known are listed as lost.
-func (w *Workload) kruise(known ...string) (*kruiseSpec, error) {
+func (r *reader) kruise(w *Workload, known ...string) (*kruiseSpec, error) {
 	var object struct {
 		Spec   kruiseSpec   `json:"spec"`
 		Status kruiseStatus `json:"status"`
@@ -183,17 +232,27 @@ func (w *Workload) kruise(known ...string) (*kruiseSpec, error) {
 	}
 	w.Selector = selector
 	w.template(&spec.Template)
+	for _, gate := range spec.Template.Spec.ReadinessGates {
+		if kruiseGate(gate) {
+			w.lose("the readiness gate %s of new pods, which only OpenKruise opens; spec.update.readinessGate is the PodManager's own", gate.ConditionType)
+		}
+	}
 	w.Spec.Replicas = ptr.To(ptr.Deref(spec.Replicas, 1))
 	w.Spec.MinReadySeconds = spec.MinReadySeconds
 	w.Spec.RevisionHistoryLimit = spec.RevisionHistoryLimit
 	w.PodLabels = map[string]string{}
+	if status.UpdateRevision != "" {
+		w.PodLabels[kappsv1.ControllerRevisionHashLabelKey] = status.UpdateRevision
+	}
 	switch {
 	case status.ObservedGeneration < w.Top().GetGeneration():
 		w.Busy = "its last change was not seen by its controller yet"
+	case status.UpdatedReplicas < status.Replicas && spec.UpdateStrategy.waits() != "":
+		w.Refused = fmt.Sprintf("%s, and %d of %d pods are updated: finish the rollout first", spec.UpdateStrategy.waits(), status.UpdatedReplicas, w.Replicas())
 	case status.UpdatedReplicas != w.Replicas() || status.Replicas != w.Replicas():
 		w.Busy = fmt.Sprintf("%d of %d pods are there and updated: a rollout is under way, or it is being scaled", status.UpdatedReplicas, w.Replicas())
 	}
-	return spec, nil
+	return spec, r.history(w, status.UpdateRevision)
 }
 
 // field is a field of the spec that is not empty.

@@ -22,7 +22,9 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -37,7 +39,7 @@ func read(t *testing.T, kind *Kind, manifest string) *Workload {
 	}
 	top.SetGroupVersionKind(kind.GroupVersionKind)
 	w := &Workload{Kind: kind, Name: "web", Parts: []Part{{top}}}
-	if err := kind.read(&reader{}, w); err != nil {
+	if err := kind.read(&reader{t.Context(), fake.NewClientBuilder().Build()}, w); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -107,5 +109,37 @@ status: {replicas: 3, updatedReplicas: 3}
 	}
 	if s.Identity != appsv1.IdentityOrdinal || len(w.Losses) != 1 {
 		t.Errorf("identity %s, lost %q", s.Identity, w.Losses)
+	}
+}
+
+// Only OpenKruise opens its readiness gates: a pod of the PodManager's would never be ready.
+func TestTheGatesThatOnlyOpenKruiseOpensAreLeftOut(t *testing.T) {
+	for _, kind := range []*Kind{CloneSets, AdvancedStatefulSets} {
+		w := read(t, kind, `
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      readinessGates: [{conditionType: InPlaceUpdateReady}, {conditionType: example.com/warm}]
+      containers: [{name: app, image: "web:1"}]
+`)
+		if gates := w.Spec.Template.Spec.ReadinessGates; len(gates) != 1 || gates[0].ConditionType != "example.com/warm" {
+			t.Errorf("%s: the gates are %v", kind.Kind, gates)
+		}
+		if !slices.ContainsFunc(w.Losses, func(lost string) bool { return strings.Contains(lost, "InPlaceUpdateReady") }) {
+			t.Errorf("%s: lost %q", kind.Kind, w.Losses)
+		}
+		old := corev1.Pod{Spec: *w.Spec.Template.Spec.DeepCopy()}
+		old.Labels = w.Spec.Template.Labels
+		old.Spec.ReadinessGates = append(old.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: "InPlaceUpdateReady"})
+		made := *old.DeepCopy()
+		made.Spec.ReadinessGates = w.Spec.Template.Spec.ReadinessGates
+		r := &run{Mover: &Mover{Client: fakeClient(t)}, Workload: w}
+		err := r.returnable(t.Context(), w.Manager(), []corev1.Pod{old, made})
+		if err == nil || !strings.HasPrefix(err.Error(), "ask what you may do") { // after template and pods
+			t.Errorf("%s: %v", kind.Kind, err)
+		}
 	}
 }

@@ -19,6 +19,7 @@ package migrate
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,21 +43,46 @@ func (w *Workload) Manager() *appsv1.PodManager {
 	return pm
 }
 
+// waiting is the PodManager that asks for what the workload asks for, and waits for its
+// pods.
+func (w *Workload) waiting() *appsv1.PodManager {
+	pm := w.Manager()
+	metav1.SetMetaDataAnnotation(&pm.ObjectMeta, appsv1.AnnotationTakeOver, w.Kind.id()+"/"+w.Name)
+	return pm
+}
+
 // Obstacle says why the workload cannot be taken over, or is empty.
 func (w *Workload) Obstacle() string {
 	spec := &w.Spec.Template.Spec
 	switch {
+	case w.Refused != "":
+		return w.Refused
 	case w.Busy != "":
 		return w.Busy + ": wait until it has ended, then run migrate again"
 	case w.controller() != nil:
 		ref := w.controller()
 		return fmt.Sprintf("it belongs to %s %s, which would make it again: migrate that instead, or take its owner reference off", ref.Kind, ref.Name)
+	case w.heldBy() != "":
+		return w.heldBy() + ", whose program would clean up and keep it until then: take it off first"
 	case len(w.Name) > maxName:
 		return fmt.Sprintf("its name has %d characters, and a PodManager's at most %d", len(w.Name), maxName)
 	case spec.RestartPolicy != "" && spec.RestartPolicy != corev1.RestartPolicyAlways:
 		return fmt.Sprintf("restartPolicy is %s, and a PodManager keeps its pods running", spec.RestartPolicy)
 	case spec.ActiveDeadlineSeconds != nil:
 		return "activeDeadlineSeconds ends its pods, and a PodManager keeps its pods running"
+	}
+	return ""
+}
+
+// heldBy names a finalizer of others, or is empty.
+func (w *Workload) heldBy() string {
+	own := []string{finalizerMigrating, metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
+	for _, part := range w.Parts {
+		for _, finalizer := range part.GetFinalizers() {
+			if !slices.Contains(own, finalizer) {
+				return fmt.Sprintf("%s %s has the finalizer %s", part.GetKind(), part.GetName(), finalizer)
+			}
+		}
 	}
 	return ""
 }

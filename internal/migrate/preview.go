@@ -56,6 +56,22 @@ func Look(ctx context.Context, c client.Client, w *Workload) (*Preview, error) {
 	return p, nil
 }
 
+// Try finds out what TakeOver would refuse before it stores anything: missing rights, a name
+// that is taken, a PodManager that the API server would not take.
+func (m *Mover) Try(ctx context.Context, w *Workload) error {
+	key := client.ObjectKey{Namespace: w.Namespace, Name: w.Name}
+	if err := CheckRights(ctx, m.Client, w); err != nil {
+		return err
+	}
+	if _, err := LoadRecord(ctx, m.Client, key); !errors.Is(err, ErrNoRecord) {
+		return err // an interrupted one goes on
+	}
+	if err := m.free(ctx, key); err != nil {
+		return err
+	}
+	return m.tryManager(ctx, w)
+}
+
 // Restarting are the pods that a PodManager would have to restart.
 func (p *Preview) Restarting() []string {
 	var names []string

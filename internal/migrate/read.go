@@ -105,6 +105,9 @@ func revisionNumber(rs *kappsv1.ReplicaSet) int {
 // deploymentParts tells the current ReplicaSet from the earlier ones. The newest
 // revision is the current one: a Deployment that goes back renumbers.
 func (w *Workload) deploymentParts(d *kappsv1.Deployment, sets []kappsv1.ReplicaSet) {
+	if d.Spec.Paused && (len(sets) == 0 || !sameTemplate(plainTemplate(&sets[len(sets)-1].Spec.Template), w.Spec.Template)) {
+		w.Refused = "it is paused, and its pods are not on its template: kubectl rollout resume deployment/" + w.Name + " first"
+	}
 	if len(sets) == 0 {
 		w.Busy = "it has no ReplicaSet yet"
 		return
@@ -124,7 +127,7 @@ func (w *Workload) deploymentParts(d *kappsv1.Deployment, sets []kappsv1.Replica
 	case d.Status.ObservedGeneration < d.Generation:
 		w.Busy = "its last change was not seen by its controller yet"
 	case !sameTemplate(plainTemplate(&current.Spec.Template), w.Spec.Template):
-		w.Busy = "its pods are not on its template: a rollout is under way or paused"
+		w.Busy = "its pods are not on its template: a rollout is under way"
 	case ptr.Deref(current.Spec.Replicas, 1) != w.Replicas() || current.Status.Replicas != w.Replicas():
 		w.Busy = fmt.Sprintf("%d of %d pods are there: it is being scaled", current.Status.Replicas, w.Replicas())
 	}
@@ -178,11 +181,29 @@ func (r *reader) statefulSet(w *Workload) error {
 	case s.ObservedGeneration < sts.Generation:
 		w.Busy = "its last change was not seen by its controller yet"
 	case s.CurrentRevision != s.UpdateRevision:
-		w.Busy = fmt.Sprintf("a rollout is under way: %d of %d pods are updated", s.UpdatedReplicas, w.Replicas())
-	case s.Replicas != w.Replicas():
-		w.Busy = fmt.Sprintf("%d of %d pods are there: it is being scaled", s.Replicas, w.Replicas())
+		w.unfinished(&sts)
 	}
-	return r.statefulHistory(w, &sts)
+	if w.Busy == "" && sts.Status.Replicas != w.Replicas() {
+		w.Busy = fmt.Sprintf("%d of %d pods are there: it is being scaled", sts.Status.Replicas, w.Replicas())
+	}
+	return r.history(w, sts.Status.UpdateRevision)
+}
+
+// unfinished says what a rollout waits for. With OnDelete its controller never says that
+// the last pod was updated.
+func (w *Workload) unfinished(sts *kappsv1.StatefulSet) {
+	updated := fmt.Sprintf("%d of %d pods are updated", sts.Status.UpdatedReplicas, w.Replicas())
+	rolling := sts.Spec.UpdateStrategy.RollingUpdate
+	switch {
+	case sts.Spec.UpdateStrategy.Type == kappsv1.OnDeleteStatefulSetStrategyType:
+		if sts.Status.UpdatedReplicas < sts.Status.Replicas {
+			w.Refused = "spec.updateStrategy.type is OnDelete, and " + updated + ": delete the others, or set the template back"
+		}
+	case rolling != nil && ptr.Deref(rolling.Partition, 0) > 0:
+		w.Refused = fmt.Sprintf("spec.updateStrategy.rollingUpdate.partition is %d, and %s: set it to 0, or the template back", *rolling.Partition, updated)
+	default:
+		w.Busy = "a rollout is under way: " + updated
+	}
 }
 
 // ordinals takes over what a StatefulSet says about its pods' identity.
@@ -227,8 +248,10 @@ func (w *Workload) statefulStrategy(strategy *kappsv1.StatefulSetUpdateStrategy)
 	}
 }
 
-// statefulHistory reads the earlier revisions of a StatefulSet.
-func (r *reader) statefulHistory(w *Workload, sts *kappsv1.StatefulSet) error {
+var controllerRevision = kappsv1.SchemeGroupVersion.WithKind("ControllerRevision")
+
+// history reads the revisions of a workload that has ControllerRevisions.
+func (r *reader) history(w *Workload, current string) error {
 	var list kappsv1.ControllerRevisionList
 	if err := r.List(r, &list, client.InNamespace(w.Namespace), client.MatchingLabelsSelector{Selector: w.Selector}); err != nil {
 		return fmt.Errorf("list the revisions of %s: %w", w, err)
@@ -236,7 +259,12 @@ func (r *reader) statefulHistory(w *Workload, sts *kappsv1.StatefulSet) error {
 	slices.SortFunc(list.Items, func(a, b kappsv1.ControllerRevision) int { return cmp.Compare(a.Revision, b.Revision) })
 	for i := range list.Items {
 		revision := &list.Items[i]
-		if !metav1.IsControlledBy(revision, sts) || revision.Name == sts.Status.UpdateRevision {
+		if !metav1.IsControlledBy(revision, w.Top()) {
+			continue
+		}
+		part := partOf(revision, &Kind{GroupVersionKind: controllerRevision})
+		w.Parts = append(w.Parts, part)
+		if revision.Name == current {
 			continue
 		}
 		var data struct{ Spec kappsv1.StatefulSetSpec }
@@ -244,18 +272,17 @@ func (r *reader) statefulHistory(w *Workload, sts *kappsv1.StatefulSet) error {
 			w.lose("revision %s, which cannot be decoded: %v", revision.Name, err)
 			continue
 		}
-		w.History = append(w.History, *plainTemplate(&data.Spec.Template))
+		w.History = append(w.History, *w.Kind.plainTemplate(&data.Spec.Template))
 	}
 	return nil
 }
 
 // template takes the pod template over.
 func (w *Workload) template(t *corev1.PodTemplateSpec) {
-	w.Spec.Template = plainTemplate(t)
+	w.Spec.Template = w.Kind.plainTemplate(t)
 	for key := range t.Labels {
 		if slices.Contains(appsv1.ReservedLabels(), key) {
-			w.lose("the label %s of the template, which is the operator's", key)
-			delete(w.Spec.Template.Labels, key)
+			w.Refused = fmt.Sprintf("spec.template.metadata.labels[%s] is a label of the operator's own: take it off first", key)
 		}
 	}
 }

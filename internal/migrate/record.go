@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,6 +30,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
 // Stage is how far a migration is.
@@ -49,27 +52,44 @@ const (
 // stored in a ConfigMap that has no owner, so that nothing can take it away
 // meanwhile.
 type Record struct {
-	Resource string `json:"resource"`
-	Name     string `json:"name"`
-	Stage    Stage  `json:"stage"`
+	// Target is the original, and is never overwritten: there is no other copy.
+	// It is empty where a PodManager is exported that never was anything else.
+	Target
+	Namespace string `json:"-"` // where the record is
+	Stage     Stage  `json:"stage"`
+	Replicas  int32  `json:"replicas"`
+	// Revision is that of the PodManager whose template is the workload's. Others may edit
+	// the PodManager before all pods are labelled with it.
+	Revision string `json:"revision,omitempty"`
+	// Export is what is made in place of the original, while that is under way.
+	Export *Target `json:"export,omitempty"`
+	// Deletion is the deletion policy of a PodManager that is about to let its pods
+	// go, for the case that it keeps them after all.
+	Deletion appsv1.DeletionPolicy `json:"deletion,omitempty"`
+}
+
+// Ended says that the migration, or the export, was not interrupted and is not under way.
+func (r *Record) Ended() bool { return r.Stage == Taken && r.Resource != "" }
+
+// Target is a workload that can be made again.
+type Target struct {
+	Resource string `json:"resource,omitempty"`
+	Name     string `json:"name,omitempty"`
 	// Parts are the objects that kept the pods, as they were.
 	Parts     []unstructured.Unstructured `json:"parts,omitempty"`
 	PodLabels map[string]string           `json:"podLabels,omitempty"`
-	Selector  string                      `json:"selector"`
-	Replicas  int32                       `json:"replicas"`
+	Selector  string                      `json:"selector,omitempty"`
 }
 
 // The names of what a migration stores.
 const (
-	recordSuffix     = "-migration"
-	recordKey        = "record.json"
-	annotationHolder = "apps.mycompany.com/migrating"
-	annotationSince  = "apps.mycompany.com/migrating-at"
+	recordSuffix = "-migration"
+	recordKey    = "record.json"
 )
 
-// lockTime is after how long a migration that does not say anything more counts
-// as interrupted.
-const lockTime = 15 * time.Second
+func recordLabels() map[string]string {
+	return map[string]string{"app.kubernetes.io/managed-by": "kubectl-podmanager"}
+}
 
 // RecordName is the name of the ConfigMap that keeps the record.
 func RecordName(manager string) string { return manager + recordSuffix }
@@ -80,33 +100,42 @@ var ErrNoRecord = errors.New("there is no record of a migration")
 // LoadRecord reads the record of a PodManager's migration.
 func LoadRecord(ctx context.Context, c client.Client, key client.ObjectKey) (*Record, error) {
 	store, err := loadStore(ctx, c, key)
-	if err != nil {
-		return nil, err
-	}
-	return store.record, nil
+	return store.record, err
 }
 
-// workload is the workload of a record, as far as a migration still needs it.
-func (r *Record) workload(namespace string) (*Workload, error) {
-	kind := r.kind()
-	if kind == nil {
-		return nil, fmt.Errorf("the record names %q, which this version does not know", r.Resource)
+// String names the original, as kubectl does.
+func (t *Target) String() string {
+	if t.kind() == nil {
+		return t.Resource + "/" + t.Name // a later version knows it
 	}
-	selector, err := labels.Parse(r.Selector)
+	return t.kind().Word() + "/" + t.Name
+}
+
+// workload is the workload that is made again, as far as that needs it.
+func (r *Record) workload(namespace string) (*Workload, error) {
+	t := &r.Target
+	if r.Export != nil {
+		t = r.Export
+	}
+	kind := t.kind()
+	if kind == nil {
+		return nil, fmt.Errorf("the record names %q, which this version does not know", t.Resource)
+	}
+	selector, err := labels.Parse(t.Selector)
 	if err != nil {
 		return nil, fmt.Errorf("read the selector of the record: %w", err)
 	}
-	w := &Workload{Kind: kind, Namespace: namespace, Name: r.Name, Selector: selector, PodLabels: r.PodLabels}
+	w := &Workload{Kind: kind, Namespace: namespace, Name: t.Name, Selector: selector, PodLabels: t.PodLabels}
 	w.Spec.Replicas = &r.Replicas
-	for i := range r.Parts {
-		w.Parts = append(w.Parts, Part{&r.Parts[i]})
+	for i := range t.Parts {
+		w.Parts = append(w.Parts, Part{&t.Parts[i]})
 	}
 	return w, nil
 }
 
-func (r *Record) kind() *Kind {
+func (t *Target) kind() *Kind {
 	for _, k := range append(Kinds(), BarePods) {
-		if k.id() == r.Resource {
+		if k.id() == t.Resource {
 			return k
 		}
 	}
@@ -117,25 +146,44 @@ func (r *Record) kind() *Kind {
 type store struct {
 	client.Client
 	record *Record
-	config *corev1.ConfigMap
 	holder string
-	// held is when the store was last written by this holder.
-	held time.Time
+
+	// mu guards config, which the heartbeat writes as well.
+	mu     sync.Mutex
+	config *corev1.ConfigMap
+	// confirmed is when the record was last known to be this run's.
+	confirmed time.Time
 }
 
 func loadStore(ctx context.Context, c client.Client, key client.ObjectKey) (*store, error) {
-	s := &store{Client: c, config: &corev1.ConfigMap{}, record: &Record{}}
-	err := c.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: RecordName(key.Name)}, s.config)
+	s := &store{Client: c, config: &corev1.ConfigMap{}}
+	s.config.Namespace, s.config.Name = key.Namespace, RecordName(key.Name)
+	return s, s.load(ctx)
+}
+
+func (s *store) load(ctx context.Context) error {
+	err := s.Get(ctx, client.ObjectKeyFromObject(s.config), s.config)
 	if apierrors.IsNotFound(err) {
-		return nil, ErrNoRecord
+		return ErrNoRecord
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the record of the migration: %w", err)
+		return fmt.Errorf("read the record of the migration: %w", err)
 	}
-	if err := json.Unmarshal([]byte(s.config.Data[recordKey]), s.record); err != nil {
-		return nil, fmt.Errorf("read the record in ConfigMap %s: %w", s.config.Name, err)
+	return s.decode()
+}
+
+// decode reads the record that the ConfigMap has.
+func (s *store) decode() error {
+	raw, ok := s.config.Data[recordKey]
+	if !ok {
+		return fmt.Errorf("ConfigMap %s exists already, and is no record of a migration: rename or delete it first", s.config.Name)
 	}
-	return s, nil
+	s.record = &Record{}
+	if err := json.Unmarshal([]byte(raw), s.record); err != nil {
+		return fmt.Errorf("read the record in ConfigMap %s: %w", s.config.Name, err)
+	}
+	s.record.Namespace = s.config.Namespace
+	return nil
 }
 
 // newStore creates the record of a migration that begins.
@@ -143,12 +191,13 @@ func newStore(ctx context.Context, c client.Client, key client.ObjectKey, record
 	s := &store{Client: c, record: record, holder: holder, config: &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: key.Namespace, Name: RecordName(key.Name),
-			Labels: map[string]string{"app.kubernetes.io/managed-by": "kubectl-podmanager"},
+			Labels: recordLabels(),
 		},
 	}}
 	if err := s.encode(); err != nil {
 		return nil, err
 	}
+	s.confirmed = time.Now()
 	err := c.Create(ctx, s.config)
 	if apierrors.IsAlreadyExists(err) {
 		return nil, errors.New("another migration of the same name began at this moment: look again with --dry-run")
@@ -159,51 +208,33 @@ func newStore(ctx context.Context, c client.Client, key client.ObjectKey, record
 	return s, nil
 }
 
-// take makes this holder the one that goes on.
-func (s *store) take(ctx context.Context, holder string) error {
-	other := s.config.Annotations[annotationHolder]
-	since, _ := time.Parse(time.RFC3339, s.config.Annotations[annotationSince])
-	if quiet := time.Since(since); other != "" && other != holder && quiet < lockTime {
-		return fmt.Errorf("%s is migrating it right now: wait until that has ended; if it was interrupted, run this again in %s",
-			other, (lockTime - quiet).Round(time.Second))
-	}
-	s.holder = holder
-	return s.save(ctx)
-}
-
 func (s *store) encode() error {
 	raw, err := json.Marshal(s.record)
 	if err != nil {
 		return fmt.Errorf("encode the record of the migration: %w", err)
 	}
 	s.config.Data = map[string]string{recordKey: string(raw)}
-	s.held = time.Now()
-	metav1.SetMetaDataAnnotation(&s.config.ObjectMeta, annotationHolder, s.holder)
-	metav1.SetMetaDataAnnotation(&s.config.ObjectMeta, annotationSince, s.held.UTC().Format(time.RFC3339))
+	s.sign()
 	return nil
 }
 
 // save writes the record, if no other migration has it by now.
 func (s *store) save(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err := s.encode(); err != nil {
 		return err
 	}
+	now := time.Now()
 	err := s.Update(ctx, s.config)
-	if apierrors.IsConflict(err) {
-		return errors.New("another migration of the same workload took over: this one stops here")
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return errLost
 	}
 	if err != nil {
 		return fmt.Errorf("store the record of the migration: %w", err)
 	}
+	s.confirmed = now
 	return nil
-}
-
-// keep says now and then that this holder is still at it.
-func (s *store) keep(ctx context.Context) error {
-	if time.Since(s.held) < lockTime/3 {
-		return nil
-	}
-	return s.save(ctx)
 }
 
 // setStage writes down how far the migration is.
@@ -212,9 +243,17 @@ func (s *store) setStage(ctx context.Context, stage Stage) error {
 	return s.save(ctx)
 }
 
+// remove ends a migration, if no other has the record by now.
 func (s *store) remove(ctx context.Context) error {
-	if err := client.IgnoreNotFound(s.Delete(ctx, s.config)); err != nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.Delete(ctx, s.config, client.Preconditions{UID: &s.config.UID, ResourceVersion: &s.config.ResourceVersion})
+	if apierrors.IsConflict(err) {
+		return errLost
+	}
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete the record of the migration: %w", err)
 	}
+	s.holder = ""
 	return nil
 }

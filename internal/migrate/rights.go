@@ -50,37 +50,48 @@ func CheckRights(ctx context.Context, c client.Client, w *Workload) error {
 	own := schema.GroupResource{Group: w.Kind.Group, Resource: w.Kind.Resource}
 	needed := []right{
 		{managers, []string{"get", "create", "update", "patch", "delete"}},
-		{configMaps, []string{"get", "create", "update", "delete"}},
+		{configMaps, []string{"get", "create", "update", "patch", "delete"}},
 		{pods, []string{"list", "patch"}},
 	}
 	if w.Kind != BarePods {
 		needed = append(needed, right{own, []string{"get", "create", "delete"}}, right{scalers, []string{"list", "patch"}})
 	}
 	if w.Kind == Deployments {
-		needed = append(needed, right{sets, []string{"get", "list", "create", "delete"}}, right{budgets, []string{"get", "create", "delete"}})
+		needed = append(needed, right{own, []string{"list"}}, right{sets, []string{"get", "list", "create", "patch", "delete"}}, right{budgets, []string{"get", "create", "delete"}})
 	}
 	if w.Kind == ReplicaSets {
-		needed = append(needed, right{budgets, []string{"get", "create", "delete"}})
+		needed = append(needed, right{own, []string{"patch"}}, right{budgets, []string{"get", "create", "delete"}})
 	}
-	if len(w.Spec.VolumeClaimTemplates) > 0 {
+	if w.Kind.Ordinal || w.Kind == CloneSets {
+		needed = append(needed, right{own, []string{"patch"}}) // see settle
+	}
+	if w.Kind.Ordinal {
 		needed = append(needed, right{claims, []string{"list", "patch"}})
+		if keep := w.Spec.PersistentVolumeClaimRetentionPolicy; keep.WhenDeleted == appsv1.ClaimDelete || keep.WhenScaled == appsv1.ClaimDelete {
+			needed = append(needed, right{claims, []string{"delete"}}) // the policy may-create-pods asks for it
+		}
 	}
 	return check(ctx, c, w.Namespace, needed)
 }
 
 func check(ctx context.Context, c client.Client, namespace string, needed []right) error {
-	var refused []string
+	var reviews []client.Object
 	for _, n := range needed {
 		for _, verb := range n.verbs {
-			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+			reviews = append(reviews, &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 				ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: n.Group, Resource: n.Resource},
-			}}
-			if err := c.Create(ctx, review); err != nil {
-				return fmt.Errorf("ask what you may do: %w", err)
-			}
-			if !review.Status.Allowed {
-				refused = append(refused, verb+" "+n.String())
-			}
+			}})
+		}
+	}
+	err := inParallel(ctx, reviews, func(ctx context.Context, review client.Object) error { return c.Create(ctx, review) })
+	if err != nil {
+		return fmt.Errorf("ask what you may do: %w", err)
+	}
+	var refused []string
+	for _, obj := range reviews {
+		if review, ok := obj.(*authorizationv1.SelfSubjectAccessReview); ok && !review.Status.Allowed {
+			asked := review.Spec.ResourceAttributes
+			refused = append(refused, asked.Verb+" "+schema.GroupResource{Group: asked.Group, Resource: asked.Resource}.String())
 		}
 	}
 	if len(refused) > 0 {

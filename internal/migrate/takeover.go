@@ -17,6 +17,7 @@ limitations under the License.
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,26 +29,59 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
-	"github.com/mycompany/pod-operator/internal/podrender"
 	"github.com/mycompany/pod-operator/internal/view"
 )
 
 // TakeOver makes a PodManager the owner of a workload's pods. w is the workload
 // as it is now, or nil where an interrupted migration deleted it already.
 func (m *Mover) TakeOver(ctx context.Context, kind *Kind, key client.ObjectKey, w *Workload) error {
-	r, err := m.begin(ctx, kind, key, w)
-	if err != nil {
+	s, err := loadStore(ctx, m.Client, key)
+	switch {
+	case errors.Is(err, ErrNoRecord) && w == nil:
+		return fmt.Errorf("there is no %s/%s", kind.Word(), key.Name)
+	case errors.Is(err, ErrNoRecord):
+		if err := m.free(ctx, key); err != nil {
+			return err
+		}
+		if err := m.tryManager(ctx, w); err != nil {
+			return err
+		}
+		if s, err = newStore(ctx, m.Client, key, recordOf(w), m.Holder); err != nil {
+			return err
+		}
+	case err != nil:
 		return err
 	}
-	if r.store.record.Stage == Taken {
-		m.Say("%s is taken over already", r.Workload)
-		return nil
+	return m.hold(ctx, s, func(ctx context.Context, m *Mover) error {
+		r, err := m.begin(kind, key, s, w)
+		if err != nil {
+			return err
+		}
+		return r.takeOver(ctx, w != nil)
+	})
+}
+
+// tryManager has the API server say whether it would take the PodManager: quotas, policies
+// and values that it refuses show before anything is stored.
+func (m *Mover) tryManager(ctx context.Context, w *Workload) error {
+	if err := m.Client.Create(ctx, w.waiting(), client.DryRunAll); err != nil {
+		return fmt.Errorf("PodManager %s could not be created, and nothing was changed: %w", w.Name, err)
 	}
-	if w != nil {
+	return nil
+}
+
+func (r *run) takeOver(ctx context.Context, prepare bool) error {
+	if r.store.record.Stage == Taken {
+		r.Say("%s is taken over already", r.Workload)
+		return r.finish(ctx) // an interrupted undo may have frozen it
+	}
+	if prepare {
 		if err := r.prepare(ctx); err != nil {
 			return err
 		}
@@ -60,60 +94,42 @@ func (m *Mover) TakeOver(ctx context.Context, kind *Kind, key client.ObjectKey, 
 	return nil
 }
 
-// begin finds or makes the record, and holds it.
-func (m *Mover) begin(ctx context.Context, kind *Kind, key client.ObjectKey, w *Workload) (*run, error) {
-	s, err := loadStore(ctx, m.Client, key)
+// begin finds out whether the record that is held can be gone on with.
+func (m *Mover) begin(kind *Kind, key client.ObjectKey, s *store, w *Workload) (*run, error) {
+	record := s.record
 	switch {
-	case errors.Is(err, ErrNoRecord) && w == nil:
-		return nil, fmt.Errorf("there is no %s/%s", kind.Word(), key.Name)
-	case errors.Is(err, ErrNoRecord):
-		if err := m.free(ctx, key); err != nil {
-			return nil, err
-		}
-		s, err = newStore(ctx, m.Client, key, recordOf(w), m.Holder)
-		return &run{Mover: m, Workload: w, store: s}, err
-	case err != nil:
-		return nil, err
-	case s.record.Resource != kind.id():
-		return nil, fmt.Errorf("PodManager %s was taken over from %s/%s: undo that first, with kubectl podmanager migrate --undo %s",
-			key.Name, s.record.kind().Word(), s.record.Name, s.record.kind().Word()+"/"+s.record.Name)
-	case s.record.Stage == Returning:
+	case record.Resource == "":
+		return nil, fmt.Errorf("an export of PodManager %s is under way: finish it with kubectl podmanager export", key.Name)
+	case record.kind() != kind:
+		return nil, fmt.Errorf("PodManager %s was taken over from %s: undo that first, with kubectl podmanager migrate --undo %s",
+			key.Name, &record.Target, &record.Target)
+	case record.Stage == Returning:
 		return nil, errors.New("an undo of this migration is under way: finish it with --undo")
-	case s.record.Stage == Taken && w != nil && kind != BarePods:
+	case record.Stage == Taken && w != nil && kind != BarePods:
 		return nil, fmt.Errorf("%s was taken over before and was made again since: delete one of the two, it or PodManager %s", w, key.Name)
-	case s.record.Stage == Taken:
-		w, err = s.record.workload(key.Namespace)
-		return &run{Mover: m, Workload: w, store: s}, err
-	}
-	return m.resume(ctx, key, s, w)
-}
-
-// resume goes on with a migration that was interrupted.
-func (m *Mover) resume(ctx context.Context, key client.ObjectKey, s *store, w *Workload) (*run, error) {
-	if w == nil && s.record.Stage == Prepared {
+	case record.Stage == Taken:
+		return m.runOf(key, s)
+	case w == nil && record.Stage == Prepared:
 		return nil, errors.New("the workload is gone, although its pods were not taken over: clean up with --undo")
+	case w == nil:
+		m.Say("going on with a migration that was interrupted")
+		return m.runOf(key, s)
+	case kind != BarePods && w.Top().GetUID() != record.Parts[0].GetUID():
+		return nil, fmt.Errorf("%s was deleted and made again by others: delete it, or --undo", w)
 	}
-	if w != nil {
-		s.record = recordOf(w)
-	}
-	if err := s.take(ctx, m.Holder); err != nil {
-		return nil, err
-	}
-	m.Say("going on with a migration that was interrupted")
-	if w != nil {
-		return &run{Mover: m, Workload: w, store: s}, nil
-	}
-	w, err := s.record.workload(key.Namespace)
-	return &run{Mover: m, Workload: w, store: s}, err
+	// It still exists, so that this is no loss: it may have been scaled since.
+	s.record = recordOf(w)
+	return &run{Mover: m, Workload: w, store: s}, nil
 }
 
 func recordOf(w *Workload) *Record {
-	record := &Record{
-		Resource: w.Kind.id(), Name: w.Name, Stage: Prepared, PodLabels: w.PodLabels, Selector: w.Selector.String(), Replicas: w.Replicas(),
-	}
+	record := &Record{Stage: Prepared, Replicas: w.Replicas(), Target: Target{
+		Resource: w.Kind.id(), Name: w.Name, PodLabels: w.PodLabels, Selector: w.Selector.String(),
+	}}
 	for _, p := range w.Parts {
 		part := p.DeepCopy()
 		part.SetManagedFields(nil)
+		controllerutil.RemoveFinalizer(part, finalizerMigrating) // an interrupted run left it
 		record.Parts = append(record.Parts, *part)
 	}
 	return record
@@ -141,6 +157,7 @@ func (r *run) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.store.record.Revision = pm.Status.UpdateRevision
 	if err := r.label(ctx, pm); err != nil {
 		return err
 	}
@@ -163,11 +180,18 @@ func (r *run) makeManager(ctx context.Context) (*appsv1.PodManager, error) {
 		begin = len(templates) - 1
 	}
 	for i := begin; i < len(templates); i++ {
-		if pm, err = r.setTemplate(ctx, &templates[i]); err != nil {
+		err := retry.RetryOnConflict(retry.DefaultBackoff, func() (err error) { // the operator writes to it, too
+			pm, err = r.setTemplate(ctx, &templates[i])
+			return err
+		})
+		if err != nil {
 			return nil, err
 		}
 		if pm, err = r.awaitRevision(ctx, pm.Generation); err != nil {
 			return nil, err
+		}
+		if !sameTemplate(pm.Spec.Template, &templates[i]) || pm.Spec.Image != "" {
+			return nil, fmt.Errorf("the template of PodManager %s was changed by others in the meantime: run migrate again, or --undo", r.Name)
 		}
 	}
 	r.Say("podmanager/%s is there and waits; %s stored", r.Name, view.Count(len(templates)-1, "earlier revision"))
@@ -179,9 +203,8 @@ const defaultHistory = 10
 
 // setTemplate creates the PodManager, or changes its spec.
 func (r *run) setTemplate(ctx context.Context, template *corev1.PodTemplateSpec) (*appsv1.PodManager, error) {
-	want := r.Manager()
+	want := r.waiting()
 	want.Spec.Template = template
-	metav1.SetMetaDataAnnotation(&want.ObjectMeta, appsv1.AnnotationTakeOver, r.Kind.id()+"/"+r.Name)
 	pm, err := r.manager(ctx)
 	if apierrors.IsNotFound(errors.Unwrap(err)) {
 		if err := r.Client.Create(ctx, want); err != nil {
@@ -216,53 +239,6 @@ func (r *run) awaitRevision(ctx context.Context, generation int64) (pm *appsv1.P
 	return pm, err
 }
 
-// label puts the labels of the PodManager on pods and claims. The workload that
-// owns them goes on, because it selects by labels of its own.
-func (r *run) label(ctx context.Context, pm *appsv1.PodManager) error {
-	pods, err := r.listPods(ctx)
-	if err != nil {
-		return err
-	}
-	var objects []client.Object
-	for i := range pods {
-		if r.Kind == BarePods || r.ours(&pods[i]) {
-			objects = append(objects, &pods[i])
-		}
-	}
-	if err := r.labelAll(ctx, pm, objects); err != nil {
-		return err
-	}
-	return r.labelClaims(ctx, pm)
-}
-
-// labelAll labels objects, several at a time.
-func (r *run) labelAll(ctx context.Context, pm *appsv1.PodManager, objects []client.Object) error {
-	labels := podLabels(pm, pm.Status.UpdateRevision)
-	return inParallel(ctx, objects, func(ctx context.Context, obj client.Object) error {
-		rest := missing(labels, obj.GetLabels())
-		if len(rest) == 0 {
-			return nil
-		}
-		return r.relabel(ctx, obj, setting(rest))
-	})
-}
-
-func (r *run) labelClaims(ctx context.Context, pm *appsv1.PodManager) error {
-	claims, err := r.listClaims(ctx)
-	if err != nil {
-		return err
-	}
-	labels := podLabels(pm, "")
-	delete(labels, appsv1.LabelRevision)
-	labels[podrender.LabelManagedBy] = podrender.ManagedBy // the operator's cache has no other claims
-	return inParallel(ctx, claims, func(ctx context.Context, obj client.Object) error {
-		if rest := missing(labels, obj.GetLabels()); len(rest) > 0 {
-			return r.relabel(ctx, obj, setting(rest))
-		}
-		return nil
-	})
-}
-
 // letGo deletes the parts, each with orphans: the garbage collector takes their
 // owner references off. While a part waits for that it makes no replacements.
 func (r *run) letGo(ctx context.Context) error {
@@ -280,13 +256,18 @@ func (r *run) letGo(ctx context.Context) error {
 			case live.GetUID() != part.GetUID():
 				return "", fmt.Errorf("%s %s was deleted and made again by others: delete it, or --undo", part.GetKind(), part.GetName())
 			case live.GetDeletionTimestamp() != nil:
-				return "waiting for the garbage collector to take the owner references of " + part.GetKind() + " " + part.GetName() + " off", nil
+				return "waiting for the garbage collector to take the owner references of " + part.GetKind() + " " + part.GetName() + " off",
+					r.freeLatecomers(ctx, live)
 			}
 			deleted = true
 			return "deleting " + part.GetKind() + " " + part.GetName(), r.deletePart(ctx, i, live)
 		})
+		if err != nil && r.spare(i, errors.Unwrap(err)) {
+			r.Say("controllerrevision/%s stays: you may not delete it", part.GetName())
+			continue
+		}
 		if err != nil {
-			return err
+			return errors.Join(err, r.endKeeping(ctx))
 		}
 	}
 	if deleted {
@@ -295,12 +276,26 @@ func (r *run) letGo(ctx context.Context) error {
 	return nil
 }
 
-// deletePart deletes a part, if it is still as it was read. A change of its
-// replicas alone is taken over.
+// deletePart deletes a part, or has it stay as it was.
 func (r *run) deletePart(ctx context.Context, i int, live *unstructured.Unstructured) error {
+	err := r.tryDelete(ctx, i, live)
+	if err != nil && i == r.Kind.keeper() {
+		return errors.Join(err, ignoreConflict(r.release(ctx, live))) // others may delete it then
+	}
+	return err
+}
+
+// tryDelete deletes a part, if it is still as it was read. A change of its
+// replicas alone is taken over.
+func (r *run) tryDelete(ctx context.Context, i int, live *unstructured.Unstructured) error {
 	if i == 0 {
 		if err := r.unchanged(ctx, live); err != nil {
 			return err
+		}
+	}
+	if i == r.Kind.keeper() {
+		if err := r.keep(ctx, live); err != nil {
+			return ignoreConflict(err)
 		}
 	}
 	err := r.Client.Delete(ctx, live, client.PropagationPolicy(metav1.DeletePropagationOrphan),
@@ -331,12 +326,15 @@ func (r *run) unchanged(ctx context.Context, live *unstructured.Unstructured) er
 
 // scale follows a change of replicas.
 func (r *run) scale(ctx context.Context, replicas int32) error {
-	pm, err := r.manager(ctx)
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { // the operator writes to it, too
+		pm, err := r.manager(ctx)
+		if err != nil {
+			return err
+		}
+		pm.Spec.Replicas = &replicas
+		return r.Client.Update(ctx, pm)
+	})
 	if err != nil {
-		return err
-	}
-	pm.Spec.Replicas = &replicas
-	if err := r.Client.Update(ctx, pm); err != nil {
 		return fmt.Errorf("change the replicas of PodManager %s: %w", r.Name, err)
 	}
 	r.store.record.Replicas = replicas
@@ -387,7 +385,9 @@ func (r *run) adopt(ctx context.Context) error {
 // recognises: the pod has the labels of the workload's own controller. A pod that
 // only has the labels of the workload's selector may come from elsewhere: a
 // person may have made it to look into something.
-func (r *run) recognises(pod *corev1.Pod) bool { return len(missing(r.PodLabels, pod.Labels)) == 0 }
+func (r *run) recognises(pod *corev1.Pod) bool {
+	return len(missing(r.PodLabels, pod.Labels)) == 0 && (!r.Kind.Ordinal || r.selects(pod.Name))
+}
 
 // finish lets the operator work.
 func (r *run) finish(ctx context.Context) error {
@@ -395,15 +395,27 @@ func (r *run) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, waits := pm.Annotations[appsv1.AnnotationTakeOver]; waits {
-		before := client.MergeFrom(pm.DeepCopy())
-		delete(pm.Annotations, appsv1.AnnotationTakeOver)
-		if err := r.Client.Patch(ctx, pm, before); err != nil {
-			return fmt.Errorf("let PodManager %s begin: %w", r.Name, err)
-		}
+	if err := r.unfreeze(ctx, pm); err != nil {
+		return err
 	}
-	r.store.holder = "" // another may go on at once
 	return r.store.setStage(ctx, Taken)
+}
+
+// unfreeze takes the take-over annotation off, and gives a PodManager that was about
+// to be deleted its policy back.
+func (r *run) unfreeze(ctx context.Context, pm *appsv1.PodManager) error {
+	_, frozen := pm.Annotations[appsv1.AnnotationTakeOver]
+	policy := cmp.Or(r.store.record.Deletion, pm.Spec.Deletion.Policy)
+	if !frozen && policy == pm.Spec.Deletion.Policy {
+		return nil
+	}
+	before := client.MergeFrom(pm.DeepCopy())
+	delete(pm.Annotations, appsv1.AnnotationTakeOver)
+	pm.Spec.Deletion.Policy = policy
+	if err := r.Client.Patch(ctx, pm, before); err != nil {
+		return fmt.Errorf("let PodManager %s begin: %w", r.Name, err)
+	}
+	return nil
 }
 
 // Restarts compares pods before and after: it counts those that are not there any

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 
+	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -28,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -50,6 +52,8 @@ type Workload struct {
 	Selector  labels.Selector
 	// Busy says what is under way, if anything: a rollout, a deletion.
 	Busy string
+	// Refused says what stands in the way, if anything, however long one waits.
+	Refused string
 	// Losses are what a PodManager has no counterpart for.
 	Losses []string
 	// Pods are the pods that it keeps, without those that terminate.
@@ -99,7 +103,15 @@ func Read(ctx context.Context, c client.Client, kind *Kind, key client.ObjectKey
 	if top.GetDeletionTimestamp() != nil {
 		w.Busy = "it is being deleted"
 	}
+	for _, ref := range top.GetOwnerReferences() {
+		if !ptr.Deref(ref.Controller, false) {
+			w.lose("the owner reference to %s %s: with that it would have been deleted", ref.Kind, ref.Name)
+		}
+	}
 	w.Pods, err = r.podsOf(w)
+	if hash := kappsv1.ControllerRevisionHashLabelKey; w.PodLabels[hash] != "" && len(w.Pods) > 0 && w.Pods[0].Labels[hash] != "" {
+		w.PodLabels[hash] = w.Pods[0].Labels[hash] // OpenKruise may have shortened it
+	}
 	return w, err
 }
 
@@ -136,7 +148,8 @@ func ReadBare(ctx context.Context, c client.Client, key client.ObjectKey, select
 	}
 	for i := range list.Items {
 		pod := &list.Items[i]
-		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Name != key.Name {
+		ref := metav1.GetControllerOfNoCopy(pod) // an interrupted run has had the PodManager adopt it
+		if ref != nil && (ref.APIVersion != managerRef.APIVersion || ref.Kind != managerRef.Kind || ref.Name != key.Name) {
 			return nil, fmt.Errorf("pod %s belongs to %s %s: migrate that instead, or choose other labels", pod.Name, ref.Kind, ref.Name)
 		}
 		if pod.DeletionTimestamp == nil {

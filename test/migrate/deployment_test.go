@@ -17,14 +17,19 @@ limitations under the License.
 package migrate
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	kappsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mycompany/pod-operator/internal/migrate"
 	"github.com/mycompany/pod-operator/internal/testkit"
@@ -197,22 +202,56 @@ func (s subject) goOn(w *world, then string, untouched bool) {
 
 // back: there is no record of a migration any more.
 func (w *world) back() bool {
-	_, err := suite.TryKubectl(w, "get", "configmap", migrate.RecordName("web"), "-n", w.namespace)
-	return err != nil
+	key := client.ObjectKey{Namespace: w.namespace, Name: migrate.RecordName("web")}
+	return apierrors.IsNotFound(suite.Client.Get(w.Context(), key, &corev1.ConfigMap{}))
 }
 
-func TestFiveHundredPodsAreTakenOverInAMinute(t *testing.T) {
-	testkit.Long(t, "500 pods take a while to make")
+// The operator is restarted while it lets the pods go, and finds them half free.
+func TestSixHundredPodsAreTakenOverAndGivenBack(t *testing.T) {
+	testkit.Long(t, "600 pods take a while to make")
+	const many = 600
 	w := newWorld(t)
-	w.deploy(500, "nginx:1.27")
+	w.deploy(many, "nginx:1.27")
 	w.witness()
 	began := time.Now()
 	w.must(w.take(suite.Client, migrate.Deployments))
 	took := time.Since(began)
-	t.Logf("500 pods were taken over in %s", took.Round(time.Millisecond))
+	t.Logf("%d pods were taken over in %s", many, took.Round(time.Millisecond))
 	if took > time.Minute {
 		t.Errorf("it took %s, want less than a minute", took)
 	}
-	w.expectManager(500)
+	w.expectManager(many)
 	w.expectUntouched()
+
+	restarted := make(chan error, 1)
+	began = time.Now()
+	w.must(w.giveBack(during("delete *v1.PodManager", func() { go func() { restarted <- w.restartAmidRelease() }() })))
+	t.Logf("and given back in %s", time.Since(began).Round(time.Millisecond))
+	w.must(<-restarted)
+	w.awaitDeployment(many)
+	w.expectOwner("ReplicaSet")
+	w.expectUntouched()
+	w.expectNothingLeft()
+}
+
+// restartAmidRelease ends the operator once some pods have no owner, and starts another.
+func (w *world) restartAmidRelease() error {
+	for free := 0; free == 0; {
+		var pods corev1.PodList
+		if err := suite.Client.List(w.Context(), &pods, client.InNamespace(w.namespace)); err != nil {
+			return err
+		}
+		for i := range pods.Items {
+			if len(pods.Items[i].OwnerReferences) == 0 {
+				free++
+			}
+		}
+		if free == len(pods.Items) {
+			return errors.New("all pods were free before the operator could be restarted")
+		}
+	}
+	if err := suite.Suspend(); err != nil {
+		return err
+	}
+	return suite.Resume(context.WithoutCancel(w.Context()), suite.Operator)
 }

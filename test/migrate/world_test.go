@@ -33,6 +33,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+	watchtools "k8s.io/client-go/tools/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -120,13 +121,24 @@ func (w *world) witness() {
 	for i := range list.Items {
 		w.seen[list.Items[i].UID] = list.Items[i].Name
 	}
-	events, err := clients.CoreV1().Pods(w.namespace).Watch(w.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-	if err != nil {
-		w.Fatal(err)
-	}
+	w.watch(list.ResourceVersion, clients.CoreV1().Pods(w.namespace).Watch, w.saw)
+}
+
+type watcher func(context.Context, metav1.ListOptions) (watch.Interface, error)
+
+// WatchWithContext makes it what client-go takes.
+func (f watcher) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	return f(ctx, options)
+}
+
+// watch sees everything since a version: a watch that ends goes on where it ended.
+func (w *world) watch(version string, begin watcher, saw func(watch.Event)) {
+	w.Helper()
+	events, err := watchtools.NewRetryWatcherWithContext(w.Context(), version, begin)
+	w.must(err)
 	go func() {
 		for e := range events.ResultChan() {
-			w.saw(e)
+			saw(e)
 		}
 	}()
 }
@@ -190,6 +202,8 @@ type writes struct {
 	mu   sync.Mutex
 	n    int
 	kill int
+	// killAt kills it before the first write that begins so.
+	killAt string
 	// before is called before each write, with its number and what it is.
 	before func(n int, what string)
 	log    []string
@@ -201,9 +215,19 @@ func (c *writes) next(verb string, obj client.Object) error {
 		return nil
 	}
 	c.mu.Lock()
+	if what == "patch *v1.ConfigMap "+migrate.RecordName("web") { // a sign of life, at any time
+		defer c.mu.Unlock()
+		if c.kill > 0 && c.n >= c.kill {
+			return errKilled
+		}
+		return nil
+	}
 	c.n++
 	n := c.n
 	c.log = append(c.log, what)
+	if c.kill == 0 && c.killAt != "" && strings.HasPrefix(what, c.killAt) {
+		c.kill = n
+	}
 	c.mu.Unlock()
 	if c.kill > 0 && n >= c.kill {
 		return errKilled
@@ -232,6 +256,9 @@ func (c *writes) Update(ctx context.Context, obj client.Object, options ...clien
 }
 
 func (c *writes) Patch(ctx context.Context, obj client.Object, patch client.Patch, options ...client.PatchOption) error {
+	if slices.Contains(options, client.PatchOption(client.DryRunAll)) {
+		return c.Client.Patch(ctx, obj, patch, options...)
+	}
 	if err := c.next("patch", obj); err != nil {
 		return err
 	}
@@ -255,7 +282,10 @@ func (w *world) mover(c client.Client) *migrate.Mover {
 func (w *world) key() client.ObjectKey { return client.ObjectKey{Namespace: w.namespace, Name: "web"} }
 
 // take does what the verb does, past its output.
-func (w *world) take(c client.Client, kind *migrate.Kind) error {
+func (w *world) take(c client.Client, kind *migrate.Kind) error { return w.takeWith(w.mover(c), kind) }
+
+func (w *world) takeWith(m *migrate.Mover, kind *migrate.Kind) error {
+	c := m.Client
 	found, err := migrate.Find(w.Context(), c, kind, w.key())
 	if err != nil {
 		return err
@@ -272,10 +302,12 @@ func (w *world) take(c client.Client, kind *migrate.Kind) error {
 			return fmt.Errorf("%d pods restart: %v", n, preview.Differences)
 		}
 	}
-	return w.mover(c).TakeOver(w.Context(), kind, w.key(), found)
+	return m.TakeOver(w.Context(), kind, w.key(), found)
 }
 
-func (w *world) giveBack(c client.Client) error { return w.mover(c).GiveBack(w.Context(), w.key()) }
+func (w *world) giveBack(c client.Client) error {
+	return w.mover(c).GiveBack(w.Context(), w.key(), nil)
+}
 
 func (w *world) must(err error) {
 	w.Helper()

@@ -85,12 +85,69 @@ func TestAnEditorMigrates(t *testing.T) {
 	if !strings.Contains(out, "took over 2 pods: 0 restarted, 0 gone\n") {
 		t.Errorf("printed\n%s", out)
 	}
+	if _, err := p.try(t, "migrate", "--undo", "statefulset/shop"); err == nil || !strings.Contains(err.Error(), "was taken over from deployment/shop") {
+		t.Errorf("an undo of another type: %v", err)
+	}
 	out = p.must(t, "migrate", "--undo", "deployment/shop")
 	if !strings.Contains(out, "deployment/shop keeps its pods again\n") {
 		t.Errorf("printed\n%s", out)
 	}
 	after := testkit.UIDs(suite.Pods(t, namespace, nil))
 	if fmt.Sprint(before) != fmt.Sprint(after) {
+		t.Errorf("the pods are %v, and were %v", after, before)
+	}
+}
+
+// A namespace is migrated one workload after the other, up to the first that is
+// refused, and given back.
+func TestANamespaceIsMigratedAndGivenBack(t *testing.T) {
+	t.Parallel()
+	namespace := suite.Namespace(t)
+	for _, name := range []string{"cart", "shop", "zoo"} {
+		labels := "{app: " + name + "}"
+		if name == "zoo" {
+			labels = "{app: zoo, podmanager: mine}"
+		}
+		suite.Fleet(t, namespace, name).ApplyYAML(fmt.Sprintf(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %[1]s}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: %[1]s}}
+  template: {metadata: {labels: %[2]s}, spec: {containers: [{name: app, image: "nginx:1.27"}]}}
+`, name, labels))
+		suite.Kubectl(t, "rollout", "status", "-n", namespace, "deployment/"+name, "--timeout=60s")
+	}
+	before := testkit.UIDs(suite.Pods(t, namespace, nil))
+	p := as(t, namespace, "editor")
+	table := p.must(t, "migrate", "--all", "--dry-run")
+	want := `WORKLOAD          PODS   WHAT HAPPENS
+deployment/cart   1      becomes podmanager/cart, 0 of 1 pods restart
+deployment/shop   1      becomes podmanager/shop, 0 of 1 pods restart
+deployment/zoo    1      refused: spec.template.metadata.labels[podmanager] is a label of the operator's own: take it off first
+`
+	if table != want {
+		t.Errorf("printed\n%s\nwant\n%s", table, want)
+	}
+	_, err := p.try(t, "migrate", "--all")
+	if err == nil || !strings.Contains(err.Error(), "stopped at deployment/zoo, after 2 of 3: spec.template.metadata.labels[podmanager]") {
+		t.Fatalf("error %v, want that it stopped at zoo", err)
+	}
+	if got := suite.Kubectl(t, "get", "pm,deployments", "-n", namespace, "-o", "name"); got !=
+		"podmanager.apps.mycompany.com/cart\npodmanager.apps.mycompany.com/shop\ndeployment.apps/zoo\n" {
+		t.Errorf("there are\n%s", got)
+	}
+	table = p.must(t, "migrate", "--undo", "--all", "--dry-run")
+	if !strings.Contains(table, "podmanager/cart   1      its pods go back to deployment/cart\n") {
+		t.Errorf("printed\n%s", table)
+	}
+	p.must(t, "migrate", "--undo", "--all")
+	if got := suite.Kubectl(t, "get", "pm,deployments", "-n", namespace, "-o", "name"); strings.Contains(got, "podmanager") ||
+		strings.Count(got, "deployment") != 3 {
+		t.Errorf("there are\n%s", got)
+	}
+	if after := testkit.UIDs(suite.Pods(t, namespace, nil)); fmt.Sprint(before) != fmt.Sprint(after) {
 		t.Errorf("the pods are %v, and were %v", after, before)
 	}
 }

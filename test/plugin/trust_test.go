@@ -109,19 +109,21 @@ func TestAnOperatorThatCannotBeVerifiedIsNotAsked(t *testing.T) {
 	namespace := suite.Namespace(t)
 	ada := as(t, namespace, "ada")
 	fleet(t, namespace, 1)
-	configuration := &admissionv1.ValidatingWebhookConfiguration{}
-	if err := suite.Client.Get(t.Context(), client.ObjectKey{Name: testkit.WebhookConfiguration}, configuration); err != nil {
-		t.Fatal(err)
-	}
-	if err := suite.Client.Delete(t.Context(), configuration.DeepCopy()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		configuration.ResourceVersion, configuration.UID = "", ""
-		if err := suite.Client.Create(context.Background(), configuration); err != nil {
-			t.Error(err)
+	for _, name := range []string{testkit.WebhookConfiguration, testkit.IdentityConfiguration} {
+		configuration := &admissionv1.ValidatingWebhookConfiguration{}
+		if err := suite.Client.Get(t.Context(), client.ObjectKey{Name: name}, configuration); err != nil {
+			t.Fatal(err)
 		}
-	})
+		if err := suite.Client.Delete(t.Context(), configuration.DeepCopy()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			configuration.ResourceVersion, configuration.UID = "", ""
+			if err := suite.Client.Create(context.Background(), configuration); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 	if out := ada.must(t, "why", "web"); !strings.Contains(out, "there is no ValidatingWebhookConfiguration") || !strings.Contains(out, "--explain-insecure") {
 		t.Errorf("why does not say what to do:\n%s", out)
 	}

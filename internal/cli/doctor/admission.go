@@ -30,6 +30,8 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	kappsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -124,12 +126,22 @@ func conversionOf(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv
 // nothing answers, and those that fail open are passed by in silence.
 func pathFindings(about string, configs map[string]admissionv1.WebhookClientConfig) []Finding {
 	var findings []Finding
+	var open []string
 	for _, name := range slices.Sorted(maps.Keys(configs)) {
-		want, known := paths.All()[name]
-		if got := pathOf(configs[name]); known && got != want {
-			findings = append(findings, todo(about, fmt.Sprintf("%s is called at %s, and is served at %s", cmp.Or(name, "the conversion"), cmp.Or(got, "/"), want),
-				"start the operator, which puts it right; where cert-manager keeps the certificate: "+installAdvice))
+		base, ours := paths.All()[name]
+		got := pathOf(configs[name])
+		switch served, isSecret := paths.IsServed(base, got); {
+		case !ours: // a manifest gave it its path
+		case !served:
+			findings = append(findings, todo(about, fmt.Sprintf("%s is called at %s, and is served at %s",
+				cmp.Or(name, "the conversion"), cmp.Or(paths.Redacted(got), "/"), base), "start the operator, which puts it right"))
+		case !isSecret:
+			open = append(open, cmp.Or(name, "the conversion"))
 		}
+	}
+	if len(open) > 0 {
+		findings = append(findings, todo(about, strings.Join(open, ", ")+": called at a path without a secret, so that any pod can call it in the API server's place",
+			"upgrade the operator or start it: it puts the secret there within two minutes"))
 	}
 	return findings
 }
@@ -161,7 +173,10 @@ func servedNames(crd *apiextensionsv1.CustomResourceDefinition) []string {
 func (c *checkup) webhooks(ctx context.Context) []Finding {
 	var findings []Finding
 	configs := map[string]admissionv1.WebhookClientConfig{}
-	installed := c.converts(ctx)
+	if f := c.unverified(ctx); f != nil {
+		return f
+	}
+	installed := c.converts(ctx) || c.serves(ctx)
 	mutating := &admissionv1.MutatingWebhookConfiguration{}
 	validating := &admissionv1.ValidatingWebhookConfiguration{}
 	for _, object := range []client.Object{mutating, validating} {
@@ -221,8 +236,43 @@ func (c *checkup) converts(ctx context.Context) bool {
 	return conversion != nil && len(conversion.CABundle) > 0
 }
 
-// missingConfiguration: an installation may go without webhooks, and then nothing
-// is trusted to convert either. The operator never makes a configuration again: it cannot
+// serves: the Deployment has the operator serve webhooks. Without v1alpha1, as the
+// chart installs it, nothing is converted.
+func (c *checkup) serves(ctx context.Context) bool {
+	args, ok := c.arguments(ctx)
+	return ok && !slices.Contains(args, "--webhook-bind-address=0")
+}
+
+// arguments are the operator's, where its Deployment can be read.
+func (c *checkup) arguments(ctx context.Context) ([]string, bool) {
+	d := &kappsv1.Deployment{}
+	if err := c.client.Get(ctx, client.ObjectKey{Namespace: c.operator, Name: deploymentName}, d); err != nil {
+		return nil, false
+	}
+	containers := d.Spec.Template.Spec.Containers
+	n := slices.IndexFunc(containers, func(container corev1.Container) bool { return container.Name == "manager" })
+	if n < 0 {
+		return nil, false
+	}
+	return containers[n].Args, true
+}
+
+// unverified: another program, OLM, writes the webhook configurations. It has no
+// words for a secret path, so only a client certificate shows who calls.
+func (c *checkup) unverified(ctx context.Context) []Finding {
+	args, _ := c.arguments(ctx)
+	if !slices.Contains(args, "--webhook-configuration=") {
+		return nil
+	}
+	if slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--webhook-client-ca-file=") }) {
+		return []Finding{ok("webhooks", "their configurations are another program's, and the API server is known by its certificate")}
+	}
+	return []Finding{todo("webhooks", "the operator cannot tell the API server from other clients, so no pod is tried, no warning is given and no eviction is held",
+		"have the API server show a client certificate, and set --webhook-client-ca-file; docs/webhooks.md tells how")}
+}
+
+// missingConfiguration: an installation may go without webhooks, and then the operator
+// neither converts nor serves any. The operator never makes a configuration again: it cannot
 // tell a mistake from an uninstallation.
 func missingConfiguration(kind, configuration string, installed bool) Finding {
 	if installed {

@@ -144,7 +144,7 @@ func (c *checkup) examine(ctx context.Context) []Finding {
 		return findings
 	}
 	for _, look := range []func(context.Context) []Finding{
-		c.definitions, c.versions, c.webhooks, c.policies, c.trial, c.deployment, c.work, c.myRights, c.itsRights, c.recorder,
+		c.definitions, c.versions, c.webhooks, c.policies, c.trial, c.deployment, c.work, c.migrations, c.myRights, c.itsRights, c.recorder,
 	} {
 		findings = append(findings, look(ctx)...)
 	}

@@ -23,6 +23,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
@@ -31,9 +32,14 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	kappsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
@@ -167,13 +173,14 @@ func TestFindingsOnATerminal(t *testing.T) {
 func TestWhereWebhooksAreCalled(t *testing.T) {
 	const name = "validate.v1.podmanager.apps.mycompany.com"
 	right := paths.All()[name]
+	secret := right + "/" + strings.Repeat("0a", 16)
 	for what, test := range map[string]struct {
 		config admissionv1.WebhookClientConfig
 		name   string
 		want   int
 	}{
-		"by Service, at the right path": {admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Path: &right}}, name, 0},
-		"by URL, at the right path":     {admissionv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1" + right)}, name, 0},
+		"by Service, at the right path": {admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Path: &secret}}, name, 0},
+		"by URL, at the right path":     {admissionv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1" + secret)}, name, 0},
 		"by Service, at another":        {admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Path: ptr.To("/gone")}}, name, 1},
 		"by Service, at none":           {admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{}}, name, 1},
 		"by URL, at another":            {admissionv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1/gone")}, name, 1},
@@ -189,6 +196,16 @@ func TestWhereWebhooksAreCalled(t *testing.T) {
 			}
 		})
 	}
+	open := pathFindings("webhooks", map[string]admissionv1.WebhookClientConfig{name: {Service: &admissionv1.ServiceReference{Path: &right}}})
+	if len(open) != 1 {
+		t.Fatalf("without a secret the findings are %v", open)
+	}
+	expect(t, open[0], ToDo, "called at a path without a secret")
+	// A finding is pasted into chats: no secret is in it.
+	elsewhere := pathFindings("webhooks", map[string]admissionv1.WebhookClientConfig{paths.Evictions: {Service: &admissionv1.ServiceReference{Path: &secret}}})
+	if len(elsewhere) != 1 || strings.Contains(fmt.Sprint(elsewhere), "0a0a") {
+		t.Errorf("the findings are %v", elsewhere)
+	}
 }
 
 // A configuration that was deleted is to be made again, except where the
@@ -196,4 +213,75 @@ func TestWhereWebhooksAreCalled(t *testing.T) {
 func TestAMissingConfiguration(t *testing.T) {
 	expect(t, missingConfiguration("ValidatingWebhookConfiguration", "pod-operator-admission", true), ToDo, "there is no ValidatingWebhookConfiguration")
 	expect(t, missingConfiguration("ValidatingWebhookConfiguration", "pod-operator-admission", false), Note, "there is no ValidatingWebhookConfiguration")
+}
+
+// TestAMissingConfigurationIsNoticedHoweverItWasInstalled: also where the CRD has no
+// conversion, as the chart installs it by default.
+func TestAMissingConfigurationIsNoticedHoweverItWasInstalled(t *testing.T) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deployment := func(args ...string) *kappsv1.Deployment {
+		d := &kappsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: deploymentName}}
+		d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "proxy"}, {Name: "manager", Args: args}}
+		return d
+	}
+	crd := func(bundle []byte) *apiextensionsv1.CustomResourceDefinition {
+		d := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: podManagers}}
+		if bundle != nil {
+			d.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Webhook: &apiextensionsv1.WebhookConversion{
+				ClientConfig: &apiextensionsv1.WebhookClientConfig{CABundle: bundle},
+			}}
+		}
+		return d
+	}
+	for name, test := range map[string]struct {
+		objects []client.Object
+		want    Level
+	}{
+		"a Deployment that serves them":        {[]client.Object{crd(nil), deployment("--webhook-bind-address=:9443")}, ToDo},
+		"a Deployment that says nothing":       {[]client.Object{crd(nil), deployment()}, ToDo},
+		"a CRD with a conversion":              {[]client.Object{crd([]byte("x"))}, ToDo},
+		"a Deployment without them":            {[]client.Object{crd(nil), deployment("--webhook-bind-address=0")}, Note},
+		"an operator of which nothing is seen": {[]client.Object{crd(nil)}, Note},
+	} {
+		c := &checkup{
+			client:   fake.NewClientBuilder().WithScheme(scheme).WithObjects(test.objects...).Build(),
+			operator: "ops", configuration: "pod-operator-admission", now: time.Now,
+		}
+		if findings := c.webhooks(t.Context()); !has(findings, test.want, "there is no ValidatingWebhookConfiguration") {
+			t.Errorf("%s: %+v, want %s", name, findings, test.want)
+		}
+	}
+}
+
+// A deadline that the operator cuts is a surprise for those who wrote it.
+func TestDeadlinesThatTheOperatorCutsAreNoticed(t *testing.T) {
+	deployment := &kappsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: deploymentName}}
+	deployment.Spec.Template.Spec.Containers = []corev1.Container{{Name: "manager", Args: []string{"--max-eviction-hold=20m"}}}
+	fleet := func(policy appsv1.DisruptionPolicy, seconds int32) []appsv1.PodManager {
+		pm := appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+		pm.Spec.Disruption = appsv1.Disruption{Policy: policy, DeadlineSeconds: &seconds}
+		return []appsv1.PodManager{pm}
+	}
+	for name, test := range map[string]struct {
+		objects  []client.Object
+		managers []appsv1.PodManager
+		want     string
+	}{
+		"longer than its flag":             {[]client.Object{deployment}, fleet(appsv1.DisruptionSurgeFirst, 1201), "longer than 20m0s, the operator's --max-eviction-hold in its Deployment"},
+		"as long as its flag":              {[]client.Object{deployment}, fleet(appsv1.DisruptionSurgeFirst, 1200), ""},
+		"evictions do not wait":            {[]client.Object{deployment}, fleet(appsv1.DisruptionAllow, 86400), ""},
+		"its flags cannot be read":         {nil, fleet(appsv1.DisruptionSurgeFirst, 86400), "longer than 1h0m0s, the operator's --max-eviction-hold by default"},
+		"no more than the default, unread": {nil, fleet(appsv1.DisruptionSurgeFirst, 3600), ""},
+	} {
+		c := &checkup{client: fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(test.objects...).Build(), operator: "ops"}
+		got := c.cutDeadlines(t.Context(), test.managers)
+		if test.want == "" && len(got) > 0 || test.want != "" && !has(got, Note, test.want) {
+			t.Errorf("%s: %+v, want %q", name, got, test.want)
+		}
+	}
 }

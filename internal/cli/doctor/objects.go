@@ -90,7 +90,8 @@ func (c *checkup) work(ctx context.Context) []Finding {
 	if len(aside) > 0 {
 		findings = append(findings, note("objects", "%s may hold more, which you may not read", view.Count(len(aside), "namespace")))
 	}
-	return append(findings, workFindings(managers, c.now())...)
+	findings = append(findings, workFindings(managers, c.now())...)
+	return append(findings, c.cutDeadlines(ctx, managers)...)
 }
 
 // decode decodes objects one by one: one that cannot be decoded says nothing

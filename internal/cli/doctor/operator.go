@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/view"
 )
 
@@ -139,6 +140,32 @@ func workFindings(managers []appsv1.PodManager, now time.Time) []Finding {
 		findings = append(findings, todo("work", "stalled: "+strings.Join(stalled, ", "), "kubectl podmanager why-not NAME says what to do"))
 	}
 	return findings
+}
+
+// cutDeadlines names the PodManagers whose evictions are let through sooner than they
+// ask for. Where the operator's Deployment cannot be read, its maximum is the default.
+func (c *checkup) cutDeadlines(ctx context.Context, managers []appsv1.PodManager) []Finding {
+	const flag = "--max-eviction-hold"
+	most, from := desired.DefaultMaxHold, "by default"
+	args, _ := c.arguments(ctx)
+	for _, arg := range args {
+		value, found := strings.CutPrefix(arg, flag+"=")
+		if set, err := time.ParseDuration(value); found && err == nil {
+			most, from = set, "in its Deployment"
+		}
+	}
+	var cut []string
+	for i := range managers {
+		pm := &managers[i]
+		if _, isCut := desired.EvictionDeadline(pm, most); isCut && pm.Spec.Disruption.Policy == appsv1.DisruptionSurgeFirst {
+			cut = append(cut, pm.Namespace+"/"+pm.Name)
+		}
+	}
+	if len(cut) == 0 {
+		return nil
+	}
+	return []Finding{note("evictions", "no eviction waits longer than %s, the operator's %s %s; disruption.deadlineSeconds is longer in %s",
+		most, flag, from, strings.Join(cut, ", "))}
 }
 
 // lastWrite is when the object was last written, as far as its managedFields

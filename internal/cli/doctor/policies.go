@@ -40,7 +40,7 @@ func shipped() []policy {
 		{"may-create-deployments", "users who may create HelloWorlds have Deployments made, also where they may not create them"},
 		{"may-read-pods", "users who may write Collectors read about the pods of that namespace, also where they may not list pods"},
 		{"only-the-operator-writes-revisions", "users who may write ControllerRevisions can forge one, and the operator makes pods from it"},
-		{"the-operator-makes-only-its-own-pods", "a stolen token of the operator writes any pod and any Deployment, in kube-system too"},
+		{"the-operator-makes-only-its-own-pods", "a stolen token of the operator writes any pod, Deployment, volume claim and ControllerRevision, in kube-system too"},
 		{"the-operator-only-renews-its-webhooks", "a stolen token of the operator has its webhooks called for every request of the cluster"},
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,8 +34,12 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// DefaultConfiguration is what config/ calls the webhook configurations.
-const DefaultConfiguration = "pod-operator-admission"
+// DefaultConfiguration is what config/ calls the webhook configurations, and
+// defaultIdentity the one that everyone may read.
+const (
+	DefaultConfiguration = "pod-operator-admission"
+	defaultIdentity      = "pod-operator-identity"
+)
 
 // otherwise is what a user can do when the operator cannot be verified.
 const otherwise = "name the file with the certificate of its signer with --explain-ca, or send your token unverified with --explain-insecure"
@@ -54,9 +59,26 @@ type place struct {
 	roots *x509.CertPool
 }
 
-// find reads the operator's place from its webhook configuration.
+// find reads the operator's place from the configuration that publishes it, or, of
+// an operator of a version before there was one, from that of its webhooks.
 func (o *Options) find(ctx context.Context, config *rest.Config) (place, error) {
-	name := cmp.Or(o.Configuration, DefaultConfiguration)
+	webhooks := cmp.Or(o.Configuration, DefaultConfiguration)
+	identity := defaultIdentity
+	if prefix, ours := strings.CutSuffix(webhooks, "-admission"); ours {
+		identity = prefix + "-identity"
+	}
+	found, err := read(ctx, config, identity)
+	if err == nil {
+		return found, nil
+	}
+	if found, failed := read(ctx, config, webhooks); failed == nil {
+		return found, nil
+	}
+	return place{}, err
+}
+
+// read reads the operator's place from a webhook configuration.
+func read(ctx context.Context, config *rest.Config, name string) (place, error) {
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return place{}, err

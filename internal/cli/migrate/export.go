@@ -18,9 +18,11 @@ package migrate
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mycompany/pod-operator/internal/cli/kube"
 	"github.com/mycompany/pod-operator/internal/migrate"
@@ -30,20 +32,21 @@ import (
 func NewExport(s *kube.Session) *cobra.Command {
 	var patience time.Duration
 	cmd := &cobra.Command{
-		Use:   "export deployment NAME",
-		Short: "Make a Deployment of a PodManager, without a restart",
-		Long: "Make a Deployment of a PodManager, without a restart: the PodManager is deleted and leaves its pods running, and the\n" +
-			"Deployment adopts them. A Deployment that was taken over comes back as it was, if the template is still the same.",
+		Use:   "export TYPE NAME",
+		Short: "Make a Deployment or a StatefulSet of a PodManager, without a restart",
+		Long: "Make a Deployment or a StatefulSet of a PodManager, without a restart: the PodManager is deleted and leaves its pods running,\n" +
+			"and the workload adopts them. One that was taken over comes back as it was, if the template is still the same.",
 		Args: cobra.ExactArgs(2),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
-				return []string{"deployment"}, cobra.ShellCompDirectiveNoFileComp
+				return []string{"deployment", "statefulset"}, cobra.ShellCompDirectiveNoFileComp
 			}
 			return s.CompleteName(cmd, args[1:], typed)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if migrate.FindKind(args[0]) != migrate.Deployments {
-				return fmt.Errorf("a PodManager cannot become a %s: give deployment NAME", args[0])
+			kind := migrate.FindKind(args[0])
+			if !slices.Contains(migrate.Exports(), kind) {
+				return fmt.Errorf("a PodManager cannot become a %s: give deployment NAME or statefulset NAME", args[0])
 			}
 			c, err := s.Client()
 			if err != nil {
@@ -53,11 +56,11 @@ func NewExport(s *kube.Session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			pm, err := s.Get(cmd.Context(), c, ref.Name)
+			namespace, err := s.Namespace()
 			if err != nil {
 				return err
 			}
-			return newMover(s, c, patience).Export(cmd.Context(), pm)
+			return newMover(s, c, patience).Export(cmd.Context(), client.ObjectKey{Namespace: namespace, Name: ref.Name}, kind)
 		},
 	}
 	cmd.Flags().DurationVar(&patience, "timeout", migrate.Patience, "How long one step may wait for the cluster.")

@@ -44,6 +44,7 @@ type migrator struct {
 
 	selector                string
 	undo, gitops, suspended bool
+	everything              bool
 	patience                time.Duration
 }
 
@@ -62,13 +63,15 @@ func New(s *kube.Session) *cobra.Command {
 		Example: "  kubectl podmanager migrate deployment/web --dry-run\n" +
 			"  kubectl podmanager migrate deployment/web\n" +
 			"  kubectl podmanager migrate deployment/web --undo\n" +
-			"  kubectl podmanager migrate --selector app=worker worker",
-		Args: cobra.RangeArgs(1, 2), ValidArgsFunction: complete,
+			"  kubectl podmanager migrate --selector app=worker worker\n" +
+			"  kubectl podmanager migrate --all -n shop --dry-run",
+		Args: m.args, ValidArgsFunction: complete,
 		RunE: func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), strings.Join(args, "/")) },
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&m.undo, "undo", false, "Give the pods back to the workload that they were taken over from.")
 	flags.StringVarP(&m.selector, "selector", "l", "", "Take over pods without a controller that have these labels.")
+	flags.BoolVar(&m.everything, "all", false, "Migrate every workload of the namespace, or with --undo give all back, up to the first that is refused.")
 	flags.BoolVar(&m.gitops, "gitops", false, "Print what to commit, for a workload that a GitOps tool keeps, and change nothing.")
 	flags.BoolVar(&m.suspended, "suspended", false, "The GitOps tool that keeps the workload is suspended: go on.")
 	flags.DurationVar(&m.patience, "timeout", migrate.Patience, "How long one step may wait for the cluster.")
@@ -76,7 +79,18 @@ func New(s *kube.Session) *cobra.Command {
 	m.output.Bind(cmd)
 	cmd.MarkFlagsMutuallyExclusive("undo", "gitops")
 	cmd.MarkFlagsMutuallyExclusive("undo", "output")
+	for _, other := range []string{"selector", "gitops", "output"} {
+		cmd.MarkFlagsMutuallyExclusive("all", other)
+	}
 	return cmd
+}
+
+// args are TYPE/NAME or TYPE NAME, and nothing with --all.
+func (m *migrator) args(cmd *cobra.Command, args []string) error {
+	if m.everything {
+		return cobra.NoArgs(cmd, args)
+	}
+	return cobra.RangeArgs(1, 2)(cmd, args)
 }
 
 // complete offers the types.
@@ -95,6 +109,9 @@ func (m *migrator) run(ctx context.Context, word string) error {
 	if err := errors.Join(m.dry.Check(), m.output.Check()); err != nil {
 		return err
 	}
+	if m.everything {
+		return m.all(ctx)
+	}
 	kind, name, err := m.parse(word)
 	if err != nil {
 		return err
@@ -109,7 +126,7 @@ func (m *migrator) run(ctx context.Context, word string) error {
 	}
 	key := client.ObjectKey{Namespace: namespace, Name: name}
 	if m.undo {
-		return m.giveBack(ctx, c, key)
+		return m.giveBack(ctx, c, key, kind)
 	}
 	w, err := m.read(ctx, c, kind, key)
 	if err != nil {
@@ -124,7 +141,7 @@ func (m *migrator) run(ctx context.Context, word string) error {
 }
 
 // undoable are types that only --undo takes: the record says what the pods were.
-var undoable = []string{"pods", "pm", "podmanager"}
+var undoable = []string{"pm", "podmanager"}
 
 // parse reads TYPE/NAME, or NAME with --selector or --undo.
 func (m *migrator) parse(word string) (*migrate.Kind, string, error) {
@@ -134,6 +151,8 @@ func (m *migrator) parse(word string) (*migrate.Kind, string, error) {
 		return migrate.BarePods, word, nil
 	case m.selector != "":
 		return nil, "", fmt.Errorf("with --selector, give only the name of the PodManager, instead of %q", word)
+	case m.undo && ok && typed == "pods":
+		return migrate.BarePods, name, nil
 	case m.undo && (!ok || slices.Contains(undoable, typed)):
 		return nil, word[strings.IndexByte(word, '/')+1:], nil
 	case !ok || name == "" || strings.Contains(name, "/"):
@@ -178,16 +197,20 @@ func (m *migrator) takeOver(ctx context.Context, c client.Client, kind *migrate.
 	return nil
 }
 
-func (m *migrator) giveBack(ctx context.Context, c client.Client, key client.ObjectKey) error {
+func (m *migrator) giveBack(ctx context.Context, c client.Client, key client.ObjectKey, kind *migrate.Kind) error {
 	if m.dry.Suffix() != "" {
 		record, err := migrate.LoadRecord(ctx, c, key)
 		if err != nil {
 			return err
 		}
+		if record.Resource == "" {
+			fmt.Fprintf(m.Out, "the export of PodManager %s, which was interrupted, is ended%s\n", key.Name, m.dry.Suffix())
+			return nil
+		}
 		fmt.Fprintf(m.Out, "%s %s gets its pods back from PodManager %s%s\n", record.Resource, record.Name, key.Name, m.dry.Suffix())
 		return nil
 	}
-	return m.mover(c).GiveBack(ctx, key)
+	return m.mover(c).GiveBack(ctx, key, kind)
 }
 
 func (m *migrator) mover(c client.Client) *migrate.Mover { return newMover(m.Session, c, m.patience) }

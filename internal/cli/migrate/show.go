@@ -54,7 +54,7 @@ func (m *migrator) show(ctx context.Context, c client.Client, w *migrate.Workloa
 		return false, kube.ErrNo
 	}
 	if m.dry.Suffix() != "" {
-		return true, nil
+		return true, m.mover(c).Try(ctx, w)
 	}
 	if p.Tool != nil && !m.suspended {
 		return false, errors.New(refusal(p, m.Hint()))

@@ -24,10 +24,8 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -114,7 +112,7 @@ func planDrain(ctx context.Context, c client.Client, key types.NamespacedName, n
 	}
 	fleet := desired.PodManager(pm)
 	pretended := &drained{Reader: c, node: node, owner: pm.UID, waits: fleet.Desired.Disruption.SurgeFirst, now: time.Now()}
-	look := change.Look{Reader: pretended, Eyes: change.Live{Reader: pretended}, Now: pretended.now}
+	look := change.Look{Reader: pretended, Observer: change.Live{Reader: pretended}, Now: pretended.now}
 	preview, err := look.Outlook(ctx, fleet)
 	if err != nil {
 		return Plan{}, fmt.Errorf("plan PodManager %s: %w", key, err)
@@ -128,12 +126,12 @@ func planDrain(ctx context.Context, c client.Client, key types.NamespacedName, n
 	for i := range pretended.evicted {
 		steps = append(steps, evicted(&pretended.evicted[i], &fleet, budgets))
 	}
-	p.Preview = p.Before(steps)
+	p.Preview = budgets.hold(p.Preview, pretended.asked, fleet.Desired.Disruption.MaxSurge).Before(steps)
 	return p, nil
 }
 
 // evicted is what an eviction does to a pod that does not wait for a replacement.
-func evicted(pod *corev1.Pod, fleet *desired.Fleet, budgets []policyv1.PodDisruptionBudget) view.Step {
+func evicted(pod *corev1.Pod, fleet *desired.Fleet, budgets budgets) view.Step {
 	step := view.Step{What: view.Evict, Pod: pod.Name, Reason: appsv1.WhyEvicted, Why: "it does not serve", Wave: 1}
 	switch {
 	case len(fleet.Desired.Claims.Templates) > 0:
@@ -141,24 +139,10 @@ func evicted(pod *corev1.Pod, fleet *desired.Fleet, budgets []policyv1.PodDisrup
 	case !fleet.Desired.Disruption.SurgeFirst:
 		step.Why = "disruption.policy is Allow: it is replaced afterwards"
 	}
-	for i := range budgets {
-		selector, err := metav1.LabelSelectorAsSelector(budgets[i].Spec.Selector)
-		if err == nil && selector.Matches(labels.Set(pod.Labels)) && budgets[i].Status.DisruptionsAllowed == 0 {
-			step.What, step.Wave, step.Reason = view.Held, 0, appsv1.BlockedByDisruptionBudget
-			step.Why = "PodDisruptionBudget " + budgets[i].Name + " allows no disruption now"
-		}
+	if why := budgets.refuse(pod, 0); why != "" {
+		step.What, step.Wave, step.Reason, step.Why = view.Held, 0, appsv1.BlockedByDisruptionBudget, why
 	}
 	return step
-}
-
-// budgetsIn are the PodDisruptionBudgets that the person may read.
-func budgetsIn(ctx context.Context, c client.Client, namespace string) ([]policyv1.PodDisruptionBudget, error) {
-	var list policyv1.PodDisruptionBudgetList
-	err := c.List(ctx, &list, client.InNamespace(namespace))
-	if err != nil && !apierrors.IsForbidden(err) {
-		return nil, fmt.Errorf("list the PodDisruptionBudgets in %s: %w", namespace, err)
-	}
-	return list.Items, nil
 }
 
 func (d *Drain) print(out io.Writer, paint kube.Paint) error {
@@ -190,8 +174,9 @@ type drained struct {
 	owner types.UID
 	waits bool
 	now   time.Time
-	// evicted are the pods that terminate.
-	evicted []corev1.Pod
+	// evicted are the pods that terminate, and asked those that wait for a
+	// replacement.
+	evicted, asked []corev1.Pod
 }
 
 // Get implements client.Reader.
@@ -214,7 +199,7 @@ func (d *drained) List(ctx context.Context, list client.ObjectList, opts ...clie
 			d.cordon(&list.Items[i])
 		}
 	case *corev1.PodList:
-		d.evicted = nil // the list may be read again
+		d.evicted, d.asked = nil, nil // the list may be read again
 		for i := range list.Items {
 			d.evict(&list.Items[i])
 		}
@@ -237,5 +222,6 @@ func (d *drained) evict(pod *corev1.Pod) {
 		pod.DeletionTimestamp = &metav1.Time{Time: d.now}
 		return
 	}
+	d.asked = append(d.asked, *pod)
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, appsv1.AnnotationEvictionRequested, d.now.UTC().Format(time.RFC3339))
 }

@@ -248,7 +248,7 @@ func (r request) plan(ctx context.Context, c client.Client, edits change.Edits) 
 	if r.object.GetName() == "" {
 		p.GenerateName = r.object.GetGenerateName()
 	}
-	p.Preview, err = r.kind.Foresee(ctx, change.Look{Reader: c, Eyes: change.Live{Reader: c}, Now: time.Now()}, live, changed)
+	p.Preview, err = r.kind.Foresee(ctx, change.Look{Reader: c, Observer: change.Live{Reader: c}, Now: time.Now()}, live, changed)
 	if err != nil {
 		err = fmt.Errorf("plan %s %s/%s: %w", p.Kind, p.Namespace, p.Name, err)
 	}

@@ -72,8 +72,8 @@ func waiting(why string) func(*plan.Pod) {
 	return func(p *plan.Pod) { p.Phase, p.Waiting = corev1.PodPending, why }
 }
 
-func unplaced(why string) func(*plan.Pod) {
-	return func(p *plan.Pod) { p.Phase, p.Waiting, p.Node = corev1.PodPending, why, "" }
+func unplaced(reason, scheduler string) func(*plan.Pod) {
+	return func(p *plan.Pod) { p.Phase, p.Waiting, p.Scheduler, p.Node = corev1.PodPending, reason, scheduler, "" }
 }
 
 // TestTheCauseIsToldEverywhere: what keeps pods from being available is in the message of
@@ -87,10 +87,10 @@ func TestTheCauseIsToldEverywhere(t *testing.T) {
 		want    string
 		held    string // by what, in why-not; empty where it is only under way
 	}{
-		"no node is assigned":           {as: unplaced(""), want: "2 of 5 pods are waiting for a node"},
-		"no node has room":              {as: unplaced("cannot be scheduled: " + noRoom), want: "2 of 5 pods cannot be scheduled: " + noRoom, held: "Unschedulable"},
-		"a claim is not bound":          {as: unplaced("cannot be scheduled: " + unbound), want: "2 of 5 pods are waiting for a volume: " + unbound, held: "WaitingForVolume"},
-		"a gate is set":                 {as: unplaced("its scheduling gates are not removed yet"), want: "2 of 5 pods have scheduling gates", held: "SchedulingGated"},
+		"no node is assigned":           {as: unplaced("", ""), want: "2 of 5 pods are waiting for a node"},
+		"no node has room":              {as: unplaced("Unschedulable", noRoom), want: "2 of 5 pods cannot be scheduled: " + noRoom, held: "Unschedulable"},
+		"a claim is not bound":          {as: unplaced("Unschedulable", unbound), want: "2 of 5 pods are waiting for a volume: " + unbound, held: "WaitingForVolume"},
+		"a gate is set":                 {as: unplaced("SchedulingGated", ""), want: "2 of 5 pods have scheduling gates", held: "SchedulingGated"},
 		"images are pulled":             {as: waiting(""), want: "2 of 5 pods are starting: images are pulled, volumes mounted or init containers run"},
 		"an image cannot be pulled":     {as: waiting("ErrImagePull"), want: "2 of 5 pods cannot pull an image: ErrImagePull", held: "ImageNotPulled"},
 		"the pull is put off":           {as: waiting("ImagePullBackOff"), want: "2 of 5 pods cannot pull an image: ImagePullBackOff", held: "ImageNotPulled"},

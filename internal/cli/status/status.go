@@ -31,10 +31,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
+	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/report"
 	"github.com/mycompany/pod-operator/internal/view"
@@ -293,7 +293,7 @@ type summary struct {
 
 func summarize(pm *appsv1.PodManager, st *appsv1.PodManagerStatus) summary {
 	m := summary{
-		Namespace: pm.Namespace, Name: pm.Name, Desired: ptr.Deref(pm.Spec.Replicas, 0), Live: st.CurrentReplicas, Ready: st.ReadyReplicas,
+		Namespace: pm.Namespace, Name: pm.Name, Desired: desired.Replicas(pm), Live: st.CurrentReplicas, Ready: st.ReadyReplicas,
 		Updated: st.UpdatedReplicas, Available: st.AvailableReplicas, Terminating: st.TerminatingReplicas,
 	}
 	m.State, m.Reason, m.Message = view.State(st)
