@@ -74,9 +74,8 @@ func TestTheChartSaysWhatConfigSays(t *testing.T) {
 				delete(ours, key)
 			}
 			for key, object := range ours {
-				// Network policies are an option of both; helm upgrade takes roles
-				// away and kubectl apply leaves them.
-				if object.GetKind() != "NetworkPolicy" && !strings.HasPrefix(object.GetName(), "pod-operator-shards-role") {
+				// Network policies are an option of both.
+				if object.GetKind() != "NetworkPolicy" {
 					t.Errorf("only the chart has %s", key)
 				}
 			}

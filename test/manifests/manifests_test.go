@@ -30,6 +30,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	kappsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -161,11 +163,41 @@ func TestThePlaygroundLacksOnlyWhatRunsTheOperator(t *testing.T) {
 	}
 	want := []string{
 		"Deployment pod-operator-controller-manager",
+		"PodDisruptionBudget pod-operator-controller-manager",
 		"Service pod-operator-controller-manager-metrics-service",
 		"Service pod-operator-webhook-service",
 	}
 	if diff := cmp.Diff(want, missing); diff != "" {
 		t.Errorf("of default, the playground lacks (-want +got):\n%s", diff)
+	}
+}
+
+// The evictions of a node's pods wait while an operator answers: a drain must not take
+// the only one first.
+func TestADrainLeavesAnOperator(t *testing.T) {
+	for _, folder := range []string{"default", "certmanager", "shards"} {
+		var budget *policyv1.PodDisruptionBudget
+		var deployment kappsv1.Deployment
+		for _, object := range render(t, folder) {
+			switch object.GetKind() {
+			case "Deployment":
+				deployment = into[kappsv1.Deployment](t, object)
+			case "PodDisruptionBudget":
+				b := into[policyv1.PodDisruptionBudget](t, object)
+				budget = &b
+			}
+		}
+		spec := deployment.Spec
+		if *spec.Replicas < 2 {
+			t.Errorf("%s: %d operators", folder, *spec.Replicas)
+		}
+		if spread := spec.Template.Spec.TopologySpreadConstraints; len(spread) != 1 || spread[0].TopologyKey != corev1.LabelHostname {
+			t.Errorf("%s: the operators are spread by %v", folder, spread)
+		}
+		if budget == nil || budget.Namespace != deployment.Namespace || budget.Spec.MaxUnavailable.IntValue() != 1 ||
+			!cmp.Equal(budget.Spec.Selector, spec.Selector) {
+			t.Errorf("%s: no budget keeps an operator: %v", folder, budget)
+		}
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 
 	"github.com/mycompany/pod-operator/internal/manager"
 	"github.com/mycompany/pod-operator/internal/webhook/paths"
@@ -84,7 +85,7 @@ func TestTheOperatorMayMakeItsWebhooksTrusted(t *testing.T) {
 		}
 		names = append(names, rule.ResourceNames...)
 	}
-	if diff := cmp.Diff([]string{options.Webhooks.Configuration, "podmanagers.apps.mycompany.com"}, names); diff != "" {
+	if diff := cmp.Diff([]string{options.Webhooks.Configuration, options.Webhooks.Identity, "podmanagers.apps.mycompany.com"}, names); diff != "" {
 		t.Errorf("names in the trust role (-want +got):\n%s", diff)
 	}
 }
@@ -127,11 +128,6 @@ func TestWithCertManager(t *testing.T) {
 	if got := crd.GetAnnotations()["cert-manager.io/inject-ca-from"]; got != from {
 		t.Errorf("the CRD gets its CA from %q, want %q", got, from)
 	}
-	for _, object := range objects {
-		if strings.Contains(object.GetName(), "webhook-trust") {
-			t.Errorf("%s %s is not needed", object.GetKind(), object.GetName())
-		}
-	}
 	pod := into[kappsv1.Deployment](t, find(t, objects, "Deployment", "pod-operator-controller-manager")).Spec.Template.Spec
 	options, err := manager.ParseFlags(pod.Containers[0].Args, io.Discard)
 	if err != nil {
@@ -152,25 +148,56 @@ func TestWithCertManager(t *testing.T) {
 	}
 }
 
-// The paths in the manifests are those that the operator serves and repairs.
+// calledAt are the paths in webhook configurations, by webhook.
+func calledAt(t *testing.T, objects []*unstructured.Unstructured, configuration string) map[string]string {
+	t.Helper()
+	called := map[string]string{}
+	mutating := into[admissionregistrationv1.MutatingWebhookConfiguration](t, find(t, objects, "MutatingWebhookConfiguration", configuration))
+	for _, w := range mutating.Webhooks {
+		called[w.Name] = ptr.Deref(w.ClientConfig.Service.Path, "")
+	}
+	validating := into[admissionregistrationv1.ValidatingWebhookConfiguration](t, find(t, objects, "ValidatingWebhookConfiguration", configuration))
+	for _, w := range validating.Webhooks {
+		called[w.Name] = ptr.Deref(w.ClientConfig.Service.Path, "")
+	}
+	return called
+}
+
+// The paths in config/webhook, which OLM's bundle is made from, are those that the
+// operator serves.
 func TestWebhooksAreCalledWhereTheyAreServed(t *testing.T) {
-	objects := render(t, "default")
+	called := calledAt(t, render(t, "webhook"), "admission")
+	called[paths.Conversion] = "/convert" // OLM converts nothing
+	if diff := cmp.Diff(called, paths.All()); diff != "" {
+		t.Errorf("paths (-manifests +operator):\n%s", diff)
+	}
+}
+
+// What is installed names no paths: the operator writes them, with secrets, and
+// applying the manifests again would take these away.
+func TestNoPathIsInstalled(t *testing.T) {
 	options, err := manager.ParseFlags(nil, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	called := map[string]string{}
-	mutating := into[admissionregistrationv1.MutatingWebhookConfiguration](t, find(t, objects, "MutatingWebhookConfiguration", options.Webhooks.Configuration))
-	for _, w := range mutating.Webhooks {
-		called[w.Name] = *w.ClientConfig.Service.Path
-	}
-	validating := into[admissionregistrationv1.ValidatingWebhookConfiguration](t, find(t, objects, "ValidatingWebhookConfiguration", options.Webhooks.Configuration))
-	for _, w := range validating.Webhooks {
-		called[w.Name] = *w.ClientConfig.Service.Path
-	}
-	crd := into[apiextensionsv1.CustomResourceDefinition](t, find(t, objects, "CustomResourceDefinition", "podmanagers.apps.mycompany.com"))
-	called[paths.Conversion] = *crd.Spec.Conversion.Webhook.ClientConfig.Service.Path
-	if diff := cmp.Diff(called, paths.All()); diff != "" {
-		t.Errorf("paths (-manifests +operator):\n%s", diff)
+	for _, dir := range []string{"default", "certmanager"} {
+		objects := render(t, dir)
+		called := calledAt(t, objects, options.Webhooks.Configuration)
+		crd := into[apiextensionsv1.CustomResourceDefinition](t, find(t, objects, "CustomResourceDefinition", "podmanagers.apps.mycompany.com"))
+		called[paths.Conversion] = ptr.Deref(crd.Spec.Conversion.Webhook.ClientConfig.Service.Path, "")
+		for name, path := range called {
+			if path != "" {
+				t.Errorf("%s: %q is called at %s", dir, name, path)
+			}
+		}
+		find(t, objects, "ClusterRole", "pod-operator-webhook-trust-role")
+		identity := into[admissionregistrationv1.ValidatingWebhookConfiguration](t, find(t, objects, "ValidatingWebhookConfiguration", options.Webhooks.Identity))
+		if len(identity.Webhooks) != 1 || len(identity.Webhooks[0].Rules) > 0 {
+			t.Errorf("%s: what everyone reads is called: %+v", dir, identity.Webhooks)
+		}
+		reader := into[rbacv1.ClusterRole](t, find(t, objects, "ClusterRole", "pod-operator-webhook-reader"))
+		if diff := cmp.Diff([]string{options.Webhooks.Identity}, reader.Rules[0].ResourceNames); diff != "" || len(reader.Rules) != 1 {
+			t.Errorf("%s: everyone reads more than the identity (-want +got):\n%s", dir, diff)
+		}
 	}
 }

@@ -323,3 +323,21 @@ func TestAReleaseHasAVersion(t *testing.T) {
 		}
 	}
 }
+
+// TestAReleaseNamesWhereToReport: an address that was invented swallows reports, so
+// there is no default.
+func TestAReleaseNamesWhereToReport(t *testing.T) {
+	t.Parallel()
+	for contact, want := range map[string]bool{
+		"": false, "maintainers@mycompany.com": false, "security": false, "security@example.org": true,
+	} {
+		cmd := exec.Command("make", "-C", "../..", "security-contact", "SECURITY_CONTACT="+contact)
+		if out, err := cmd.CombinedOutput(); (err == nil) != want {
+			t.Errorf("make release with SECURITY_CONTACT=%s: %v\n%s", contact, err, out)
+		}
+	}
+	rule, err := exec.Command("grep", "^release: security-contact ", "../../Makefile").Output()
+	if err != nil || len(rule) == 0 {
+		t.Errorf("make release does not ask for it: %v", err)
+	}
+}

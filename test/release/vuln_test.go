@@ -76,13 +76,15 @@ func TestKnownVulnerabilitiesAreReported(t *testing.T) {
 			database: vulnDB(t, map[string]string{"index/modules.json": "[]", "index/vulns.json": "[]"}),
 			want:     "No vulnerabilities found",
 		},
-		"a folder that is not there":     {database: "file:///nothing/here", want: "cannot be read, so nothing was checked", fails: true},
-		"a server that does not answer":  {database: "https://127.0.0.1:1", want: "cannot be read, so nothing was checked", fails: true},
-		"an address that is no database": {database: "ftp://example.com", want: "cannot be read, so nothing was checked", fails: true},
+		"no database is named, and Go's cannot be reached": {want: "the copy of the vulnerability database is of "},
+		"a folder that is not there":                       {database: "file:///nothing/here", want: "cannot be read, so nothing was checked", fails: true},
+		"a server that does not answer":                    {database: "https://127.0.0.1:1", want: "cannot be read, so nothing was checked", fails: true},
+		"an address that is no database":                   {database: "ftp://example.com", want: "cannot be read, so nothing was checked", fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "make", "vuln", "VULNDB="+test.database, "VULN_PKG=./hack/crdtrim")
 			cmd.Dir = testkit.Root()
+			cmd.Env = append(os.Environ(), "HTTPS_PROXY=http://127.0.0.1:1") // nothing listens there
 			out, err := cmd.CombinedOutput()
 			if (err != nil) != test.fails || !strings.Contains(string(out), test.want) {
 				t.Errorf("make vuln: %v, want it to say %q:\n%s", err, test.want, out)

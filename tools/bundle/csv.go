@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"maps"
@@ -36,7 +37,7 @@ const (
 	packageName = "pod-operator"
 	// certificates is where OLM mounts the webhooks' certificate.
 	certificates = "/tmp/k8s-webhook-server/serving-certs"
-	// trust is the role to change webhook configurations, which OLM does itself.
+	// trust is the role to change webhook configurations, which OLM writes itself.
 	trust = "pod-operator-webhook-trust-role"
 	// reader is the role to read the webhook configuration by its name in
 	// config/; OLM gives it another.
@@ -88,7 +89,7 @@ func describe(o options, s *shipped) (*operatorsv1alpha1.ClusterServiceVersion, 
 			DisplayName: "pod-operator", Description: description, Version: version.OperatorVersion{Version: parsed},
 			Maturity: "alpha", MinKubeVersion: "1.33.0",
 			Keywords:    []string{"pods", "rollout", "in-place", "fleet"},
-			Maintainers: []operatorsv1alpha1.Maintainer{{Name: "The pod-operator Authors", Email: "maintainers@mycompany.com"}},
+			Maintainers: []operatorsv1alpha1.Maintainer{{Name: "The pod-operator Authors", Email: cmp.Or(o.contact, "set-SECURITY_CONTACT@example.invalid")}},
 			Provider:    operatorsv1alpha1.AppLink{Name: "The pod-operator Authors", URL: "https://github.com/mycompany/pod-operator"},
 			Links:       []operatorsv1alpha1.AppLink{{Name: "Documentation", URL: "https://github.com/mycompany/pod-operator/tree/main/docs"}},
 			Icon:        []operatorsv1alpha1.Icon{{Data: base64.StdEncoding.EncodeToString(icon), MediaType: "image/svg+xml"}},
@@ -113,7 +114,8 @@ func strategy(o options, s *shipped) operatorsv1alpha1.NamedInstallStrategy {
 	deployment := s.deployment.DeepCopy()
 	container := &deployment.Spec.Template.Spec.Containers[0]
 	container.Image = o.image
-	container.Args = append(container.Args, "--webhook-cert-path="+certificates)
+	// OLM names the webhook configurations itself, and may write them again.
+	container.Args = append(container.Args, "--webhook-cert-path="+certificates, "--webhook-configuration=")
 	account := deployment.Spec.Template.Spec.ServiceAccountName
 	details := operatorsv1alpha1.StrategyDetailsDeployment{
 		DeploymentSpecs: []operatorsv1alpha1.StrategyDeploymentSpec{{

@@ -35,7 +35,7 @@ import (
 )
 
 type options struct {
-	root, out, image, version, channel string
+	root, out, image, version, channel, contact string
 	// created is when this version was made; the bundle is the same each time.
 	created time.Time
 }
@@ -57,6 +57,7 @@ func run(args []string) error {
 	fs.StringVar(&o.version, "version", "0.1.0", "The version, without a v.")
 	fs.StringVar(&o.channel, "channel", "candidate-v0", "The channel that gets it.")
 	fs.StringVar(&created, "created", "2026-11-15T00:00:00Z", "When this version was made, in RFC 3339.")
+	fs.StringVar(&o.contact, "contact", "", "The maintainers' address, to which vulnerabilities are reported. Empty is for trying out only.")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}

@@ -62,6 +62,9 @@ func write(o options, csv *operatorsv1alpha1.ClusterServiceVersion, s *shipped) 
 	servingCA := s.servingCA.DeepCopy()
 	servingCA.Namespace = ""
 	files[servingCA.Name+".configmap.yaml"] = servingCA
+	budget := s.budget.DeepCopy()
+	budget.Namespace = ""
+	files[budget.Name+".poddisruptionbudget.yaml"] = budget
 	for name, object := range files {
 		if err := writeYAML(filepath.Join(folder, name), object); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

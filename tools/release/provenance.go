@@ -27,55 +27,31 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"time"
+
+	"github.com/mycompany/pod-operator/tools/slsa"
 )
 
 // provenanceName is the file that says where the others come from, and
 // signatureEnding what a signature's name has behind that of its file.
 const (
-	provenanceName   = "provenance.intoto.json"
-	signatureEnding  = ".sig"
-	statementType    = "https://in-toto.io/Statement/v1"
-	predicateType    = "https://slsa.dev/provenance/v1"
-	buildType        = "https://github.com/mycompany/pod-operator/make-release/v1"
-	sourceRepository = "git+https://github.com/mycompany/pod-operator"
+	provenanceName  = "provenance.intoto.json"
+	signatureEnding = ".sig"
+	statementType   = "https://in-toto.io/Statement/v1"
 )
 
 // statement is an in-toto statement with SLSA's provenance: which files, made from
 // which commit, how.
 type statement struct {
-	Type          string    `json:"_type"`
-	Subject       []subject `json:"subject"`
-	PredicateType string    `json:"predicateType"`
-	Predicate     predicate `json:"predicate"`
+	Type          string         `json:"_type"`
+	Subject       []subject      `json:"subject"`
+	PredicateType string         `json:"predicateType"`
+	Predicate     slsa.Predicate `json:"predicate"`
 }
 
 type subject struct {
 	Name   string            `json:"name"`
 	Digest map[string]string `json:"digest"`
-}
-
-type predicate struct {
-	BuildDefinition definition `json:"buildDefinition"`
-	RunDetails      details    `json:"runDetails"`
-}
-
-type definition struct {
-	BuildType            string            `json:"buildType"`
-	ExternalParameters   map[string]string `json:"externalParameters"`
-	ResolvedDependencies []source          `json:"resolvedDependencies"`
-}
-
-type source struct {
-	URI    string            `json:"uri"`
-	Digest map[string]string `json:"digest"`
-}
-
-type details struct {
-	Builder  map[string]string `json:"builder"`
-	Metadata map[string]string `json:"metadata"`
 }
 
 // provenance writes the statement about all files of the release. It says what
@@ -85,7 +61,7 @@ func provenance(o options) error {
 	if err != nil {
 		return err
 	}
-	s := statement{Type: statementType, PredicateType: predicateType}
+	s := statement{Type: statementType, PredicateType: slsa.PredicateType}
 	for _, name := range names {
 		sum, err := checksum(filepath.Join(o.out, name))
 		if err != nil {
@@ -93,15 +69,7 @@ func provenance(o options) error {
 		}
 		s.Subject = append(s.Subject, subject{Name: name, Digest: map[string]string{"sha256": sum}})
 	}
-	s.Predicate.BuildDefinition = definition{
-		BuildType:            buildType,
-		ExternalParameters:   map[string]string{"version": o.version, "command": "make release VERSION=" + o.version},
-		ResolvedDependencies: []source{{URI: sourceRepository, Digest: map[string]string{"gitCommit": o.commit}}},
-	}
-	s.Predicate.RunDetails = details{
-		Builder:  map[string]string{"id": buildType, "go": runtime.Version()},
-		Metadata: map[string]string{"startedOn": o.date.Format(time.RFC3339)}, // of the commit: it makes no difference when it is built
-	}
+	s.Predicate = slsa.Provenance("make release VERSION="+o.version, o.version, o.commit, o.date)
 	raw, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err
