@@ -23,6 +23,7 @@ RELEASE_ARGS ?=
 KUBECTL ?= $(BIN)/kubectl
 PKG ?= ./...
 TESTFLAGS ?=
+N ?= 10
 TEST_TIMEOUT ?= 25m
 ARGS ?=
 DEBUG_ADDR ?= 127.0.0.1:2345
@@ -34,6 +35,8 @@ KUSTOMIZE := $(BIN)/kustomize
 GOLANGCI_LINT := $(BIN)/golangci-lint
 DLV := $(BIN)/dlv
 GOVULNCHECK := $(BIN)/govulncheck
+COSIGN := $(BIN)/cosign
+CRANE := $(BIN)/crane
 KUBEBUILDER := $(BIN)/kubebuilder
 HELM := $(BIN)/helm
 OPM := $(BIN)/opm
@@ -122,11 +125,15 @@ test: $(if $(filter ./...,$(PKG)),build) ## Vet everything and run the tests tha
 	@GOGC=400 go vet $(PKG)
 	@$(GO_TEST) -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(if $(filter ./...,$(PKG)),$(quick),$(PKG))
 
+.PHONY: flaky
+flaky: build ## Run a package's tests N times beside busy loops and list those that failed: make flaky PKG=./test/webhooks N=50.
+	@hack/flaky $(PKG) $(N) $(TESTFLAGS)
+
 .PHONY: test-all
 test-all: test test-rest ## Run make test, then make test-rest; make e2e, make faults and make fuzz are separate.
 
 .PHONY: test-rest
-test-rest: build chromium $(DLV) $(HELM) $(HUGO) ## Run what make test leaves out: browser, helm, hugo, many clusters, fuzzing, and the race detector.
+test-rest: build chromium $(DLV) $(HELM) $(HUGO) $(COSIGN) $(CRANE) ## Run what make test leaves out: browser, helm, hugo, many clusters, fuzzing, and the race detector.
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
 	$(if $(RACE),@echo "compiling for the race detector" && GOGC=400 go build $(RACE) ./internal/manager ./internal/testkit/... ./pkg/flightrecorder/...)
 	@$(GO_TEST) $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(call longest-first,$(call slashed,$(RACED)))
@@ -141,6 +148,8 @@ SCHEDULES ?= 10000
 RANDOM_SCHEDULES ?= 300
 SOAK ?= 10m
 FUZZTIME ?= 10m
+FUZZ_TENANTS ?= 30m
+FUZZ_SEED ?= 0
 DEVIATIONS ?= 1
 MUTANTS ?=
 MATRIX ?=
@@ -155,8 +164,8 @@ faults: control-plane binaries ## Try all faults: small worlds whole, simulator 
 	tier ./test/faults/conformance -timeout 30m -seed 0 -operations 5000; \
 	tier ./test/faults/crash -timeout 3h -seed 0 -parallel 8 -scenarios 0 -points 0 -schedules $(RANDOM_SCHEDULES); \
 	tier ./test/faults/binary -timeout 2h -seed 0 -all; \
-	$(faults-table); \
-	if (($${#failed[@]})); then echo "failed: $${failed[*]}"; exit 1; fi
+	if (($${#failed[@]})); then $(faults-table); echo "failed: $${failed[*]}"; exit 1; fi; \
+	$(faults-table) -write
 
 # What make conformance judges, and how: CONFORMANCE='--profiles core --only quota'.
 KIND ?= podmanager
@@ -188,12 +197,16 @@ fuzz: ## Fuzz the planner, defaults, conversion, admission and the plugin's pars
 	@$(call fuzz,$(FUZZ_LIGHT) $(FUZZ_HEAVY),$(FUZZTIME))
 
 .PHONY: fuzz-tenants
-fuzz-tenants: build ## Throw objects at a running operator for FUZZTIME, while another tenant's pods have to stay served.
-	go test -timeout 0 -count 1 ./test/tenants -run TestTenantsFuzz -fuzz-tenants $(FUZZTIME) -v
+fuzz-tenants: control-plane ## Attack a running operator with drawn objects, requests and rights for FUZZ_TENANTS (30m). FUZZ_SEED repeats the draws of a run.
+	go test -timeout 0 -count 1 ./test/tenants -run TestTenantsFuzz -fuzz-tenants $(FUZZ_TENANTS) -fuzz-seed $(FUZZ_SEED) -v
 
 .PHONY: mutants
 mutants: ## Change the code on purpose and count which changes the tests notice. MUTANTS='-only internal/desired -write' narrows it and writes the docs.
 	@go run ./hack/mutants $(MUTANTS)
+
+.PHONY: judge
+judge: ## Break every rule of the planner on purpose, in two ways or more: the small worlds and the simulator have to find each. JUDGE='-match rollout' narrows it.
+	@go run ./hack/judge $(JUDGE)
 
 .PHONY: e2e
 e2e: control-plane $(HELM) ## Run the operator in a pod on real kubelets and containers: docs/e2e.md. Needs Linux and root; says so and skips elsewhere.
@@ -259,6 +272,11 @@ docker-buildx: ## Build the operator's image, IMG, for PLATFORMS and push it.
 image: ## Build the operator's image without Docker: an OCI layout, image.tar and an SBOM in dist/image. IMG names it.
 	@cd tools && go run ./image --name $(IMG) $(IMAGE_ARGS)
 
+.PHONY: sign
+sign: $(COSIGN) $(CRANE) ## Push what make image or make release built as IMG, sign it with KEY, and attach its SBOMs and provenance.
+	@[[ -n "$(KEY)" ]] || { echo "give the key to sign with: KEY=release.key" >&2; exit 1; }
+	@hack/sign $(COSIGN) $(CRANE) dist/image $(IMG) $(KEY)
+
 .PHONY: build-installer
 build-installer: manifests $(KUSTOMIZE) ## Write dist/install.yaml, which installs IMG with one kubectl apply.
 	@mkdir -p dist
@@ -270,15 +288,24 @@ DOWNLOADS ?= https://example.com/pod-operator/releases/download
 release-image = $(if $(filter controller:latest,$(IMG)),pod-operator:$(VERSION),$(IMG))
 commit-date = $(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ)
 
+# Where reports of vulnerabilities go: an address that its owner reads. There is no
+# default, because an invented one would swallow them.
+SECURITY_CONTACT ?=
+
+.PHONY: security-contact
+security-contact:
+	@[[ "$(SECURITY_CONTACT)" == ?*@?*.?* && "$(SECURITY_CONTACT)" != *@mycompany.com ]] || { echo "a release names where vulnerabilities are reported: give SECURITY_CONTACT=NAME@YOUR.DOMAIN" >&2; exit 1; }
+
 .PHONY: release
-release: manifests chart $(KUSTOMIZE) ## Put a release together in dist/release, offline: VERSION=v1.2.3. IMG names its image, DOWNLOADS krew's source, KEY a key to sign with.
+release: security-contact manifests chart $(KUSTOMIZE) ## Put a release together in dist/release, offline: VERSION=v1.2.3 and SECURITY_CONTACT=ADDRESS. IMG names its image, DOWNLOADS krew's source, KEY a key to sign with.
 	@[[ "$(VERSION)" =~ ^v[0-9]+\.[0-9]+\.[0-9]+ ]] || { echo "the version is $(VERSION): give one like VERSION=v1.2.3" >&2; exit 1; }
+	@go run ./hack/reliability -refuse-old
 	@rm -rf dist/release && mkdir -p dist/release
 	@$(call render,$(release-image)) > dist/release/install.yaml
 	@cd tools && go run ./image --name $(release-image) --version $(VERSION) $(IMAGE_ARGS)
 	@cp dist/image/image.tar dist/release/pod-operator_$(VERSION)_image.tar
 	@for sbom in dist/image/sbom-*.spdx.json; do cp "$$sbom" "dist/release/pod-operator_$(VERSION)_$${sbom##*/}"; done
-	@cd tools/bundle && go run . --image $(release-image) --version $(VERSION:v%=%) --created $(commit-date) --out dist/bundle
+	@cd tools/bundle && go run . --image $(release-image) --version $(VERSION:v%=%) --contact $(SECURITY_CONTACT) --created $(commit-date) --out dist/bundle
 	@cd tools && go run ./release --version $(VERSION) --commit $$(git rev-parse HEAD) --date $(commit-date) --bundle dist/bundle \
 		--downloads $(DOWNLOADS) $(if $(KEY),--key $(abspath $(KEY))) $(RELEASE_ARGS)
 
@@ -385,13 +412,18 @@ lint: $(GOLANGCI_LINT) ## Lint. The rules, also those on imports, are in .golang
 	cd tools/bundle && $(abspath $(GOLANGCI_LINT)) run ./...
 	$(GOLANGCI_LINT) fmt --diff playground
 
-# The database is asked for the names of modules; the code stays here.
-VULNDB ?= https://vuln.go.dev
+# The database is asked for the names of modules; the code stays here. Where none is
+# named and https://vuln.go.dev cannot be read, the copy in tools/vuln serves.
+VULNDB ?=
 VULN_PKG ?= ./cmd/...
 
 .PHONY: vuln
 vuln: $(GOVULNCHECK) ## Look for known vulnerabilities in what our programs call. VULNDB names the database: https://HOST or file:///FOLDER.
-	@hack/vuln $(GOVULNCHECK) $(VULNDB) $(VULN_PKG)
+	@hack/vuln $(GOVULNCHECK) '$(VULNDB)' $(VULN_PKG)
+
+.PHONY: vulndb
+vulndb: ## Renew the copy of the vulnerability database in tools/vuln from FROM, a checkout of https://github.com/golang/vulndb.
+	@go run ./hack/vulndb -from '$(FROM)'
 
 .PHONY: lint-fix
 lint-fix: $(GOLANGCI_LINT) ## Lint and repair what can be repaired.
@@ -463,7 +495,7 @@ faults-progress = awk '/^=== CONT/ {if (++n % 25 == 0) {print "  " n " cases hav
 	/^=== / || /^ *--- (PASS|SKIP)/ {next} {print; fflush()}'
 
 # What the fault tests of this run have tried, one line each.
-faults-table = cat test-output/faults/*.txt 2>/dev/null || true
+faults-table = go run ./hack/reliability
 
 # $(call render,IMAGE) prints config/default with that image. The overlay lives
 # in dist/, so that choosing an image changes no file of the repository.
@@ -497,5 +529,10 @@ $(eval $(call tool,opm,tools/opm,github.com/operator-framework/operator-registry
 $(BIN)/hugo: export CGO_ENABLED = 0
 $(eval $(call tool,hugo,tools/docs,github.com/gohugoio/hugo))
 $(eval $(call tool,crd-ref-docs,tools/docs,github.com/elastic/crd-ref-docs))
+# Without C: it would be for keys on smart cards.
+$(BIN)/cosign $(BIN)/crane: export CGO_ENABLED = 0
+$(BIN)/cosign $(BIN)/crane: export GOFLAGS = -trimpath -ldflags=-s
+$(eval $(call tool,cosign,tools/sign,github.com/sigstore/cosign/v3/cmd/cosign))
+$(eval $(call tool,crane,tools/sign,github.com/google/go-containerregistry/cmd/crane))
 $(eval $(call tool,govulncheck,tools/vuln,golang.org/x/vuln/cmd/govulncheck))
 $(eval $(call tool,golangci-lint,tools/lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint))

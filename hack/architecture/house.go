@@ -117,12 +117,14 @@ func (h *house) arrange() {
 	}
 }
 
+// middle adds in the order of the names: the last bit of a sum depends on its order,
+// and decides between rooms that are tied.
 func (h *house) middle(name string, place map[string]float64) float64 {
 	if len(h.imports[name]) == 0 {
 		return 0.5
 	}
 	sum := 0.0
-	for to := range h.imports[name] {
+	for _, to := range slices.Sorted(maps.Keys(h.imports[name])) {
 		sum += place[to]
 	}
 	return sum / float64(len(h.imports[name]))

@@ -62,6 +62,25 @@ func TestLevels(t *testing.T) {
 	}
 }
 
+func TestThePictureIsTheSameEachTime(t *testing.T) {
+	below := "pkg/a pkg/b pkg/c pkg/d pkg/e pkg/f pkg/g"
+	lines := []string{"internal/x: " + below, "internal/y: " + below}
+	for name := range strings.FieldsSeq(below) {
+		lines = append(lines, name+":")
+	}
+	pictures := map[string]int{}
+	for range 100 {
+		h, err := newHouse(packages(lines...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pictures[string(h.svg())]++
+	}
+	if len(pictures) != 1 {
+		t.Errorf("%d pictures of one house", len(pictures))
+	}
+}
+
 func TestACircleIsRefused(t *testing.T) {
 	_, err := newHouse(packages("internal/a/one: internal/b", "internal/b: internal/a/two", "internal/a/two:"))
 	if err == nil || !strings.Contains(err.Error(), "internal/a -> internal/b -> internal/a") {

@@ -181,7 +181,7 @@ func (s *score) score() float64 {
 }
 
 func (s *score) row(commit string) string {
-	return fmt.Sprintf("| %s | %d | %d | %d | %d | %.1f %% | %#q |",
+	return fmt.Sprintf("| %s | %d | %d | %d | %d | %.1f %% | %#q | 0 |",
 		s.folder, s.killed+s.excused+len(s.survivors), s.killed, s.excused, len(s.survivors), s.score(), commit)
 }
 

@@ -22,7 +22,8 @@ import (
 	"go/parser"
 	"go/token"
 	"slices"
-	"strings"
+
+	"github.com/mycompany/pod-operator/hack/overlay"
 )
 
 // switches rewrites a file so that it holds all its mutants at once. Each operator
@@ -48,12 +49,6 @@ func switches(file string, content []byte, all []mutant, skip map[int]bool) ([]b
 	return r.result(), nil
 }
 
-// edit replaces length bytes at an offset.
-type edit struct {
-	at, length int
-	text       string
-}
-
 // rewriter walks over a file's syntax and collects edits. Where two begin at one
 // place, the outer expression's comes first, because it is met first; where two end
 // at one place, the inner one's.
@@ -61,7 +56,7 @@ type rewriter struct {
 	content      []byte
 	offset       func(token.Pos) int
 	numbers      map[int][]int // of the mutants, by the operator's offset
-	open, closed []edit
+	open, closed []overlay.Edit
 }
 
 // Visit is ast.Visitor.
@@ -78,15 +73,15 @@ func (r *rewriter) Visit(n ast.Node) ast.Visitor {
 	case *ast.IncDecStmt:
 		if numbers := r.numbers[r.offset(n.TokPos)]; len(numbers) > 0 {
 			operand := r.content[r.offset(n.X.Pos()):r.offset(n.X.End())]
-			r.open = append(r.open, edit{r.offset(n.TokPos), 2, fmt.Sprintf(" = mutant%s(%d, %s)", names[n.Tok], numbers[0], operand)})
+			r.open = append(r.open, overlay.Edit{At: r.offset(n.TokPos), Length: 2, Text: fmt.Sprintf(" = mutant%s(%d, %s)", names[n.Tok], numbers[0], operand)})
 		}
 	}
 	return r
 }
 
 func (r *rewriter) wrap(n ast.Node, before, after string) {
-	r.open = append(r.open, edit{r.offset(n.Pos()), 0, before})
-	r.closed = append(r.closed, edit{r.offset(n.End()), 0, after})
+	r.open = append(r.open, overlay.Edit{At: r.offset(n.Pos()), Text: before})
+	r.closed = append(r.closed, overlay.Edit{At: r.offset(n.End()), Text: after})
 }
 
 // names are the ends of the calls' names.
@@ -103,10 +98,10 @@ func (r *rewriter) binary(n *ast.BinaryExpr, numbers []int) {
 		r.wrap(n, fmt.Sprintf("mutantNot(%d, ", numbers[0]), ")")
 	case token.LSS, token.LEQ, token.GTR, token.GEQ: // first the boundary, then the negation
 		r.wrap(n, fmt.Sprintf("mutantNot(%d, mutant%s(%d, ", numbers[1], names[n.Op], numbers[0]), "))")
-		r.open = append(r.open, edit{at, len(n.Op.String()), ","})
+		r.open = append(r.open, overlay.Edit{At: at, Length: len(n.Op.String()), Text: ","})
 	default:
 		r.wrap(n, fmt.Sprintf("mutant%s(%d, ", names[n.Op], numbers[0]), ")")
-		r.open = append(r.open, edit{at, 1, ","})
+		r.open = append(r.open, overlay.Edit{At: at, Length: 1, Text: ","})
 	}
 }
 
@@ -114,17 +109,7 @@ func (r *rewriter) binary(n *ast.BinaryExpr, numbers []int) {
 // what closes them is turned round.
 func (r *rewriter) result() []byte {
 	slices.Reverse(r.closed)
-	edits := slices.Concat(r.closed, r.open)
-	slices.SortStableFunc(edits, func(a, b edit) int { return a.at - b.at })
-	var out strings.Builder
-	at := 0
-	for _, e := range edits {
-		out.Write(r.content[at:e.at])
-		out.WriteString(e.text)
-		at = e.at + e.length
-	}
-	out.Write(r.content[at:])
-	return []byte(out.String())
+	return []byte(overlay.Apply(string(r.content), slices.Concat(r.closed, r.open)))
 }
 
 // calls is what the rewritten files of a package call, without its first line.

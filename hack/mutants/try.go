@@ -19,7 +19,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +31,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mycompany/pod-operator/hack/overlay"
 )
 
 // outcome is what became of a mutant.
@@ -123,10 +124,10 @@ func (t *trial) path(name string) string { return filepath.Join(t.dir, name) }
 // says which cannot.
 func (t *trial) compileAll(ctx context.Context) error {
 	for {
-		overlay := map[string]string{}
+		contents := map[string]string{}
 		for i := range t.mutants {
 			file := t.mutants[i].File
-			if _, done := overlay[file]; done {
+			if _, done := contents[file]; done {
 				continue
 			}
 			content, err := os.ReadFile(file)
@@ -136,10 +137,10 @@ func (t *trial) compileAll(ctx context.Context) error {
 			if content, err = switches(file, content, t.mutants, t.alone); err != nil {
 				return err
 			}
-			overlay[file] = string(content)
+			contents[file] = string(content)
 		}
-		overlay[filepath.Join(t.folder, "mutants_switches.go")] = "package " + filepath.Base(t.folder) + "\n" + calls
-		out, err := t.compile(ctx, "all", overlay)
+		contents[filepath.Join(t.folder, "mutants_switches.go")] = "package " + filepath.Base(t.folder) + "\n" + calls
+		out, err := t.compile(ctx, "all", contents)
 		if err == nil || ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -182,30 +183,13 @@ func (t *trial) setAside(out []byte) (found bool) {
 // compile compiles the package's tests with other contents of some files. The
 // checkout is never changed.
 func (t *trial) compile(ctx context.Context, name string, contents map[string]string) ([]byte, error) {
-	if err := os.MkdirAll(t.path(name), 0o750); err != nil {
-		return nil, err
-	}
-	replace := map[string]string{}
-	for file, content := range contents {
-		original, err := filepath.Abs(file)
-		if err != nil {
-			return nil, err
-		}
-		replace[original] = filepath.Join(t.path(name), filepath.Base(file))
-		if err := os.WriteFile(replace[original], []byte(content), 0o600); err != nil {
-			return nil, err
-		}
-	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": replace})
+	file, err := overlay.Write(t.dir, name, contents)
 	if err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(t.path(name+".json"), overlay, 0o600); err != nil {
 		return nil, err
 	}
 	for i, folder := range t.tests {
 		out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-gcflags=-e",
-			"-overlay", t.path(name+".json"), "-o", t.binary(name, i), "./"+folder).CombinedOutput()
+			"-overlay", file, "-o", t.binary(name, i), "./"+folder).CombinedOutput()
 		if err != nil {
 			return out, err
 		}

@@ -17,7 +17,7 @@ limitations under the License.
 // Command runtests runs "go test -json" with the arguments it is given and
 // shows what happens: a line for each package that has finished, what runs for
 // long, the output of what failed, and at the end the number of tests and the
-// slowest ten.
+// slowest ten. A test that failed runs once more, alone (flaky.go).
 //
 // It needs the standard library alone, so that it compiles in a moment.
 package main
@@ -50,6 +50,22 @@ func main() {
 const heartbeat = 15 * time.Second
 
 func run(ctx context.Context, args []string, out io.Writer) error {
+	r := newResults(out, packages(ctx, args))
+	err := goTest(ctx, args, r)
+	if ctx.Err() == nil {
+		r.runAgain(func(pkg, test string, again *results) error {
+			return goTest(ctx, alone(args, pkg, test), again)
+		})
+	}
+	r.summary()
+	if err != nil && !r.onlyFlaky() {
+		return fmt.Errorf("go test: %w", err)
+	}
+	return nil
+}
+
+// goTest runs go test and has its events added to results.
+func goTest(ctx context.Context, args []string, results *results) error {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
 	// The tests get the same signal and have time to stop what they started.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -62,14 +78,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	results := newResults(out, packages(ctx, args))
-	readErr := follow(stdout, results)
-	waitErr := cmd.Wait()
-	results.summary()
-	if err := errors.Join(readErr, waitErr); err != nil {
-		return fmt.Errorf("go test: %w", err)
-	}
-	return nil
+	return errors.Join(follow(stdout, results), cmd.Wait())
 }
 
 // follow reads events until the output ends, with a line about what is running
@@ -118,7 +127,7 @@ func follow(stdout io.Reader, results *results) error {
 func packages(ctx context.Context, args []string) int {
 	list := []string{"list"}
 	for _, arg := range args {
-		if strings.HasPrefix(arg, "./") || strings.HasPrefix(arg, "-tags") {
+		if isPackage(arg) || strings.HasPrefix(arg, "-tags") {
 			list = append(list, arg)
 		}
 	}
@@ -129,3 +138,5 @@ func packages(ctx context.Context, args []string) int {
 	}
 	return len(strings.Fields(string(out)))
 }
+
+func isPackage(arg string) bool { return strings.HasPrefix(arg, "./") }

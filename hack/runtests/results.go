@@ -55,6 +55,13 @@ type results struct {
 	builds                  map[string][]string // the output of builds, by import path
 	times                   []timing
 	failures                []string
+	failedTests             []failedTest
+	flaky                   []string
+	// keep has all output kept.
+	keep bool
+	kept []string
+	// final: more failed than tests that a second run could clear.
+	final bool
 }
 
 // running is a package whose tests are running.
@@ -64,6 +71,7 @@ type running struct {
 	times  []timing
 	cached bool
 	output map[string][]string // by test; "" is the package's own
+	failed map[string][]string // the output of a test with its subtests, where they failed
 }
 
 type timing struct {
@@ -85,12 +93,16 @@ func (r *results) add(e event) {
 	}
 	p := r.running[e.Package]
 	if p == nil {
-		p = &running{began: r.now(), output: map[string][]string{}}
+		p = &running{began: r.now(), output: map[string][]string{}, failed: map[string][]string{}}
 		r.running[e.Package] = p
 	}
 	switch e.Action {
 	case "output":
 		p.output[e.Test] = append(p.output[e.Test], e.Output)
+		if r.keep {
+			r.kept = append(r.kept, e.Output)
+		}
+		r.final = r.final || isFinal(e.Output)
 		p.cached = p.cached || e.Test == "" && strings.HasSuffix(e.Output, "\t(cached)\n")
 	case "pass", "fail", "skip":
 		if e.Test == "" {
@@ -114,7 +126,12 @@ func (r *results) testDone(e event, p *running) {
 		r.failed++
 		r.failures = append(r.failures, short(e.Package)+" "+e.Test)
 		fmt.Fprintf(r.out, "FAIL  %s %s\n%s", short(e.Package), e.Test, indent(p.output[e.Test]))
+		top, _, sub := strings.Cut(e.Test, "/")
+		p.failed[top] = append(p.failed[top], p.output[e.Test]...)
 		p.output[e.Test] = nil // its parents fail with it and need not repeat it
+		if !sub {
+			r.failedTests = append(r.failedTests, failedTest{pkg: e.Package, name: top, output: p.failed[top]})
+		}
 	}
 	// A test's time includes that of its subtests, which are not listed again.
 	if !strings.Contains(e.Test, "/") {
@@ -153,6 +170,7 @@ func (r *results) packageDone(e event, p *running) {
 	if alone {
 		r.failed++
 		r.failures = append(r.failures, name)
+		r.final = true
 	}
 	for _, test := range slices.Sorted(maps.Keys(p.output)) {
 		fmt.Fprint(r.out, indent(p.output[test]))
@@ -196,8 +214,11 @@ func (r *results) summary() {
 	if len(r.failures) > 0 {
 		fmt.Fprintf(r.out, "\nFailed:\n  %s\n", strings.Join(r.failures, "\n  "))
 	}
-	fmt.Fprintf(r.out, "\n%d packages in %s, %d of them from the cache.\n%d passed, %d failed, %d skipped\n",
-		r.done, r.now().Sub(r.began).Round(time.Second), r.cached, r.passed, r.failed, r.skipped)
+	if len(r.flaky) > 0 {
+		fmt.Fprintf(r.out, "\nFlaky, to be mended with the next change; more than %d fail the run:\n  %s\n", mostFlaky, strings.Join(r.flaky, "\n  "))
+	}
+	fmt.Fprintf(r.out, "\n%d packages in %s, %d of them from the cache.\n%d passed, %d failed, %d skipped, %d flaky\n",
+		r.done, r.now().Sub(r.began).Round(time.Second), r.cached, r.passed, r.failed, r.skipped, len(r.flaky))
 }
 
 // module is left out of package names on the screen.

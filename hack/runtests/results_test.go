@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +50,7 @@ The slowest tests:
      0.0s  internal/plan TestB
 
 1 packages in 1m30s, 0 of them from the cache.
-2 passed, 0 failed, 1 skipped
+2 passed, 0 failed, 1 skipped, 0 flaky
 `,
 		},
 		"a failing test shows its output, once": {
@@ -74,7 +75,7 @@ Failed:
   internal/plan TestA
 
 1 packages in 1m30s, 0 of them from the cache.
-0 passed, 2 failed, 0 skipped
+0 passed, 2 failed, 0 skipped, 0 flaky
 `,
 		},
 		"a package that does not compile shows the compiler's output": {
@@ -92,7 +93,7 @@ Failed:
   internal/plan (does not compile)
 
 1 packages in 1m30s, 0 of them from the cache.
-0 passed, 1 failed, 0 skipped
+0 passed, 1 failed, 0 skipped, 0 flaky
 `,
 		},
 		"a package that dies in a test shows what it wrote": {
@@ -109,7 +110,7 @@ Failed:
   internal/plan (the package)
 
 1 packages in 1m30s, 0 of them from the cache.
-0 passed, 1 failed, 0 skipped
+0 passed, 1 failed, 0 skipped, 0 flaky
 `,
 		},
 		"a cached package says so, and its tests are not among the slowest": {
@@ -123,7 +124,7 @@ Failed:
 [1/2] ok    internal/plan                               1 tests  cached
 
 1 packages in 1m30s, 1 of them from the cache.
-1 passed, 0 failed, 0 skipped
+1 passed, 0 failed, 0 skipped, 0 flaky
 `,
 		},
 	} {
@@ -157,5 +158,73 @@ func TestHeartbeatNamesWhatRuns(t *testing.T) {
 	want := "[0/2] ...   after 0s, compiling tests\n[0/2] ...   after 30s, running: test/integration (30s), internal/plan (10s)\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
+	}
+}
+
+// A test that fails among others and passes alone does not fail the run, unless
+// there are more of them than two, or something failed that is no single test.
+func TestATestThatPassesAloneIsFlaky(t *testing.T) {
+	failing := func(names ...string) (events []event) {
+		for _, name := range names {
+			events = append(events, event{Action: "output", Package: internalPlan, Test: name + "/sub", Output: name + " took too long\n"},
+				event{Action: "fail", Package: internalPlan, Test: name + "/sub"}, event{Action: "fail", Package: internalPlan, Test: name})
+		}
+		return append(events, event{Action: "fail", Package: internalPlan})
+	}
+	said := func(line string) []event {
+		return append([]event{{Action: "output", Package: internalPlan, Test: "TestA", Output: line}}, failing("TestA")...)
+	}
+	for name, test := range map[string]struct {
+		events  []event
+		alone   string // what the second run ends with
+		again   []string
+		passing bool
+	}{
+		"one passes alone":            {events: failing("TestA"), alone: "pass", again: []string{"TestA"}, passing: true},
+		"two pass alone":              {events: failing("TestA", "TestB"), alone: "pass", again: []string{"TestA", "TestB"}, passing: true},
+		"three are too many":          {events: failing("TestA", "TestB", "TestC"), alone: "pass", again: []string{"TestA", "TestB", "TestC"}},
+		"one fails alone":             {events: failing("TestA"), alone: "fail", again: []string{"TestA"}},
+		"one is skipped alone":        {events: failing("TestA"), alone: "skip", again: []string{"TestA"}},
+		"its process died":            {events: said("panic: no\n"), alone: "pass"},
+		"it found a race":             {events: said("WARNING: DATA RACE\n"), alone: "pass"},
+		"a package fails by itself":   {events: []event{{Action: "fail", Package: internalPlan}}, alone: "pass"},
+		"another package fails, too":  {events: append(failing("TestA"), event{Action: "fail", Package: module + "api"}), alone: "pass"},
+		"eleven are not run again":    {events: failing(strings.Split("ABCDEFGHIJK", "")...), alone: "pass"},
+		"nothing failed, nothing ran": {events: []event{{Action: "pass", Package: internalPlan}}, alone: "pass"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			r := newResults(&out, 2)
+			for _, e := range test.events {
+				r.add(e)
+			}
+			var again []string
+			r.runAgain(func(pkg, name string, second *results) error {
+				again = append(again, name)
+				second.add(event{Action: "output", Package: pkg, Test: name, Output: name + " is quick\n"})
+				second.add(event{Action: test.alone, Package: pkg, Test: name})
+				if test.alone == "fail" {
+					return errors.New("exit status 1")
+				}
+				return nil
+			})
+			if diff := cmp.Diff(test.again, again); diff != "" {
+				t.Errorf("run again (-want +got):\n%s", diff)
+			}
+			if got := r.onlyFlaky(); got != test.passing {
+				t.Errorf("the run passes: %t\n%s", got, &out)
+			}
+			if test.passing && (strings.Count(out.String(), "TestA took too long") != 2 || !strings.Contains(out.String(), "TestA is quick")) {
+				t.Errorf("both outputs are not there:\n%s", &out)
+			}
+		})
+	}
+}
+
+func TestATestRunsAloneWithTheSameFlags(t *testing.T) {
+	got := alone([]string{"-race", "-timeout", "25m", "-run", "^(TestA|TestB)$", "./test/webhooks", "./test/migrate"}, module+"test/migrate", "TestA")
+	want := []string{"-race", "-timeout", "25m", "-run", "^(TestA|TestB)$", "-count=1", "-run=^TestA$", module + "test/migrate"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
 }
