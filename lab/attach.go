@@ -73,7 +73,7 @@ func (s *pageServer) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
-	s.log.Info("the lab shows this operator", "page", "http://"+listener.Addr().String())
+	s.log.Info("the lab shows this operator", "page", s.lab.Link(listener))
 	return s.lab.Serve(ctx, listener)
 }
 

@@ -18,6 +18,7 @@ package lab
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"maps"
 	"slices"
@@ -59,9 +60,11 @@ type Change struct {
 // Lab collects the steps of one operator, or of two, and holds and breaks them.
 type Lab struct {
 	options Options
-	begun   time.Time
-	gates   gates
-	faults  faults
+	// token is what a page has to show: other users of the machine reach the port, too.
+	token  string
+	begun  time.Time
+	gates  gates
+	faults faults
 
 	mu          sync.Mutex
 	steps       []trace.Step
@@ -83,7 +86,7 @@ type stored struct {
 // New makes a lab.
 func New(options Options) *Lab {
 	l := &Lab{
-		options: options, begun: time.Now(), subscribers: map[chan struct{}]bool{}, stored: map[string]stored{}, runs: map[string]int{},
+		options: options, token: rand.Text(), begun: time.Now(), subscribers: map[chan struct{}]bool{}, stored: map[string]stored{}, runs: map[string]int{},
 	}
 	l.gates.changed = l.notify
 	l.faults.armed = map[string]bool{}

@@ -18,6 +18,7 @@ package lab
 
 import (
 	"context"
+	"crypto/subtle"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -62,21 +63,41 @@ func (l *Lab) Serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
+// Link is what to open in a browser. The token is behind the #, which a browser sends nowhere.
+func (l *Lab) Link(listener net.Listener) string {
+	return "http://" + listener.Addr().String() + "/#token=" + l.token
+}
+
 // Handler is the page and what it asks for. It answers requests to a loopback name with this port.
+// Files of the page are for all; the rest is for those who have the token of the link.
 func (l *Lab) Handler(port int) (http.Handler, error) {
 	files, err := fs.Sub(pageFiles, "page")
 	if err != nil {
 		return nil, err
 	}
+	api := http.NewServeMux()
+	api.HandleFunc("GET /api/stream", l.stream)
+	api.HandleFunc("GET /api/walk", func(w http.ResponseWriter, _ *http.Request) { answer(w, l.Walk()) })
+	api.HandleFunc("GET /api/walks/{number}", l.showWalk)
+	api.HandleFunc("GET /api/exercises", l.listExercises)
+	api.HandleFunc("GET /api/exercises/{number}", l.showExercise)
+	api.HandleFunc("POST /api/do/{what}", l.do)
 	mux := http.NewServeMux()
 	mux.Handle("/", http.FileServerFS(files))
-	mux.HandleFunc("GET /api/stream", l.stream)
-	mux.HandleFunc("GET /api/walk", func(w http.ResponseWriter, _ *http.Request) { answer(w, l.Walk()) })
-	mux.HandleFunc("GET /api/walks/{number}", l.showWalk)
-	mux.HandleFunc("GET /api/exercises", l.listExercises)
-	mux.HandleFunc("GET /api/exercises/{number}", l.showExercise)
-	mux.HandleFunc("POST /api/do/{what}", l.do)
+	mux.Handle("/api/", l.known(api))
 	return guarded(port, mux), nil
+}
+
+// known refuses those without the token of the link. It is no cookie: those of 127.0.0.1 are sent
+// to every port, and other users have ports, too.
+func (l *Lab) known(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+l.token)) != 1 {
+			http.Error(w, "open the link that the lab printed: it has the token that this page lacks", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // policy lets the page load what the lab serves and nothing else.

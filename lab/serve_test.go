@@ -17,10 +17,15 @@ limitations under the License.
 package lab
 
 import (
+	"context"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestThePinnedVersionsAreThoseOfTheModule(t *testing.T) {
@@ -42,6 +47,56 @@ func TestThePageIsForThisMachineOnly(t *testing.T) {
 	}
 	if err := New(Options{}).Serve(t.Context(), listener); err == nil || !strings.Contains(err.Error(), "loopback") {
 		t.Errorf("serving on all addresses gives %v, want a refusal", err)
+	}
+}
+
+// Other users of the machine reach the port; without the link they learn and cause nothing.
+func TestThePageIsForThoseWithTheLink(t *testing.T) {
+	l := New(Options{})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, token, found := strings.Cut(l.Link(listener), "/#token=")
+	if !found || len(token) < 20 || token == New(Options{}).token {
+		t.Fatalf("the link is %s", l.Link(listener))
+	}
+	handler, err := l.Handler(listener.Addr().(*net.TCPAddr).Port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := listener.Addr().String()
+	ask := func(method, path, authorization string) *httptest.ResponseRecorder {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // a stream does not end by itself
+		defer cancel()
+		request := httptest.NewRequestWithContext(ctx, method, "http://"+at+path, nil)
+		request.Header.Set("Authorization", authorization)
+		recorder := httptest.NewRecorder()
+		handler.ServeHTTP(recorder, request)
+		return recorder
+	}
+	for _, path := range []string{"GET /api/stream", "GET /api/walk", "GET /api/walks/01", "GET /api/exercises", "GET /api/exercises/01", "POST /api/do/pause", "GET /api/other"} {
+		method, path, _ := strings.Cut(path, " ")
+		for _, wrong := range []string{"", "Bearer ", "Bearer " + token + "x", token} {
+			if got := ask(method, path, wrong); got.Code != http.StatusForbidden || !strings.Contains(got.Body.String(), "open the link") {
+				t.Errorf("%s %s with %q: %d %s", method, path, wrong, got.Code, got.Body)
+			}
+		}
+	}
+	at = "a-name-that-was-made-to-lead-here.example:" + strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+	if got := ask("POST", "/api/do/pause", "Bearer "+token); got.Code != http.StatusForbidden {
+		t.Errorf("under another name: %d %s", got.Code, got.Body)
+	}
+	at = listener.Addr().String()
+	if l.State().Paused {
+		t.Error("a refused request paused the lab")
+	}
+	if got := ask("POST", "/api/do/pause", "Bearer "+token); got.Code != http.StatusNoContent || !l.State().Paused {
+		t.Errorf("with the token: %d %s", got.Code, got.Body)
+	}
+	if got := ask("GET", "/", ""); got.Code != http.StatusOK || strings.Contains(got.Body.String(), token) {
+		t.Errorf("the page itself: %d", got.Code)
 	}
 }
 

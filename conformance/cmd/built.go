@@ -21,11 +21,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/mycompany/pod-operator/conformance"
 	"github.com/mycompany/pod-operator/internal/localkube"
@@ -37,63 +34,6 @@ func webhookPort(adapter *conformance.Adapter) (int, error) {
 		return built.WebhookPort, nil
 	}
 	return localkube.FreePort()
-}
-
-// needed is what a manager of others needs of what it ships, when it runs as a process
-// with the rights of an admin: no Deployment and no roles.
-func needed(built *conformance.Built, objects []*unstructured.Unstructured, webhooks int) []*unstructured.Unstructured {
-	var chosen []*unstructured.Unstructured
-	if built.Namespace != "" {
-		namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
-		namespace.SetName(built.Namespace)
-		chosen = append(chosen, namespace)
-	}
-	for _, object := range objects {
-		switch object.GetKind() {
-		case "CustomResourceDefinition", "ConfigMap", "Secret":
-			chosen = append(chosen, object)
-		case "Service":
-			chosen = append(chosen, here(object))
-		case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
-			if keepWebhooks(object, built.Webhooks, webhooks) {
-				chosen = append(chosen, object)
-			}
-		}
-	}
-	return chosen
-}
-
-// here makes a Service another name for this machine. The API server asks webhooks by
-// the name of their Service, for which their certificates are, and finds the process.
-func here(service *unstructured.Unstructured) *unstructured.Unstructured {
-	service.Object["spec"] = map[string]any{"type": "ExternalName", "externalName": "localhost"}
-	return service
-}
-
-// keepWebhooks leaves those of some resources, on a port; false where none is left.
-func keepWebhooks(configuration *unstructured.Unstructured, resources []string, port int) bool {
-	all, _ := configuration.Object["webhooks"].([]any)
-	var kept []any
-	for _, item := range all {
-		webhook, _ := item.(map[string]any)
-		rules, _ := webhook["rules"].([]any)
-		if !slices.ContainsFunc(rules, func(rule any) bool { return about(rule, resources) }) {
-			continue
-		}
-		if service, ok, _ := unstructured.NestedMap(webhook, "clientConfig", "service"); ok {
-			service["port"] = int64(port)
-			webhook["clientConfig"].(map[string]any)["service"] = service
-		}
-		kept = append(kept, webhook)
-	}
-	configuration.Object["webhooks"] = kept
-	return len(kept) > 0
-}
-
-func about(rule any, resources []string) bool {
-	fields, _ := rule.(map[string]any)
-	list, _, _ := unstructured.NestedStringSlice(fields, "resources")
-	return slices.ContainsFunc(list, func(resource string) bool { return slices.Contains(resources, resource) })
 }
 
 var placeholder = regexp.MustCompile(`\$\((WEBHOOKS|DIR|PORT[1-9])\)`)

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/mycompany/pod-operator/conformance"
+	"github.com/mycompany/pod-operator/internal/install"
 )
 
 const shippedByOthers = `
@@ -57,7 +58,7 @@ func TestOnlyWhatIsNeededIsInstalled(t *testing.T) {
 	built := &conformance.Built{Namespace: "theirs", Webhooks: []string{"clonesets"}}
 	const port = 1234
 	got := map[string]any{}
-	for _, object := range needed(built, objects, port) {
+	for _, object := range install.OfOthers(objects, built.Namespace, built.Webhooks, port) {
 		got[object.GetKind()+" "+object.GetName()] = nil
 		switch object.GetKind() {
 		case "Service":

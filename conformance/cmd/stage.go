@@ -131,7 +131,7 @@ func (o *options) install(ctx context.Context, admin *rest.Config, adapter *conf
 		return err
 	}
 	if built := adapter.Manager.Built; built != nil {
-		return install.Apply(ctx, admin, needed(built, objects, webhooks))
+		return install.Apply(ctx, admin, install.OfOthers(objects, built.Namespace, built.Webhooks, webhooks))
 	}
 	install.CallByURL(objects, fmt.Sprintf("https://127.0.0.1:%d", webhooks))
 	return install.Apply(ctx, admin, objects)

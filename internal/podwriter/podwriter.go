@@ -37,8 +37,8 @@ import (
 const metadataOnly = runtime.ContentTypeProtobuf + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1," +
 	runtime.ContentTypeJSON + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
-// NewClient is a client.NewClientFunc.
-func NewClient(config *rest.Config, options client.Options) (client.Client, error) {
+// NewClient makes the client.
+func NewClient(config *rest.Config, options client.Options) (client.WithWatch, error) {
 	inner, err := client.NewWithWatch(config, options)
 	if err != nil {
 		return nil, err

@@ -85,7 +85,7 @@ func run(ctx context.Context, address string) (err error) {
 		case <-ctx.Done():
 		}
 	}()
-	fmt.Fprintf(os.Stdout, "\nThe lab is open:  http://%s\n\nIn another terminal:\n\n  export KUBECONFIG=%s\n  bin/kubectl -n %s get webs,pods\n\nCtrl-C ends it.\n",
-		listener.Addr(), cluster.KubeconfigPath(), namespace)
+	fmt.Fprintf(os.Stdout, "\nThe lab is open:  %s\n\nIn another terminal:\n\n  export KUBECONFIG=%s\n  bin/kubectl -n %s get webs,pods\n\nCtrl-C ends it.\n",
+		show.Lab.Link(listener), cluster.KubeconfigPath(), namespace)
 	return errors.Join(show.Run(ctx), context.Cause(ctx))
 }

@@ -17,8 +17,20 @@ const walkNumber = new URLSearchParams(location.search).get('walk');
 // cursor is the step that is shown; while following, it walks towards the newest.
 const page = { steps: [], first: 0, cursor: -1, follow: true, state: null, walk: null, shown: 0 };
 
+// The token of the link goes out of the address, and stays with this origin for other tabs.
+function takeToken() {
+  const linked = /[#?&]token=(\w+)/.exec(location.hash);
+  if (!linked) return false;
+  localStorage.setItem('token', linked[1]);
+  history.replaceState(null, '', location.pathname + location.search);
+  return true;
+}
+takeToken();
+window.addEventListener('hashchange', () => takeToken() && location.reload());
+
 async function ask(path, options) {
-  const response = await fetch(path, options);
+  const response = await fetch(path, { ...options, headers: { Authorization: `Bearer ${localStorage.getItem('token') || ''}` } });
+  if (response.status === 403) throw new Error(say('closed'));
   if (!response.ok) throw new Error((await response.text()).trim() || response.statusText);
   return response;
 }
@@ -162,22 +174,32 @@ async function showExercise(e) {
   $('about').showModal();
 }
 
-function follow() {
-  const source = new EventSource(`api/stream?from=${page.first + page.steps.length}`);
-  source.onmessage = ({ data }) => {
-    const { first, steps, state } = JSON.parse(data);
-    if (page.steps.length === 0) page.first = first;
-    page.steps.push(...steps);
-    page.state = state;
-    problem('');
-    drawState();
-    if (steps.length === 0) draw();
-  };
-  source.onerror = () => {
-    source.close(); // by itself it would ask for the same steps again
-    problem(say('lost'));
-    setTimeout(follow, 1000);
-  };
+function take({ first, steps, state }) {
+  if (page.steps.length === 0) page.first = first;
+  page.steps.push(...steps);
+  page.state = state;
+  problem('');
+  drawState();
+  if (steps.length === 0) draw();
+}
+
+// An EventSource could not send the token.
+async function follow() {
+  let why = say('lost');
+  try {
+    const { body } = await ask(`api/stream?from=${page.first + page.steps.length}`).catch((e) => {
+      if (!(e instanceof TypeError)) why = e.message; // it has answered
+      throw e;
+    });
+    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let rest = '', part = await reader.read(); !part.done; part = await reader.read()) {
+      const events = (rest + part.value).split('\n\n');
+      rest = events.pop();
+      for (const event of events) take(JSON.parse(event.slice('data: '.length)));
+    }
+  } catch { /* the end is the same */ }
+  problem(why);
+  setTimeout(follow, 1000);
 }
 
 async function replay() {

@@ -33,6 +33,7 @@ const words = {
   paused: ['paused', '已暂停'],
   player: ['replay', '回放'],
   lost: ['The lab does not answer. Is make lab still running?', '实验室没有响应。make lab 还在运行吗？'],
+  closed: ['Open the link that make lab printed, or the log of the operator: it has the token that this page lacks.', '请打开 make lab 打印的链接，或 operator 日志中的链接：此网页缺少其中的 token。'],
   step: ['step', '步骤'],
   code: ['Its code', '它的代码'],
   example: ['Our example of it', '我们的示例'],

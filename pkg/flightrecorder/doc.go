@@ -66,7 +66,7 @@ limitations under the License.
 // # What it costs
 //
 // Memory is bounded by [Config.MaxBytes], 64 MiB unless set: each object keeps its newest records, and
-// when the bytes run out, the oldest of all go. Nothing waits: a subscriber that does not read, or a disk
+// when the bytes run out, the oldest of the namespace that has most go. Nothing waits: a subscriber that does not read, or a disk
 // that does not write, loses records, and they are counted. A run costs some microseconds; BenchmarkReconcile
 // measures it against the same operator without the recorder.
 //

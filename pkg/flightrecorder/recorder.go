@@ -30,7 +30,8 @@ import (
 // Config says how much to keep. The zero value is a good start.
 type Config struct {
 	// MaxBytes bounds the memory of the whole recorder: records, waiting triggers, names of
-	// writers. 0 is DefaultMaxBytes. When it is used up, the oldest records go first.
+	// writers. 0 is DefaultMaxBytes. When it is used up, the oldest records of the namespace that has
+	// most go first.
 	MaxBytes int
 	// RecordsPerObject bounds how many records one object may have, so that a busy one does not
 	// push out the others. 0 is DefaultRecordsPerObject.
@@ -202,7 +203,7 @@ func (r *Recorder) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stats := Stats{
-		Records: s.records.Len(), Objects: len(s.objects), Evicted: s.evicted,
+		Records: s.count, Objects: len(s.objects), Evicted: s.evicted,
 		Bytes: s.bytes + r.managers.bytes() + int(r.pendingBytes.Load()), MaxBytes: r.config.MaxBytes,
 		Subscribers: len(s.subscriptions), StreamDrops: s.streamDrops,
 		LateWrites: r.lateWrites.Load(), Faults: r.faults.Load(),

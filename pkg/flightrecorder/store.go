@@ -24,21 +24,30 @@ import (
 )
 
 // store keeps the newest records of every object, and of all objects together no more than its
-// budget. Records are in two lists: one per object, whose oldest goes when it is full, and one of
-// all, whose oldest goes when the bytes run out. The oldest of all is always the oldest of its object as well.
+// budget. Records are in two lists: one per object, whose oldest goes when it is full, and one per
+// namespace. When the bytes run out, the oldest goes of the namespace that has most of them, so that one with
+// much going on does not push out what is known of the others. The oldest of a namespace is always the
+// oldest of its object as well.
 type store struct {
 	maxBytes  int
 	perObject int
 	lent      func() int // bytes of the budget that others need for a while
 
 	mu            sync.Mutex
-	records       *list.List // of *Record, oldest first
+	namespaces    map[string]*namespaceRecords
 	objects       map[objectKey][]*list.Element
+	count         int
 	bytes         int
 	seq           uint64
 	evicted       uint64
 	subscriptions map[*Subscription]struct{}
 	streamDrops   uint64
+}
+
+// namespaceRecords are a namespace's records and what they take.
+type namespaceRecords struct {
+	list.List // of *Record, oldest first
+	bytes     int
 }
 
 type objectKey struct{ controller, namespace, name string }
@@ -50,7 +59,7 @@ func objectKeyOf(r *Record) objectKey {
 func newStore(maxBytes, perObject int, lent func() int) *store {
 	return &store{
 		maxBytes: maxBytes, perObject: perObject, lent: lent,
-		records: list.New(), objects: map[objectKey][]*list.Element{}, subscriptions: map[*Subscription]struct{}{},
+		namespaces: map[string]*namespaceRecords{}, objects: map[objectKey][]*list.Element{}, subscriptions: map[*Subscription]struct{}{},
 	}
 }
 
@@ -61,25 +70,51 @@ func (s *store) add(record *Record) {
 	defer s.mu.Unlock()
 	s.seq++
 	record.Seq = s.seq
-	s.bytes += record.bytes()
+	s.count++
+	of := s.namespaces[key.namespace]
+	if of == nil {
+		of = &namespaceRecords{}
+		s.namespaces[key.namespace] = of
+	}
+	s.bytes, of.bytes = s.bytes+record.bytes(), of.bytes+record.bytes()
 	if len(s.objects[key]) == 0 {
 		s.bytes += objectBytes
 	}
-	s.objects[key] = append(s.objects[key], s.records.PushBack(record))
+	s.objects[key] = append(s.objects[key], of.PushBack(record))
 	if len(s.objects[key]) > s.perObject {
 		s.removeOldest(key)
 	}
-	for limit := s.maxBytes - s.lent(); s.bytes > limit && s.records.Len() > 0; {
-		s.removeOldest(objectKeyOf(s.records.Front().Value.(*Record)))
+	for limit := s.maxBytes - s.lent(); s.bytes > limit && s.count > 0; {
+		s.removeOldest(objectKeyOf(s.fullest(key.namespace).Front().Value.(*Record)))
 	}
 	for sub := range s.subscriptions {
 		s.streamDrops += sub.offer(record)
 	}
 }
 
+// fullest is the namespace that makes room: that of the newest record where it has at least an equal share, which
+// is the usual case and found without a look at all of them, and else the one that has most.
+func (s *store) fullest(newest string) *namespaceRecords {
+	most := s.namespaces[newest]
+	if most != nil && most.bytes*len(s.namespaces) >= s.bytes {
+		return most
+	}
+	for _, of := range s.namespaces {
+		if most == nil || of.bytes > most.bytes {
+			most = of
+		}
+	}
+	return most
+}
+
 // removeOldest takes out the oldest record of an object.
 func (s *store) removeOldest(key objectKey) {
-	record := s.records.Remove(s.objects[key][0]).(*Record)
+	of := s.namespaces[key.namespace]
+	record := of.Remove(s.objects[key][0]).(*Record)
+	s.count--
+	if of.bytes -= record.bytes(); of.Len() == 0 {
+		delete(s.namespaces, key.namespace)
+	}
 	s.objects[key] = slices.Delete(s.objects[key], 0, 1)
 	s.bytes -= record.bytes()
 	s.evicted++
@@ -96,14 +131,10 @@ func (s *store) newest(q *Query) []*Record {
 	defer s.mu.Unlock()
 	var found []*Record
 	if q.Name == "" {
-		found = make([]*Record, 0, s.records.Len())
-		for e := s.records.Back(); e != nil; e = e.Prev() {
-			found = append(found, e.Value.(*Record))
-		}
-		return found
+		found = make([]*Record, 0, s.count)
 	}
 	for key, elements := range s.objects {
-		if key.name == q.Name && key.namespace == q.Namespace {
+		if q.Name == "" || key.name == q.Name && key.namespace == q.Namespace {
 			for _, e := range elements {
 				found = append(found, e.Value.(*Record))
 			}

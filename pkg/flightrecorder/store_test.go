@@ -64,7 +64,36 @@ func TestEachObjectKeepsItsNewestRecords(t *testing.T) {
 	}
 }
 
-func TestTheBudgetTakesTheOldestOfAll(t *testing.T) {
+// A namespace with much going on pushes out its own records, and not those of others.
+func TestTheBudgetIsSharedByNamespace(t *testing.T) {
+	rec := newRecorder(t, Config{MaxBytes: 256 << 10})
+	in := func(namespace, name string) *Record {
+		r := recordFor(name)
+		r.Object.Namespace = namespace
+		return r
+	}
+	for i := range 5 {
+		rec.keep(in("victim", fmt.Sprintf("web-%d", i)))
+	}
+	for i := range 5000 {
+		rec.keep(in("noise", fmt.Sprintf("pm-%d", i%1000)))
+	}
+	if found := rec.Query(Query{Namespace: "victim"}); len(found) != 5 {
+		t.Errorf("%d of 5 records are left beside a noisy namespace", len(found))
+	}
+	if s := rec.Stats(); s.Bytes > 256<<10 || s.Records < 100 {
+		t.Errorf("stats: %+v", s)
+	}
+	for i := range 5000 { // now the other is the one with most
+		rec.keep(in("victim", fmt.Sprintf("web-%d", i%1000)))
+	}
+	victim, noise := len(rec.Query(Query{Namespace: "victim", Limit: -1})), len(rec.Query(Query{Namespace: "noise", Limit: -1}))
+	if victim < noise-1 || victim > noise+1 {
+		t.Errorf("%d and %d records of two busy namespaces, want an equal share", victim, noise)
+	}
+}
+
+func TestTheBudgetTakesTheOldest(t *testing.T) {
 	rec := newRecorder(t, Config{MaxBytes: 256 << 10})
 	for i := range 5000 {
 		rec.keep(recordFor(fmt.Sprintf("pm-%d", i%100)))
@@ -84,8 +113,8 @@ func TestTheBudgetTakesTheOldestOfAll(t *testing.T) {
 	}
 
 	rec.keep(&Record{Controller: "podmanager", Object: ObjectRef{Name: "huge"}, Payload: make([]byte, 1<<20)})
-	if s := rec.Stats(); s.Records != 0 || s.Objects != 0 || s.Bytes != 0 {
-		t.Errorf("a record larger than the budget left %+v", s)
+	if after := rec.Stats(); after.Records != s.Records || after.Objects != s.Objects || after.Bytes != s.Bytes {
+		t.Errorf("a record larger than the budget left %+v of %+v", after, s)
 	}
 }
 

@@ -60,6 +60,7 @@ var notRun = map[string]string{
 	"docs/olm.md: make catalog":                   "opm takes minutes to build; test/release tests its input",
 	"docs/olm.md: operator-sdk":                   "needs operator-sdk, OLM and a registry",
 	"docs/operations.md: openssl":                 "needs a release: test/release makes and verifies one",
+	"docs/operations.md: cosign":                  "needs a signed image: test/release signs one and runs these commands",
 	"docs/operations.md: helm":                    "test/chart upgrades and uninstalls the chart",
 	"docs/operations.md: kubectl podmanager why":  "its names stand for others, and it needs containers, for their logs",
 	"docs/operations.md: kubectl delete podmanag": "test/chart uninstalls the chart, and it would end the playground of the other pages",

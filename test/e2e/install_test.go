@@ -66,7 +66,9 @@ func installOperator(ctx context.Context, work string) error {
 		"--set", "image.repository="+repository, "--set", "image.tag="+tag,
 		// A test reads PodManagers in both versions.
 		"--set", "crds.v1alpha1=true",
-		// The other node is the one that loses its power.
+		// The other node is the one that loses its power, and tests that kill the
+		// operator know which pod it is.
+		"--set", "replicas=1",
 		"--set", `nodeSelector.kubernetes\.io/hostname=`+nodeA,
 		"--wait", "--timeout", patience.String())
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+suite.Cluster.KubeconfigPath(), "HOME="+home,

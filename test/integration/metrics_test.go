@@ -18,10 +18,16 @@ package integration
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
@@ -55,9 +61,8 @@ func TestMetricsAreForThoseWhoMay(t *testing.T) {
 		token string
 		want  int
 	}{
-		"no token": {"", http.StatusUnauthorized},
-		// controller-runtime answers so when the API server does not know the token.
-		"a token that is none":  {"nonsense", http.StatusInternalServerError},
+		"no token":              {"", http.StatusUnauthorized},
+		"a token that is none":  {"nonsense", http.StatusUnauthorized},
 		"a token without right": {stranger, http.StatusForbidden},
 	} {
 		code, body, err := scrape(t, url, test.token)
@@ -177,5 +182,83 @@ func TestProbesOfTheSharedOperator(t *testing.T) {
 			}
 			return err
 		})
+	}
+}
+
+// TestTheMetricsPortHasLimits: every client in the pod network reaches it. The test
+// comes from an address of its own, so that other tests keep their allowance.
+func TestTheMetricsPortHasLimits(t *testing.T) {
+	t.Parallel()
+	address := suite.Operator.MetricsAddress
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 3, 1)}}
+	client := selfSigned()
+	client.Transport.(*http.Transport).DialContext = dialer.DialContext
+	ask := func(token, filler string) int {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+"/metrics", http.NoBody)
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		request.Header.Set("Filler", filler)
+		response, err := client.Do(request)
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		defer response.Body.Close()
+		return response.StatusCode
+	}
+	testkit.Eventually(t, "the metrics are served", func() error {
+		conn, err := dialer.DialContext(t.Context(), "tcp", address)
+		if err == nil {
+			err = conn.Close()
+		}
+		return err
+	})
+	if code := ask("", strings.Repeat("a", 512<<10)); code != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("half a megabyte of headers is answered %d", code)
+	}
+	// As fast as this machine can: an allowance grows with the time.
+	codes := map[int]int{}
+	for n := 0; n < 1000 && codes[http.StatusTooManyRequests] == 0; n += 20 {
+		answers := make([]int, 20)
+		var wg sync.WaitGroup
+		for i := range answers {
+			wg.Go(func() { answers[i] = ask(fmt.Sprintf("random-%d", n+i), "") })
+		}
+		wg.Wait()
+		for _, code := range answers {
+			codes[code]++
+		}
+	}
+	if codes[http.StatusUnauthorized] == 0 || codes[http.StatusTooManyRequests] == 0 {
+		t.Errorf("random tokens are answered %v", codes)
+	}
+	var open []net.Conn
+	for range 300 {
+		conn, err := dialer.DialContext(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		open = append(open, conn)
+	}
+	// The port closes the further ones of an address that opens too many, or the oldest.
+	end := time.Now().Add(5 * time.Second)
+	var kept atomic.Int32
+	var wg sync.WaitGroup
+	for _, conn := range open {
+		wg.Go(func() {
+			_ = conn.SetReadDeadline(end)
+			if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+				kept.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if n := kept.Load(); n > 256 {
+		t.Errorf("%d of 300 connections of a stranger are kept open", n)
 	}
 }

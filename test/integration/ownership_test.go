@@ -157,6 +157,25 @@ func TestDeletionPolicyOrphanLetsPodsGoForGood(t *testing.T) {
 	f.ExpectCondition(appsv1.ConditionStalled, appsv1.ReasonNameTaken)
 }
 
+// TestCascadeForegroundWinsOverThePolicyOrphan: the garbage collector deletes the pods
+// of such an owner at once. The operator does the same, so that none is released by
+// chance and left.
+func TestCascadeForegroundWinsOverThePolicyOrphan(t *testing.T) {
+	t.Parallel()
+	f := suite.NewFleet(t, "foreground")
+	f.Create(f.Build().Replicas(12).Orphan())
+	pm := f.ExpectReady(12)
+	f.Kubectl("delete", "pm", "foreground", "--cascade=foreground")
+	suite.ExpectGone(t, pm)
+	var left corev1.PodList
+	if err := suite.Client.List(t.Context(), &left, client.InNamespace(f.Namespace)); err != nil {
+		t.Fatal(err)
+	}
+	if len(left.Items) > 0 {
+		t.Errorf("%d of 12 pods are left, the first: %s", len(left.Items), left.Items[0].Name)
+	}
+}
+
 // TestAnOrphanThatMatchesIsAdopted, and keeps the owners it has besides.
 func TestAnOrphanThatMatchesIsAdopted(t *testing.T) {
 	t.Parallel()

@@ -161,14 +161,20 @@ func TestTheDeleteLabelComesFirst(t *testing.T) {
 func TestOrdinalVictims(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 4, plain)
-	f.notReady("web-0") // which does not save the others
+	f.notReady("web-0")
+	left := func(what, want string) {
+		testkit.Eventually(t, what, func() error {
+			if got := strings.Join(f.Names(), " "); got != want {
+				return fmt.Errorf("%s are left", got)
+			}
+			return nil
+		})
+	}
 	f.Kubectl("scale", "pm", "web", "--replicas=2")
-	testkit.Eventually(t, "web-2 and web-3 are gone", func() error {
-		if got := strings.Join(f.Names(), " "); got != "web-0 web-1" {
-			return fmt.Errorf("%s are left", got)
-		}
-		return nil
-	})
+	left("web-3 is gone, and web-2 serves for web-0", "web-0 web-1 web-2")
+	f.Kubectl("patch", "pod", "web-0", "--subresource=status", "--type=strategic", "-p",
+		`{"status":{"conditions":[{"type":"ContainersReady","status":"True"},{"type":"Ready","status":"True"}]}}`)
+	left("web-2 is gone, too", "web-0 web-1")
 	f.ExpectHistory(appsv1.ReasonDeleted, appsv1.WhyScaleDown, "is not below replicas 2")
 	old := f.Pod("web-1").UID
 	f.Kubectl("label", "pod", "web-1", appsv1.LabelDelete+"=true")

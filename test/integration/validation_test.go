@@ -21,7 +21,9 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -249,6 +251,43 @@ func TestIdentityCannotBeChanged(t *testing.T) {
 	// Leaving it out is no way round it.
 	body = client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"identity":null}}`))
 	checkMessage(t, suite.Client.Patch(t.Context(), pm, body, client.DryRunAll), "")
+}
+
+// TestVolumeClaimTemplatesCannotBeChanged: a pod that is replaced would mount another
+// volume than its predecessor, an empty one, and its siblings the old one. What a
+// client may write differently without a change of meaning passes.
+func TestVolumeClaimTemplatesCannotBeChanged(t *testing.T) {
+	t.Parallel()
+	f, bare := suite.NewFleet(t, "web"), suite.NewFleet(t, "bare")
+	pm := f.Build().Replicas(0).Obj()
+	pm.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{*claimOf("", "data"), *claimOf("", "logs")}
+	suite.Create(t, pm)
+	bare.Create(bare.Build().Replicas(0))
+	const sentence = "volumeClaimTemplates cannot be changed, because pods that are replaced would find other volumes than before: make a new PodManager instead"
+	at := "/spec/volumeClaimTemplates"
+	for name, test := range map[string]struct {
+		fleet *testkit.Fleet
+		patch string
+		want  string
+	}{
+		"another name":           {f, `[{"op": "replace", "path": "` + at + `/0/metadata/name", "value": "other"}]`, sentence},
+		"another size":           {f, `[{"op": "replace", "path": "` + at + `/0/spec/resources/requests/storage", "value": "2Gi"}]`, sentence},
+		"another class":          {f, `[{"op": "add", "path": "` + at + `/0/spec/storageClassName", "value": "fast"}]`, sentence},
+		"a label":                {f, `[{"op": "add", "path": "` + at + `/0/metadata/labels", "value": {"a": "b"}}]`, sentence},
+		"one fewer":              {f, `[{"op": "remove", "path": "` + at + `/1"}]`, sentence},
+		"none":                   {f, `[{"op": "remove", "path": "` + at + `"}]`, sentence},
+		"the first":              {bare, `[{"op": "add", "path": "` + at + `", "value": [{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}]}]`, sentence},
+		"an empty list":          {bare, `[{"op": "add", "path": "` + at + `", "value": []}]`, ""},
+		"an empty status":        {f, `[{"op": "add", "path": "` + at + `/0/status", "value": {}}]`, ""},
+		"the kind":               {f, `[{"op": "add", "path": "` + at + `/0/kind", "value": "PersistentVolumeClaim"}]`, ""},
+		"something else":         {f, `[{"op": "replace", "path": "/spec/replicas", "value": 1}]`, ""},
+		"something of the other": {bare, `[{"op": "replace", "path": "/spec/replicas", "value": 1}]`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := client.RawPatch(types.JSONPatchType, []byte(test.patch))
+			checkMessage(t, suite.Client.Patch(t.Context(), test.fleet.Get(), body, client.DryRunAll), test.want)
+		})
+	}
 }
 
 // TestKubectlShowsTheSentence: the message reaches a person whole.

@@ -21,10 +21,13 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -51,8 +54,14 @@ func TestAttachShowsAnyOperator(t *testing.T) {
 	address := listener.Addr().String()
 	listener.Close()
 	t.Setenv("LAB_ADDRESS", address)
-
+	links := make(chan string, 1)
+	log := funcr.New(func(_, said string) {
+		if found := regexp.MustCompile(`http://[\w.:]+/#token=\w+`).FindString(said); found != "" {
+			links <- found
+		}
+	}, funcr.Options{})
 	mgr, err := ctrl.NewManager(cluster.RESTConfig(), ctrl.Options{
+		Logger:  log,
 		Metrics: server.Options{BindAddress: "0"}, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
 	})
 	if err != nil {
@@ -80,6 +89,15 @@ func TestAttachShowsAnyOperator(t *testing.T) {
 			t.Errorf("the operator ended with %v", err)
 		}
 	})
+	var link string
+	select {
+	case link = <-links:
+	case <-time.After(patience):
+		t.Fatal("the log does not say where the page is")
+	}
+	if !strings.HasPrefix(link, "http://"+address+"/") {
+		t.Errorf("the page is at %s, want %s", link, address)
+	}
 	own, err := client.New(cluster.RESTConfig(), client.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -93,22 +111,28 @@ func TestAttachShowsAnyOperator(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	awaitStep(t, address, "Reconcile ran for the one that the predicate lets pass", func(s trace.Step) bool {
+	awaitStep(t, link, "Reconcile ran for the one that the predicate lets pass", func(s trace.Step) bool {
 		return s.Box == trace.BoxReconcile && s.Verb == "end" && s.Object == "lab/own-seen"
 	})
-	awaitStep(t, address, "the other was refused", func(s trace.Step) bool {
+	awaitStep(t, link, "the other was refused", func(s trace.Step) bool {
 		return s.Box == trace.BoxHandlers && s.Object == "ConfigMap lab/own-unseen"
 	})
-	awaitStep(t, address, "the queue was drawn", func(s trace.Step) bool {
+	awaitStep(t, link, "the queue was drawn", func(s trace.Step) bool {
 		return s.Box == trace.BoxQueue && s.Verb == "Get" && slices.Equal(s.Queue.Processing, []string{"lab/own-seen"})
 	})
 }
 
-func awaitStep(t *testing.T, address, what string, matches func(trace.Step) bool) {
+func awaitStep(t *testing.T, link, what string, matches func(trace.Step) bool) {
 	t.Helper()
 	var walk trace.Walk
+	origin, token, _ := strings.Cut(link, "/#token=")
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, origin+"/api/walk", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-time.After(20 * time.Millisecond) {
-		response, err := http.Get("http://" + address + "/api/walk")
+		response, err := http.DefaultClient.Do(request)
 		if err != nil {
 			continue // it does not serve yet
 		}

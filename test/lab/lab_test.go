@@ -30,7 +30,12 @@ import (
 // press presses a button.
 func (r *room) press(what, which string) {
 	r.Helper()
-	response, err := http.Post(r.origin+"/api/do/"+what+"?which="+which, "", nil)
+	request, err := http.NewRequestWithContext(r.Context(), http.MethodPost, r.origin+"/api/do/"+what+"?which="+which, nil)
+	if err != nil {
+		r.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+r.token)
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -131,6 +136,7 @@ func TestOtherSitesAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		q.Header.Set("Authorization", "Bearer "+r.token)
 		change(q)
 		response, err := http.DefaultClient.Do(q)
 		if err != nil {

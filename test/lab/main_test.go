@@ -72,6 +72,7 @@ type room struct {
 	*testing.T
 	lab    *lab.Lab
 	origin string
+	token  string
 }
 
 // open starts an operator in a lab and waits until it rests with three pods.
@@ -97,7 +98,8 @@ func open(t *testing.T, options lab.Options) *room {
 			}
 		}
 	})
-	r := &room{T: t, lab: show.Lab, origin: "http://" + listener.Addr().String()}
+	origin, token, _ := strings.Cut(show.Lab.Link(listener), "/#token=")
+	r := &room{T: t, lab: show.Lab, origin: origin, token: token}
 	r.rest(0)
 	return r
 }

@@ -35,9 +35,10 @@ import (
 func visit(t *testing.T, options lab.Options) (*room, *browser.Tab) {
 	t.Helper()
 	r := open(t, options)
-	b := browser.Open(t, r.origin, "", browser.Prefer("light"))
+	b := browser.Open(t, r.origin, r.token, browser.Prefer("light"))
 	b.Album("lab")
 	english(b)
+	b.See("the token is out of the address", `!location.href.includes('token')`)
 	b.See("the page has followed the lab", `document.querySelectorAll('#steps li').length > 10 && document.getElementById('forward').disabled`)
 	return r, b
 }
@@ -56,6 +57,18 @@ func click(b *browser.Tab, id string) {
 func reads(b *browser.Tab, selector, text string) {
 	b.Helper()
 	b.See(selector+" says "+text, fmt.Sprintf(`[...document.querySelectorAll(%q)].some((e) => e.textContent.includes(%q))`, selector, text))
+}
+
+// TestThePageAsksForItsLink: a browser without the token is told what to open.
+func TestThePageAsksForItsLink(t *testing.T) {
+	r := open(t, lab.Options{})
+	b := browser.Open(t, r.origin, "")
+	english(b)
+	reads(b, "#problem", "Open the link that make lab printed")
+	b.See("nothing is shown", `document.querySelectorAll('#steps li').length === 0`)
+	b.Do("open the link", chromedp.Navigate(r.origin+"/?again#token="+r.token))
+	b.See("the page follows the lab", `document.querySelectorAll('#steps li').length > 10 && document.getElementById('problem').hidden`)
+	b.Content()
 }
 
 // watchToken notes the boxes at which the token is from now on.

@@ -333,6 +333,8 @@ func tellStory(t *testing.T, folder string) {
 		}
 		return nil
 	})
+	s.running.stop(s.T)
+	s.install(testkit.Root()) // the release's roles are too narrow for the next test's operator
 }
 
 // removeWebhooks takes away what another build installed.

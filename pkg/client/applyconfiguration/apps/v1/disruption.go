@@ -30,7 +30,7 @@ import (
 type DisruptionApplyConfiguration struct {
 	// Policy is Allow (an eviction deletes the pod at once, and it is replaced afterwards) or SurgeFirst (an eviction is answered with 429, Too Many Requests, until a replacement on another node is available; kubectl drain, the cluster autoscaler and Karpenter try again until then). Pods with volumeClaimTemplates cannot be replaced before they are gone: they are evicted at once.
 	Policy *appsv1.DisruptionPolicy `json:"policy,omitempty"`
-	// DeadlineSeconds is for how long an eviction waits for the replacement, with policy SurgeFirst. After that it is let through.
+	// DeadlineSeconds is for how long an eviction waits for the replacement, with policy SurgeFirst, from the first request of a drain on. After that it is let through. More than the operator's --max-eviction-hold, an hour by default, is cut to it.
 	DeadlineSeconds *int32 `json:"deadlineSeconds,omitempty"`
 	// MaxSurge is how many replacements, as a number or a percentage of replicas rounded up, are made at the same time for pods that have to leave. Together with those of a rollout there are at most as many as the greater of this and update.maxSurge.
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`

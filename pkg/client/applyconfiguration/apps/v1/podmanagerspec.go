@@ -52,7 +52,7 @@ type PodManagerSpecApplyConfiguration struct {
 	Terminating *TerminatingApplyConfiguration `json:"terminating,omitempty"`
 	// ReserveOrdinals are ordinals that get no pod, for identity Ordinal: with replicas 3 and [1] the pods are NAME-0, NAME-2 and NAME-3.
 	ReserveOrdinals []int32 `json:"reserveOrdinals,omitempty"`
-	// VolumeClaimTemplates are claims that every pod gets of its own, named TEMPLATE-POD, for identity Ordinal. A pod that is replaced finds its claims again.
+	// VolumeClaimTemplates are claims that every pod gets of its own, named TEMPLATE-POD, for identity Ordinal. A pod that is replaced finds its claims again. They cannot be changed.
 	VolumeClaimTemplates []corev1.PersistentVolumeClaimApplyConfiguration `json:"volumeClaimTemplates,omitempty"`
 	// PersistentVolumeClaimRetentionPolicy says what becomes of the claims of pods that are scaled away or deleted with this object.
 	PersistentVolumeClaimRetentionPolicy *ClaimRetentionApplyConfiguration `json:"persistentVolumeClaimRetentionPolicy,omitempty"`

@@ -31,7 +31,7 @@ type RolloutRecordApplyConfiguration struct {
 	Revision *string `json:"revision,omitempty"`
 	// Done is how many pods of it were available at most, of those that are still there.
 	Done *int32 `json:"done,omitempty"`
-	// ProgressTime is when that number last grew, or the spec was edited.
+	// ProgressTime is when that number last grew, the revision changed or a restart was requested.
 	ProgressTime *metav1.Time `json:"progressTime,omitempty"`
 	// StuckSeconds is for how long since progressTime a pod of the revision was there, could run and was not available. At progressDeadlineSeconds the rollout has failed. Time in which the operator was away does not count.
 	StuckSeconds *int32 `json:"stuckSeconds,omitempty"`
@@ -41,6 +41,10 @@ type RolloutRecordApplyConfiguration struct {
 	Waits *bool `json:"waits,omitempty"`
 	// ResizeRefused is what the API server said when it refused to resize pods in place for this revision, which then recreates them.
 	ResizeRefused *string `json:"resizeRefused,omitempty"`
+	// Moved says which pods are on the revision, or were when they were last there: with ordinals a list such as 2,5-9, otherwise their number. While the rollout is paused or has failed, these are replaced on the revision and all others on currentRevision.
+	Moved *string `json:"moved,omitempty"`
+	// SmallNodes are nodes that can never hold the new size, as the API server said. Their pods are recreated, and the others resized in place.
+	SmallNodes []string `json:"smallNodes,omitempty"`
 }
 
 // RolloutRecordApplyConfiguration constructs a declarative configuration of the RolloutRecord type for use with
@@ -102,5 +106,23 @@ func (b *RolloutRecordApplyConfiguration) WithWaits(value bool) *RolloutRecordAp
 // If called multiple times, the ResizeRefused field is set to the value of the last call.
 func (b *RolloutRecordApplyConfiguration) WithResizeRefused(value string) *RolloutRecordApplyConfiguration {
 	b.ResizeRefused = &value
+	return b
+}
+
+// WithMoved sets the Moved field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Moved field is set to the value of the last call.
+func (b *RolloutRecordApplyConfiguration) WithMoved(value string) *RolloutRecordApplyConfiguration {
+	b.Moved = &value
+	return b
+}
+
+// WithSmallNodes adds the given value to the SmallNodes field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the SmallNodes field.
+func (b *RolloutRecordApplyConfiguration) WithSmallNodes(values ...string) *RolloutRecordApplyConfiguration {
+	for i := range values {
+		b.SmallNodes = append(b.SmallNodes, values[i])
+	}
 	return b
 }
