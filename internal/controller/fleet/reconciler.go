@@ -55,6 +55,10 @@ import (
 // event wakes the owner sooner.
 const staleRetry = 20 * time.Millisecond
 
+// behindRetry is when an owner is looked at again whose cache was behind the API server.
+// Each look may ask the API server again, so it is longer than staleRetry.
+const behindRetry = 100 * time.Millisecond
+
 // refusedLook is the longest that a look waits because of refusals: what it is for
 // may be another thing than what is refused.
 const refusedLook = time.Second
@@ -138,15 +142,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	decision := plan.Plan(p.fleet.Desired, seen.Observed, p.now)
 	target := r.target(ctx, p, seen)
 	outcomes, applyErr := r.applier.Apply(ctx, target, decision.Actions)
-	if behind := (*apply.BehindError)(nil); errors.As(applyErr, &behind) && !slices.ContainsFunc(outcomes, tried) {
-		r.metrics.skipped(r.kind.Name())
-		return ctrl.Result{}, applyErr // and no status: it would be that of a fleet which is not so any more
+	if !slices.ContainsFunc(outcomes, tried) && isBehind(applyErr) {
+		return r.behind(ctx, applyErr)
 	}
 	reported := report.Report(p.fleet.Desired, seen.Observed, decision, outcomes, p.now)
 	if len(outcomes) == 0 && r.status.needsProof(owner, reported.Status) {
 		if err := r.applier.Confirm(ctx, target); err != nil {
-			r.metrics.skipped(r.kind.Name())
-			return ctrl.Result{}, client.IgnoreNotFound(err)
+			return r.behind(ctx, err)
 		}
 	}
 	flightrecorder.SetPayload(ctx, flight.New(p.fleet.Desired, seen.Observed, decision, outcomes, p.now))
@@ -175,6 +177,23 @@ func (p *pass) nextLook(planned time.Duration, outcomes []plan.Outcome) time.Dur
 }
 
 func tried(o plan.Outcome) bool { return o.Result != plan.Skipped }
+
+func isBehind(err error) bool {
+	behind := (*apply.BehindError)(nil)
+	return errors.As(err, &behind)
+}
+
+// behind ends a pass in which the API server was asked, before the first write, whether
+// the cache shows what it has. No status is written: it would be that of a fleet which
+// has changed since. A cache that is behind is no error: every restart meets it.
+func (r *Reconciler) behind(ctx context.Context, err error) (ctrl.Result, error) {
+	r.metrics.skipped(r.kind.Name())
+	if isBehind(err) {
+		log.FromContext(ctx).V(1).Info("The cache is behind", "reason", err.Error())
+		return ctrl.Result{RequeueAfter: behindRetry}, nil
+	}
+	return ctrl.Result{}, client.IgnoreNotFound(err)
+}
 
 // begin begins a pass.
 func (r *Reconciler) begin(owner client.Object) *pass {
