@@ -135,6 +135,30 @@ var mends = []fault{
 		rule: "C23", what: "a drain that a budget refuses makes and deletes replacements for ever", by: small("drained, pods start slowly, and a budget holds", 2),
 		edits: in("find_leaving", "over := until.Add(LetThrough + askedAnew);", "over := until;"),
 	},
+	{
+		rule: "C28", what: "with random names a scale-down promotes the canary of a partition", by: kept("an-autoscaler-shrinks-a-canary-random"),
+		edits: in("scale_down", "if keep := s.partition(); keep > 0 {", "if keep := s.partition(); keep > 0 && s.ordinal() {"),
+	},
+	{
+		rule: "C29", what: "a rollout that failed is forgotten with its pods", by: kept("a-failed-rollout-is-scaled-to-nothing-and-back"),
+		edits: in("progress", "!s.timed(record) || s.timeLeft(record) > 0 {", "s.timed(record) {"),
+	},
+	{
+		rule: "C29", what: "with random names the places that a scale-down took count as moved", by: kept("a-failed-rollout-is-scaled-down-and-up-random"),
+		edits: in("moved", "min(max(most-n, leaving), missing)", "max(most-n, leaving)"),
+	},
+	{
+		rule: "C30", what: "the successor of a drained pod of a paused rollout comes on the old revision", by: kept("a-paused-canary-is-drained-random"),
+		edits: in("scale_up", "case s.onGoal(b) && !s.ordinal() && s.leaves[b.pod]:", "case s.onGoal(b) && !s.ordinal() && s.leaves[b.pod] && !s.desired.Paused:"),
+	},
+	{
+		rule: "C31", what: "with random names the delete label waits for the end of a surge", by: kept("a-label-asks-for-a-deletion-while-a-surge-stands-in-random"),
+		edits: in("scale_down", "if b.requested {\n\t\t\ts.obeyLabel", "if b.requested && s.ordinal() {\n\t\t\ts.obeyLabel"),
+	},
+	{
+		rule: "C32", what: "a refusal longer than a condition may be keeps the status from being stored", by: kept("a-refusal-longer-than-a-condition"),
+		edits: []edit{{"internal/report/conditions.go", "if len(message) <= maxMessage {", "if len(message) > 0 {"}},
+	},
 }
 
 var planner = []fault{

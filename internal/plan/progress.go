@@ -91,7 +91,8 @@ func (s *scene) wholeOn() string {
 	}
 	var newest *Revision
 	for i := range s.observed.Revisions {
-		if r := &s.observed.Revisions[i]; available[r.Name] >= s.desired.Replicas && (newest == nil || r.newerThan(newest)) {
+		r := &s.observed.Revisions[i]
+		if r.Name != s.decision.UpdateRevision && available[r.Name] >= s.desired.Replicas && (newest == nil || r.newerThan(newest)) {
 			newest = r
 		}
 	}

@@ -554,3 +554,13 @@ func TestADrainedPodOfAPausedRolloutKeepsItsRevision(t *testing.T) {
 	f := aFleet(3, random(0).evicted(time.Second), random(1), random(2).revision(oldRev)).random().rollingOut().paused().surgeFirst(1).budget(1, 1)
 	creates(t, f.plan(), newRev)
 }
+
+// TestASurgeBesideAPartitionIsNoWholeFleet: with random names, as many pods as replicas may
+// be on the new revision while one stands in, and the partition keeps another on the old one.
+func TestASurgeBesideAPartitionIsNoWholeFleet(t *testing.T) {
+	f := aFleet(3, random(0), random(1), random(2), random(3).revision(oldRev)).random().rollingOut().budget(0, 1)
+	f.desired.Update.Partition = 1
+	if d := f.plan(); d.CurrentRevision != oldRev {
+		t.Errorf("the fleet counts as whole on %s, want %s", d.CurrentRevision, oldRev)
+	}
+}

@@ -122,11 +122,16 @@ func (r *rest) unmoved(pod *corev1.Pod) bool {
 
 // requests: what a user asked of a pod is done.
 func (r *rest) requests(pod *corev1.Pod) {
-	if Held(pod, appsv1.LabelHoldDelete) || r.rules.Undeletable[pod.Name] || r.obstacle || r.evictionRefused(pod) {
+	if Held(pod, appsv1.LabelHoldDelete) || r.rules.Undeletable[pod.Name] || r.evictionRefused(pod) {
 		return
 	}
-	if DeleteRequested(pod) {
+	// "The operator obeys the delete label in any case", also where something keeps the
+	// fleet from its goal and other pods stand in; one beyond the fleet may wait for its turn.
+	if slot, ok := r.slotOf(pod); DeleteRequested(pod) && (!r.obstacle || r.spec.Random || ok && r.spec.InBase(slot)) {
 		r.report("pod %s should go, by its label, and is there", pod.Name)
+	}
+	if r.obstacle {
+		return
 	}
 	moves := !r.spec.Paused && r.spec.Strategy != appsv1.UpdateOnDelete && !r.halted()
 	// Where "the pinned revision is not stored", the operator "stops" (docs/rollouts.md).

@@ -33,7 +33,8 @@ import (
 func Needless(history []Revision, rules Rules) []Violation {
 	c := newChronicle(history)
 	var found []Violation
-	for _, a := range c.touches() {
+	all := c.touches()
+	for _, a := range all {
 		if rules.Kind != "" && rules.Kind != Kind || c.owners[a.owner] == nil {
 			continue
 		}
@@ -48,12 +49,18 @@ func Needless(history []Revision, rules Rules) []Violation {
 			case len(c.causesToGo(&a, &rules)) == 0:
 				report("pod %s is deleted without a cause", a.before.Name)
 			}
+			if said := c.promoted(&a, all); said != "" && !a.forced() {
+				report("%s", said)
+			}
 		case appsv1.ReasonCreated:
 			if len(c.causesToCome(&a, rules)) == 0 {
 				report("pod %s is created without a cause", a.pod.Name)
 			}
 			if was := c.leftBehind(&a); was != "" {
 				report("pod %s comes back on revision %s, and was on %s, which it had to stay on", a.pod.Name, a.pod.Labels[appsv1.LabelRevision], was)
+			}
+			if said := c.strays(&a, &rules); said != "" {
+				report("%s", said)
 			}
 		case appsv1.ReasonReleased:
 			if !c.letsGo(&a) {
@@ -62,6 +69,9 @@ func Needless(history []Revision, rules Rules) []Violation {
 		case appsv1.ReasonUpdated:
 			if a.reshaped() && !c.follows(&a) {
 				report("pod %s is changed to what no revision asks for that it should be on", a.pod.Name)
+			}
+			if said := c.promoted(&a, all); said != "" {
+				report("%s", said)
 			}
 		}
 	}

@@ -36,7 +36,7 @@ limitations under the License.
 //   - D (claims.go), K (claims_at_rest.go): volume claims.
 //   - O (takeover.go): what is left alone while pods are taken over.
 //   - F (blame.go): when a rollout fails.
-//   - N (needless.go): nothing happens without a cause.
+//   - N (needless.go, kept.go): nothing happens without a cause.
 //   - T (truth.go, told.go): what the status says is true.
 //   - M (spread.go): how pods are spread after a rebalance.
 //   - L1 (at_rest.go), C (sizes.go), P, H (refusals.go), R, S4: what is so at the

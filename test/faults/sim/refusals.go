@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -57,6 +58,8 @@ type How string
 const (
 	// ByPolicy: admission says no.
 	ByPolicy How = "policy"
+	// AtLength: admission says no in more words than a condition may have.
+	AtLength How = "length"
 	// ByValidation: the object is invalid.
 	ByValidation How = "validation"
 	// ByQuota: a ResourceQuota is full.
@@ -81,6 +84,8 @@ func (r *Refusal) answer(name string) error {
 	why := errors.New(r.Message())
 	switch r.How {
 	case ByPolicy:
+	case AtLength:
+		why = errors.New(r.Message() + strings.Repeat(", and so on", 4000))
 	case ByValidation:
 		return apierrors.NewInvalid(schema.GroupKind{Kind: r.Kind}, name, field.ErrorList{field.Forbidden(field.NewPath("spec"), r.Message())})
 	case ByQuota:

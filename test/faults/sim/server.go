@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -253,9 +254,22 @@ func (s *Server) store(by request, subresource string, key objectKey, current, o
 	return next, nil
 }
 
-// defined is what the CRD makes of an edit of a user.
+// longestMessage is how long a message of a condition may be, by the CRD.
+const longestMessage = 32768
+
+// defined is what the CRD makes of an edit of a user. Of a status, only its longest text
+// is held against the CRD: the whole schema would take most of the time of a run.
 func (s *Server) defined(by request, subresource string, current, next client.Object) (client.Object, error) {
 	pm, ok := next.(*appsv1.PodManager)
+	if ok && subresource == "status" {
+		for i := range pm.Status.Conditions {
+			if utf8.RuneCountInString(pm.Status.Conditions[i].Message) > longestMessage {
+				return nil, apierrors.NewInvalid(schema.GroupKind{Group: appsv1.GroupVersion.Group, Kind: "PodManager"}, pm.Name, field.ErrorList{
+					field.TooLong(field.NewPath("status", "conditions").Index(i).Child("message"), "", longestMessage),
+				})
+			}
+		}
+	}
 	if !ok || s.definition == nil || subresource != "" || by.actor != "user" {
 		return next, nil
 	}
