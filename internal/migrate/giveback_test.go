@@ -126,7 +126,10 @@ func (c *noBudgets) Create(ctx context.Context, obj client.Object, options ...cl
 // What the way back needs besides the workload is tried before the pods are let go, too.
 func TestABudgetThatIsRefusedIsFoundOutBefore(t *testing.T) {
 	for _, kind := range []*Kind{Deployments, ReplicaSets, StatefulSets} {
-		r := &run{Mover: &Mover{Client: &noBudgets{fakeClient(t)}}, Workload: &Workload{Kind: kind, Namespace: "shop", Name: "web"}}
+		r := &run{
+			Mover: &Mover{Client: &noBudgets{fakeClient(t)}}, Workload: &Workload{Kind: kind, Namespace: "shop", Name: "web"},
+			store: &store{record: &Record{}},
+		}
 		r.Selector = labels.SelectorFromSet(labels.Set{"app": "web"})
 		err := r.tryParts(t.Context())
 		if refused := err != nil && strings.Contains(err.Error(), "exceeded quota"); refused != (kind != StatefulSets) {

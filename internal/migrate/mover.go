@@ -43,6 +43,8 @@ type Mover struct {
 	Say func(format string, args ...any)
 	// Patience is how long one step may wait for the cluster.
 	Patience time.Duration
+	// Suspended: the GitOps tool that keeps a PodManager was suspended, so that it may go.
+	Suspended bool
 }
 
 // poll is how often a waiting step looks in the end. Most waits are short, so it looks

@@ -139,7 +139,7 @@ func (r *run) create(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	err = r.Client.Create(ctx, fresh)
+	err = r.Client.Create(ctx, fresh, fieldManager)
 	if err != nil && !apierrors.IsAlreadyExists(err) && !r.spare(i, err) {
 		return fmt.Errorf("create %s %s: %w", fresh.GetKind(), fresh.GetName(), err)
 	}
@@ -251,5 +251,8 @@ func (r *run) noneFree(ctx context.Context) error {
 func (r *run) followBack(ctx context.Context) error {
 	from := managerRef
 	from.Name = r.Name
+	for _, note := range naming(ctx, r.Client, r.Namespace, from, r.ref()) {
+		r.Say("podmanager/%s: %s", r.Name, note)
+	}
 	return r.redirect(ctx, from, r.ref())
 }
