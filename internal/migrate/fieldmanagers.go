@@ -48,6 +48,9 @@ func (r *run) returnFields(ctx context.Context) error {
 		if err := r.Client.Get(ctx, r.key(), live); err != nil {
 			return err
 		}
+		if !slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Manager == string(fieldManager) }) {
+			return nil // others made it, or this is done
+		}
 		raw, err := json.Marshal(map[string]any{"metadata": map[string]any{
 			"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "managedFields": fieldsBack(before, live.GetManagedFields()),
 		}})

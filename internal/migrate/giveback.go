@@ -185,12 +185,8 @@ func (r *run) untouched(ctx context.Context) (bool, error) {
 // would be left without an owner, or where the PodManager works already: the pods that it
 // made have no label of the workload's.
 func (r *run) adoptable(ctx context.Context, again *unstructured.Unstructured) error {
-	selector, err := Part{again}.selector()
-	if err != nil {
+	if err := r.sameSelector(again); err != nil {
 		return err
-	}
-	if selector.String() != r.Selector.String() {
-		return fmt.Errorf("others made %s again, which selects by %s, and the pods were selected by %s: delete it first", r.Workload, selector, r.Selector)
 	}
 	pm, err := r.manager(ctx)
 	if apierrors.IsNotFound(errors.Unwrap(err)) {
@@ -201,6 +197,18 @@ func (r *run) adoptable(ctx context.Context, again *unstructured.Unstructured) e
 	}
 	if _, frozen := pm.Annotations[appsv1.AnnotationTakeOver]; !frozen {
 		return fmt.Errorf("others made %s again, and PodManager %s has the pods: delete one of the two", r.Workload, r.Name)
+	}
+	return nil
+}
+
+// sameSelector fails where a workload that others made again would not find the pods.
+func (r *run) sameSelector(again *unstructured.Unstructured) error {
+	selector, err := Part{again}.selector()
+	if err != nil {
+		return err
+	}
+	if selector.String() != r.Selector.String() {
+		return fmt.Errorf("others made %s again, which selects by %s, and the pods were selected by %s: delete it first", r.Workload, selector, r.Selector)
 	}
 	return nil
 }

@@ -95,8 +95,11 @@ func (r *run) remake(ctx context.Context) error {
 	top := &unstructured.Unstructured{}
 	top.SetGroupVersionKind(r.Top().GroupVersionKind())
 	err := r.Client.Get(ctx, client.ObjectKeyFromObject(r.Top()), top)
-	if gone(err) {
+	switch {
+	case gone(err):
 		err = r.createAll(ctx)
+	case err == nil:
+		err = r.sameSelector(top)
 	}
 	if err != nil {
 		return err
