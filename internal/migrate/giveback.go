@@ -141,7 +141,7 @@ func (m *Mover) returnAs(ctx context.Context, key client.ObjectKey, s *store, ch
 	}
 	for _, step := range append(steps, s.remove) {
 		if err := step(ctx); err != nil {
-			return err
+			return halfway(err)
 		}
 	}
 	return nil

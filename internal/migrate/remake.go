@@ -133,6 +133,9 @@ func (r *run) createAll(ctx context.Context) error {
 			return err
 		}
 	}
+	for _, ref := range r.Top().GetOwnerReferences() { // it may be gone: the garbage collector would take the workload
+		r.Say("%s comes back without its owner reference to %s %s", r.Workload, ref.Kind, ref.Name)
+	}
 	return r.create(ctx, 0)
 }
 
@@ -244,7 +247,7 @@ func (r *run) noneFree(ctx context.Context) error {
 	}
 	for i := range pods {
 		if metav1.GetControllerOfNoCopy(&pods[i]) == nil && r.recognises(&pods[i]) && r.counts(&pods[i]) {
-			return fmt.Errorf("others made %s meanwhile, and it did not adopt %s: delete it with --cascade=orphan, and run this again", r.Workload, pods[i].Name)
+			return fmt.Errorf("others made %s meanwhile, and it did not adopt %s: delete it with --cascade=orphan", r.Workload, pods[i].Name)
 		}
 	}
 	return nil

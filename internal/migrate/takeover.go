@@ -88,7 +88,7 @@ func (r *run) takeOver(ctx context.Context, prepare bool) error {
 	}
 	for _, step := range []func(context.Context) error{r.letGo, r.adopt, r.follow, r.finish} {
 		if err := step(ctx); err != nil {
-			return err
+			return halfway(err)
 		}
 	}
 	return nil
@@ -259,7 +259,7 @@ func (r *run) letGo(ctx context.Context) error {
 			case err != nil:
 				return "", fmt.Errorf("read %s %s: %w", part.GetKind(), part.GetName(), err)
 			case live.GetUID() != part.GetUID():
-				return "", fmt.Errorf("%s %s was deleted and made again by others: delete it, or --undo", part.GetKind(), part.GetName())
+				return "", fmt.Errorf("%s %s was deleted and made again by others: delete it first", part.GetKind(), part.GetName())
 			case live.GetDeletionTimestamp() != nil:
 				return "waiting for the garbage collector to take the owner references of " + part.GetKind() + " " + part.GetName() + " off",
 					r.freeLatecomers(ctx, live)
@@ -319,7 +319,7 @@ func (r *run) unchanged(ctx context.Context, live *unstructured.Unstructured) er
 	was, _ := r.Parts[0].Object["spec"].(map[string]any)
 	is, _ := live.Object["spec"].(map[string]any)
 	if !reflect.DeepEqual(without(was, "replicas"), without(is, "replicas")) {
-		return fmt.Errorf("%s was edited in the meantime: wait until its rollout has ended, then run migrate again, or --undo", r.Workload)
+		return fmt.Errorf("%s was edited in the meantime: wait until its rollout has ended", r.Workload)
 	}
 	replicas, _, _ := unstructured.NestedInt64(is, "replicas")
 	if replicas == int64(r.store.record.Replicas) {

@@ -17,11 +17,16 @@ limitations under the License.
 package migrate
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -137,4 +142,41 @@ func TestANamespaceGoesDuringAnUndo(t *testing.T) {
 		}
 		return client.IgnoreNotFound(err)
 	})
+}
+
+// unwilling refuses to make workloads, as for a user who lost the right to that.
+type unwilling struct{ client.Client }
+
+func (c *unwilling) Create(ctx context.Context, obj client.Object, options ...client.CreateOption) error {
+	if _, part := obj.(*unstructured.Unstructured); part && !slices.Contains(options, client.CreateOption(client.DryRunAll)) {
+		return apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "deployments"}, obj.GetName(), nil)
+	}
+	return c.Client.Create(ctx, obj, options...)
+}
+
+// A right is taken away once the PodManager is gone: the command says how to go on, and another
+// person does.
+func TestTheRightToCreateIsTakenAwayDuringAnUndo(t *testing.T) {
+	t.Parallel()
+	for name, s := range subjects {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			s.make(w)
+			w.must(w.take(suite.Client, s.kind))
+			w.expectManager(2)
+			w.witness()
+			err := w.giveBack(&unwilling{suite.Client})
+			if err == nil || !strings.Contains(err.Error(), "forbidden") || !strings.Contains(err.Error(), "nothing is lost: run it again") {
+				t.Errorf("error %v, want that it is forbidden, and what to do", err)
+			}
+			other := w.mover(suite.Client)
+			other.Holder = "another person"
+			w.must(other.GiveBack(t.Context(), w.key(), s.kind))
+			s.await(w)
+			w.expectOwner(s.owner)
+			w.expectUntouched()
+			w.expectNothingLeft()
+		})
+	}
 }
