@@ -32,9 +32,6 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
-// lostLabels are what pods lose when a PodManager lets them go.
-var lostLabels = []string{appsv1.LabelName, appsv1.LabelUID, appsv1.LabelRevision, appsv1.LabelSlot, appsv1.LabelShard}
-
 // leavable fails where the PodManager would stay or come back, or where others find its pods by
 // labels that these lose.
 func (r *run) leavable(ctx context.Context, pm *appsv1.PodManager) error {
@@ -69,7 +66,7 @@ func (r *run) unfound(ctx context.Context, pm *appsv1.PodManager) error {
 	for _, f := range finders {
 		requirements, _ := f.selector.Requirements()
 		for _, requirement := range requirements {
-			if slices.Contains(lostLabels, requirement.Key()) && f.selector.Matches(pod) {
+			if slices.Contains(appsv1.ReservedLabels(), requirement.Key()) && f.selector.Matches(pod) {
 				return fmt.Errorf("%s selects by the label %s, which the pods lose: change its selector first", f.name, requirement.Key())
 			}
 		}

@@ -47,6 +47,16 @@ func (r *run) unlabel(ctx context.Context) error {
 		}
 	}
 	objects = append(objects, pointers(pods.Items)...)
+	released, err := r.listPods(ctx) // the operator took the labels off
+	if err != nil {
+		return err
+	}
+	for i := range released {
+		pod := &released[i]
+		if _, listed := pod.Labels[appsv1.LabelName]; !listed && metav1.GetControllerOfNoCopy(pod) == nil && r.recognises(pod) && len(marksOf(pod)) > 0 {
+			objects = append(objects, pod)
+		}
+	}
 	for i := range claims.Items {
 		objects = append(objects, &claims.Items[i])
 	}
@@ -55,12 +65,12 @@ func (r *run) unlabel(ctx context.Context) error {
 		return err
 	}
 	off := map[string]*string{}
-	for _, key := range []string{appsv1.LabelName, appsv1.LabelUID, appsv1.LabelRevision, appsv1.LabelSlot, appsv1.LabelShard} {
+	for _, key := range appsv1.ReservedLabels() {
 		off[key] = nil
 	}
 	return inParallel(ctx, objects, func(ctx context.Context, obj client.Object) error {
 		if _, claim := obj.(*corev1.PersistentVolumeClaim); !claim {
-			return r.relabel(ctx, obj, off)
+			return r.remark(ctx, obj, off, marksOf(obj))
 		}
 		// A StatefulSet puts the labels of its selector on its claims.
 		labels := setting(selected)
