@@ -259,12 +259,15 @@ func (r *run) leave(ctx context.Context, choose choose) error {
 			return "", err
 		}
 		r.store.record.Export = target
-		r.warn(ctx, pm, target)
 		back, err := r.runOf(client.ObjectKeyFromObject(pm), r.store)
 		if err != nil {
 			return "", err
 		}
-		return "", back.promise(ctx, pm)
+		if err := back.promise(ctx, pm); err != nil {
+			return "", err
+		}
+		r.warn(ctx, pm, target)
+		return "", nil
 	})
 }
 
