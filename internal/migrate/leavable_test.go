@@ -38,6 +38,10 @@ func TestAPodManagerThatCannotGoIsNotGivenBack(t *testing.T) {
 	service := func(selector map[string]string) client.Object {
 		return &corev1.Service{ObjectMeta: of, Spec: corev1.ServiceSpec{Selector: selector}}
 	}
+	budget := &policyv1.PodDisruptionBudget{ObjectMeta: of}
+	budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: managed}
+	policy := &networkingv1.NetworkPolicy{ObjectMeta: of}
+	policy.Spec.PodSelector.MatchLabels = managed
 	argo := func(pm *appsv1.PodManager) {
 		pm.Annotations = map[string]string{argoTracking: "shop:apps.mycompany.com/PodManager:shop/web"}
 	}
@@ -63,8 +67,8 @@ func TestAPodManagerThatCannotGoIsNotGivenBack(t *testing.T) {
 		"a Service by the operator's":   {other: service(managed), want: "Service x selects by the label podmanager, which the pods lose"},
 		"a Service of another":          {other: service(map[string]string{"podmanager": "other"})},
 		"a Service without a selector":  {other: service(nil)},
-		"a budget by the operator's":    {other: &policyv1.PodDisruptionBudget{ObjectMeta: of, Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: managed}}}, want: "PodDisruptionBudget x selects"},
-		"a policy by the operator's":    {other: &networkingv1.NetworkPolicy{ObjectMeta: of, Spec: networkingv1.NetworkPolicySpec{PodSelector: metav1.LabelSelector{MatchLabels: managed}}}, want: "NetworkPolicy x selects"},
+		"a budget by the operator's":    {other: budget, want: "PodDisruptionBudget x selects"},
+		"a policy by the operator's":    {other: policy, want: "NetworkPolicy x selects"},
 		"a policy for all of the space": {other: &networkingv1.NetworkPolicy{ObjectMeta: of}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -118,8 +118,8 @@ func (w *Workload) free() (sets, pods []labels.Set, err error) {
 // rivals are the others of the namespace that adopt what they select, and the workloads that
 // change hands at this moment, whose objects may not be there.
 func (w *Workload) rivals(ctx context.Context, c client.Client) ([]rival, error) {
-	found, err := w.moving(ctx, c)
-	if err != nil { // first: what was made since is found below
+	found, err := w.moving(ctx, c) // first: what has changed hands since is found below
+	if err != nil {
 		return nil, err
 	}
 	for _, gvk := range adopters {
