@@ -126,17 +126,9 @@ func (m *Mover) FreeAbandoned(ctx context.Context, part Part) error {
 	if part.GetKind() == StatefulSets.Kind {
 		w.Kind = StatefulSets
 	}
-	var object struct {
-		Spec struct {
-			Selector *metav1.LabelSelector `json:"selector"`
-		} `json:"spec"`
-	}
-	err := decode(part, &object)
-	if err != nil {
+	var err error
+	if w.Selector, err = part.selector(); err != nil {
 		return err
-	}
-	if w.Selector, err = metav1.LabelSelectorAsSelector(object.Spec.Selector); err != nil {
-		return fmt.Errorf("read the selector of %s: %w", w, err)
 	}
 	if w.Kind == StatefulSets {
 		if err := (&reader{ctx, m.Client}).freeRevisions(w); err != nil {

@@ -17,6 +17,7 @@ limitations under the License.
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -96,7 +97,13 @@ func (r *run) redirectAll(ctx context.Context, from, to autoscalingv2.CrossVersi
 
 // Others are objects that name the workload and are not changed: a person has to.
 func Others(ctx context.Context, c client.Client, w *Workload) []string {
-	var notes []string
+	to := managerRef
+	to.Name = w.Name
+	return append(naming(ctx, c, w.Namespace, w.ref(), to), services(ctx, c, w)...)
+}
+
+// naming are the autoscalers of others that name an object, and are to name another.
+func naming(ctx context.Context, c client.Client, namespace string, from, to autoscalingv2.CrossVersionObjectReference) (notes []string) {
 	for _, other := range []struct {
 		gvk  schema.GroupVersionKind
 		path []string
@@ -106,18 +113,19 @@ func Others(ctx context.Context, c client.Client, w *Workload) []string {
 	} {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(other.gvk)
-		if err := c.List(ctx, list, client.InNamespace(w.Namespace)); err != nil {
+		if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
 			continue // not installed, or not ours to see
 		}
 		for i := range list.Items {
 			target, _, _ := unstructured.NestedStringMap(list.Items[i].Object, other.path...)
-			if target["name"] == w.Name && (target["kind"] == "" || target["kind"] == w.Kind.Kind) {
-				notes = append(notes, fmt.Sprintf("%s %s names it in %s: change that to kind PodManager, apiVersion %s",
-					other.gvk.Kind, list.Items[i].GetName(), strings.Join(other.path, "."), appsv1.GroupVersion))
+			kind := cmp.Or(target["kind"], Deployments.Kind) // KEDA's default
+			if target["name"] == from.Name && kind == from.Kind {
+				notes = append(notes, fmt.Sprintf("%s %s names it in %s: change that to kind %s, apiVersion %s",
+					other.gvk.Kind, list.Items[i].GetName(), strings.Join(other.path, "."), to.Kind, to.APIVersion))
 			}
 		}
 	}
-	return append(notes, services(ctx, c, w)...)
+	return notes
 }
 
 // services are Services that select by a label that only the workload's own

@@ -17,6 +17,7 @@ limitations under the License.
 package migrate
 
 import (
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -73,6 +74,19 @@ func FindTool(obj client.Object) *Tool {
 		}
 	}
 	return nil
+}
+
+// appliedBy is the GitOps tool that wrote a PodManager, or nil. One that was taken over has the
+// labels that a tool gave the workload, and no tool knows of it.
+func appliedBy(obj client.Object) *Tool {
+	_, tracked := obj.GetAnnotations()[argoTracking]
+	for _, entry := range obj.GetManagedFields() {
+		tracked = tracked || slices.Contains([]string{"argocd-controller", "kustomize-controller", "helm-controller", "helm"}, entry.Manager)
+	}
+	if !tracked {
+		return nil
+	}
+	return FindTool(obj)
 }
 
 func argo(app string) *Tool {

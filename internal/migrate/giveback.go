@@ -38,13 +38,11 @@ import (
 // again, and the PodManager is gone. kind is what the user takes the workload for,
 // or nil.
 func (m *Mover) GiveBack(ctx context.Context, key client.ObjectKey, kind *Kind) error {
-	s, err := loadStore(ctx, m.Client, key)
+	s, err := m.undoable(ctx, key, kind)
 	if errors.Is(err, ErrNoRecord) {
-		if freed, err := m.freeAbandoned(ctx, key); freed || err != nil {
-			return err
+		if freed, failed := m.freeAbandoned(ctx, key); freed || failed != nil {
+			return failed
 		}
-		return fmt.Errorf("there is nothing to undo: ConfigMap %s, the record of a migration, is not there. "+
-			"kubectl podmanager export deployment %s makes a Deployment of a PodManager", RecordName(key.Name), key.Name)
 	}
 	if err != nil {
 		return err
@@ -52,13 +50,63 @@ func (m *Mover) GiveBack(ctx context.Context, key client.ObjectKey, kind *Kind) 
 	if s.record.Resource == "" {
 		return m.endExport(ctx, key, s)
 	}
-	if kind != nil && s.record.kind() != kind {
-		return fmt.Errorf("PodManager %s was taken over from %s, and from no %s", key.Name, &s.record.Target, kind.Word())
-	}
 	return m.hold(ctx, s, func(ctx context.Context, m *Mover) error {
 		return m.returnAs(ctx, key, s, func(*appsv1.PodManager) (*Target, error) { return nil, nil })
 	})
 }
+
+// TryGiveBack finds out what GiveBack would refuse before it changes anything.
+func (m *Mover) TryGiveBack(ctx context.Context, key client.ObjectKey, kind *Kind) error {
+	s, err := m.undoable(ctx, key, kind)
+	if err != nil || !s.record.Ended() {
+		return err // an interrupted one goes on
+	}
+	r, err := m.runOf(key, s)
+	if err != nil {
+		return err
+	}
+	pm, err := r.manager(ctx)
+	if apierrors.IsNotFound(errors.Unwrap(err)) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.leavable(ctx, pm); err != nil || r.Kind == BarePods {
+		return err
+	}
+	pods, err := r.podsOf(ctx, pm)
+	if err != nil {
+		return err
+	}
+	return r.returnable(ctx, pm, pods)
+}
+
+// undoable is the record of what is undone.
+func (m *Mover) undoable(ctx context.Context, key client.ObjectKey, kind *Kind) (*store, error) {
+	s, err := loadStore(ctx, m.Client, key)
+	if errors.Is(err, ErrNoRecord) {
+		return nil, &nothingToUndo{key.Name}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if kind != nil && s.record.Resource != "" && s.record.kind() != kind {
+		return nil, fmt.Errorf("PodManager %s was taken over from %s, and from no %s", key.Name, &s.record.Target, kind.Word())
+	}
+	return s, nil
+}
+
+// nothingToUndo: there is no record of a migration.
+type nothingToUndo struct{ name string }
+
+func (e *nothingToUndo) Error() string {
+	return fmt.Sprintf("there is nothing to undo: ConfigMap %s, the record of a migration, is not there. "+
+		"kubectl podmanager export deployment %s makes a Deployment of a PodManager", RecordName(e.name), e.name)
+}
+
+// Unwrap makes it an ErrNoRecord.
+func (e *nothingToUndo) Unwrap() error { return ErrNoRecord }
 
 // choose says what is made of a PodManager in place of the original, or nil.
 type choose func(*appsv1.PodManager) (*Target, error)
@@ -89,11 +137,11 @@ func (m *Mover) returnAs(ctx context.Context, key client.ObjectKey, s *store, ch
 	}
 	steps := []func(context.Context) error{r.unlabel}
 	if r.Kind != BarePods {
-		steps = append(steps, r.awaitControllers, r.remake, r.followBack, r.removeBarrier)
+		steps = append(steps, r.awaitControllers, r.remake, r.returnFields, r.followBack, r.removeBarrier)
 	}
 	for _, step := range append(steps, s.remove) {
 		if err := step(ctx); err != nil {
-			return err
+			return halfway(err)
 		}
 	}
 	return nil
@@ -137,20 +185,8 @@ func (r *run) untouched(ctx context.Context) (bool, error) {
 // would be left without an owner, or where the PodManager works already: the pods that it
 // made have no label of the workload's.
 func (r *run) adoptable(ctx context.Context, again *unstructured.Unstructured) error {
-	var object struct {
-		Spec struct {
-			Selector *metav1.LabelSelector `json:"selector"`
-		} `json:"spec"`
-	}
-	if err := decode(Part{again}, &object); err != nil {
+	if err := r.sameSelector(again); err != nil {
 		return err
-	}
-	selector, err := metav1.LabelSelectorAsSelector(object.Spec.Selector)
-	if err != nil {
-		return fmt.Errorf("read the selector of %s: %w", r.Workload, err)
-	}
-	if selector.String() != r.Selector.String() {
-		return fmt.Errorf("others made %s again, which selects by %s, and the pods were selected by %s: delete it first", r.Workload, selector, r.Selector)
 	}
 	pm, err := r.manager(ctx)
 	if apierrors.IsNotFound(errors.Unwrap(err)) {
@@ -161,6 +197,18 @@ func (r *run) adoptable(ctx context.Context, again *unstructured.Unstructured) e
 	}
 	if _, frozen := pm.Annotations[appsv1.AnnotationTakeOver]; !frozen {
 		return fmt.Errorf("others made %s again, and PodManager %s has the pods: delete one of the two", r.Workload, r.Name)
+	}
+	return nil
+}
+
+// sameSelector fails where a workload that others made again would not find the pods.
+func (r *run) sameSelector(again *unstructured.Unstructured) error {
+	selector, err := Part{again}.selector()
+	if err != nil {
+		return err
+	}
+	if selector.String() != r.Selector.String() {
+		return fmt.Errorf("others made %s again, which selects by %s, and the pods were selected by %s: delete it first", r.Workload, selector, r.Selector)
 	}
 	return nil
 }
@@ -192,11 +240,17 @@ func (r *run) leave(ctx context.Context, choose choose) error {
 		}
 	}
 	if r.Kind == BarePods {
-		return r.dismiss(ctx, func(ctx context.Context, _ *appsv1.PodManager) (string, error) {
+		return r.dismiss(ctx, func(ctx context.Context, pm *appsv1.PodManager) (string, error) {
+			if err := r.leavable(ctx, pm); err != nil {
+				return "", err
+			}
 			return "", r.store.setStage(ctx, Returning)
 		})
 	}
 	return r.dismiss(ctx, func(ctx context.Context, pm *appsv1.PodManager) (string, error) {
+		if err := r.leavable(ctx, pm); err != nil {
+			return "", err
+		}
 		if waitsFor, err := r.freeze(ctx, pm); waitsFor != "" || err != nil {
 			return waitsFor, err
 		}
@@ -205,28 +259,39 @@ func (r *run) leave(ctx context.Context, choose choose) error {
 			return "", err
 		}
 		r.store.record.Export = target
-		if target != nil {
-			r.warn(ctx, pm, target)
-		}
 		back, err := r.runOf(client.ObjectKeyFromObject(pm), r.store)
 		if err != nil {
 			return "", err
 		}
-		return "", back.promise(ctx, pm)
+		if err := back.promise(ctx, pm); err != nil {
+			return "", err
+		}
+		r.warn(ctx, pm, target)
+		return "", nil
 	})
 }
 
-// warn lists once what the workload has no counterpart for.
+// warn lists once what the workload has no counterpart for, or what the original, which has no
+// target, has otherwise.
 func (r *run) warn(ctx context.Context, pm *appsv1.PodManager, target *Target) {
+	if r.warned {
+		return
+	}
+	again := cmp.Or(target, &r.store.record.Target)
 	pm = pm.DeepCopy()
 	pm.Spec.Deletion.Policy = cmp.Or(r.store.record.Deletion, pm.Spec.Deletion.Policy) // the user's
-	lost, err := lostBy(ctx, r.Client, pm, target)
-	if err != nil || r.warned {
+	lost, err := lostBy(ctx, r.Client, pm, again)
+	if err != nil {
 		return
 	}
 	r.warned = true
 	for _, field := range lost {
-		r.Say("spec.%s has no counterpart in a %s, and is lost", field, target.kind().Kind)
+		switch {
+		case target != nil:
+			r.Say("spec.%s has no counterpart in a %s, and is lost", field, again.kind().Kind)
+		case field != "replicas":
+			r.Say("spec.%s was changed since the migration: %s comes back as it was before", field, again)
+		}
 	}
 }
 
@@ -272,6 +337,11 @@ func (r *run) promise(ctx context.Context, pm *appsv1.PodManager) error {
 		record.Deletion = pm.Spec.Deletion.Policy
 	}
 	if err := r.store.setStage(ctx, Returning); err != nil {
+		return err
+	}
+	// Two that return at once have not seen each other's workloads. Now both records say what
+	// is made, so at least one of the two sees the other.
+	if err := r.alone(ctx); err != nil {
 		return err
 	}
 	// Pods that the PodManager made have no label by which the workload's

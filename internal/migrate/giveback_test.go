@@ -126,7 +126,10 @@ func (c *noBudgets) Create(ctx context.Context, obj client.Object, options ...cl
 // What the way back needs besides the workload is tried before the pods are let go, too.
 func TestABudgetThatIsRefusedIsFoundOutBefore(t *testing.T) {
 	for _, kind := range []*Kind{Deployments, ReplicaSets, StatefulSets} {
-		r := &run{Mover: &Mover{Client: &noBudgets{fakeClient(t)}}, Workload: &Workload{Kind: kind, Namespace: "shop", Name: "web"}}
+		r := &run{
+			Mover: &Mover{Client: &noBudgets{fakeClient(t)}}, Workload: &Workload{Kind: kind, Namespace: "shop", Name: "web"},
+			store: &store{record: &Record{}},
+		}
 		r.Selector = labels.SelectorFromSet(labels.Set{"app": "web"})
 		err := r.tryParts(t.Context())
 		if refused := err != nil && strings.Contains(err.Error(), "exceeded quota"); refused != (kind != StatefulSets) {
@@ -212,5 +215,32 @@ func TestTheWayBackOverlooksNoPod(t *testing.T) {
 				t.Errorf("%d of 1 pods, error %v, want %q", len(pods), err, test.want)
 			}
 		})
+	}
+}
+
+// Without the operator an undo changes nothing: it waits as long as it may, says so, and the
+// PodManager is what it was.
+func TestAnUndoWithoutTheOperator(t *testing.T) {
+	key := client.ObjectKey{Namespace: "shop", Name: "web"}
+	template := plainest()
+	pm := &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Finalizers: []string{appsv1.Finalizer}}}
+	pm.Spec.Template, pm.Spec.Replicas = &template, ptr.To[int32](1)
+	c := fakeClient(t, pm)
+	record := returning(t, c).store.record
+	record.Stage = Taken
+	if _, err := newStore(t.Context(), c, key, record, ""); err != nil {
+		t.Fatal(err)
+	}
+	m := &Mover{Client: c, Holder: "me", Say: t.Logf, Patience: time.Second}
+	err := m.GiveBack(t.Context(), key, Deployments)
+	if err == nil || !strings.Contains(err.Error(), "waiting for the operator to look at PodManager web (does it run? kubectl podmanager doctor); nothing is lost") {
+		t.Errorf("got %v, want that the operator is waited for", err)
+	}
+	after := &appsv1.PodManager{}
+	if err := c.Get(t.Context(), key, after); err != nil || len(after.Annotations) > 0 || after.DeletionTimestamp != nil || after.Spec.Deletion != pm.Spec.Deletion {
+		t.Errorf("the PodManager: %v, %+v, %+v", err, after.ObjectMeta, after.Spec.Deletion)
+	}
+	if got, err := LoadRecord(t.Context(), c, key); err != nil || !got.Ended() {
+		t.Errorf("the record: %v, %+v", err, got)
 	}
 }

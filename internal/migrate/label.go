@@ -49,12 +49,24 @@ func (r *run) label(ctx context.Context, pm *appsv1.PodManager) error {
 func (r *run) labelAll(ctx context.Context, pm *appsv1.PodManager, objects []client.Object) error {
 	labels := podLabels(pm, cmp.Or(r.store.record.Revision, pm.Status.UpdateRevision))
 	return inParallel(ctx, objects, func(ctx context.Context, obj client.Object) error {
-		rest := missing(labels, obj.GetLabels())
-		if len(rest) == 0 {
+		rest, marks := missing(labels, obj.GetLabels()), marksOf(obj)
+		if len(rest) == 0 && len(marks) == 0 {
 			return nil
 		}
-		return r.relabel(ctx, obj, setting(rest))
+		return r.remark(ctx, obj, setting(rest), marks)
 	})
+}
+
+// marksOf takes off what a PodManager noted on a pod for itself: by an old note that it stands in
+// for others, a later owner would delete the pod.
+func marksOf(pod client.Object) map[string]*string {
+	marks := map[string]*string{}
+	for _, key := range appsv1.PodAnnotations() {
+		if _, ok := pod.GetAnnotations()[key]; ok {
+			marks[key] = nil
+		}
+	}
+	return marks
 }
 
 func (r *run) labelClaims(ctx context.Context, pm *appsv1.PodManager) error {

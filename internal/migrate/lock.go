@@ -139,7 +139,11 @@ func (s *store) take(ctx context.Context, holder string, say func(string, ...any
 			return fmt.Errorf("interrupted while waiting for %s: %w", other, ctx.Err())
 		case <-time.After(poll):
 		}
-		if err := s.load(ctx); err != nil {
+		err := s.load(ctx)
+		if errors.Is(err, ErrNoRecord) {
+			return fmt.Errorf("%s has brought it to its end in the meantime: look again, and run this again if anything is left to do", other)
+		}
+		if err != nil {
 			return err
 		}
 	}

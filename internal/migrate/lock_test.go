@@ -19,6 +19,7 @@ package migrate
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,5 +96,27 @@ func TestARunThatWasStoppedWritesNothingMore(t *testing.T) {
 				t.Errorf("the record of the other: %v", err)
 			}
 		})
+	}
+}
+
+// Who waits for another that ends meanwhile, and removes the record, was told that there is none.
+func TestARunThatWaitedForAnotherIsToldThatItEnded(t *testing.T) {
+	key := client.ObjectKey{Namespace: "shop", Name: "web"}
+	c := fake.NewClientBuilder().Build()
+	one, err := newStore(t.Context(), c, key, &Record{Stage: Returning}, "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := loadStore(t.Context(), c, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = two.take(t.Context(), "two", func(string, ...any) {
+		if err := one.remove(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err == nil || errors.Is(err, ErrNoRecord) || !strings.HasPrefix(err.Error(), "one has brought it to its end in the meantime: look again") {
+		t.Errorf("got %v, want that the first has ended", err)
 	}
 }

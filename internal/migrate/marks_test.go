@@ -52,3 +52,25 @@ func TestAClaimThatIsHandedOverHasNoMarks(t *testing.T) {
 		t.Errorf("its annotations are %v, want %v", claim.Annotations, want)
 	}
 }
+
+// A pod that had stood in for another kept the note of that in a Deployment, and after the next
+// migration the PodManager could delete it as a stand-in.
+func TestAPodThatIsHandedOverHasNoMarks(t *testing.T) {
+	pm := &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "pm"}}
+	for name, hand := range map[string]func(*run, *corev1.Pod) error{
+		"there": func(r *run, pod *corev1.Pod) error { return r.labelAll(t.Context(), pm, []client.Object{pod}) },
+		"back":  func(r *run, _ *corev1.Pod) error { return r.unlabel(t.Context()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := freePod("web-a", corev1.PodRunning)
+			pod.Annotations = map[string]string{appsv1.AnnotationSurge: "true", appsv1.AnnotationReplaces: "DisruptionSurge", "team": "shop"}
+			c := fakeClient(t, pod)
+			if err := hand(returning(t, c), pod); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil || len(pod.Annotations) != 1 {
+				t.Errorf("%v, the pod has the annotations %v", err, pod.Annotations)
+			}
+		})
+	}
+}

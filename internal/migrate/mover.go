@@ -43,6 +43,8 @@ type Mover struct {
 	Say func(format string, args ...any)
 	// Patience is how long one step may wait for the cluster.
 	Patience time.Duration
+	// Suspended: the GitOps tool that keeps a PodManager was suspended, so that it may go.
+	Suspended bool
 }
 
 // poll is how often a waiting step looks in the end. Most waits are short, so it looks
@@ -73,17 +75,36 @@ func (r *run) await(ctx context.Context, look func(ctx context.Context) (waitsFo
 			return err
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("after %s still %s; nothing is lost: run it again, or with --undo", r.Patience, waitsFor)
+			return &toResume{fmt.Errorf("after %s still %s", r.Patience, waitsFor)}
 		}
 		select {
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), errLost) {
 				return errLost
 			}
-			return fmt.Errorf("interrupted while %s; nothing is lost: run it again, or with --undo", waitsFor)
+			return &toResume{fmt.Errorf("interrupted while %s", waitsFor)}
 		case <-time.After(pause):
 		}
 	}
+}
+
+// toResume is an error after which a run is gone on with.
+type toResume struct{ error }
+
+func (e *toResume) Error() string {
+	return e.error.Error() + "; nothing is lost: run it again, or with --undo"
+}
+
+// Unwrap is what went wrong.
+func (e *toResume) Unwrap() error { return e.error }
+
+// halfway says how to go on after a step that failed once pods were let go.
+func halfway(err error) error {
+	var said *toResume
+	if err == nil || errors.Is(err, errLost) || errors.As(err, &said) {
+		return err
+	}
+	return &toResume{err}
 }
 
 // manager reads the PodManager.

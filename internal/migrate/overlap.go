@@ -18,73 +18,206 @@ package migrate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
-	kappsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A Deployment adopts every ReplicaSet without an owner that it selects, and scales it
-// down as an earlier revision; a ReplicaSet adopts every such pod, and deletes those that
-// are too many. While a Deployment is made again, its ReplicaSet and pods have no owner.
+// A controller adopts every object without an owner that it selects: a Deployment such
+// ReplicaSets, which it scales down as earlier revisions, and others such pods, of which they
+// delete those that are too many. While a workload changes hands, its ReplicaSet and pods have
+// no owner. A StatefulSet also goes by the names of pods, and PodManagers and CloneSets find
+// theirs by other means.
 
-// alone fails where another would take what a Deployment is made of, or an exported one
-// would take what is another's: its selector is new.
+// adopters are the kinds that adopt what they select.
+var adopters = []schema.GroupVersionKind{
+	Deployments.GroupVersionKind, ReplicaSets.GroupVersionKind, corev1.SchemeGroupVersion.WithKind("ReplicationController"),
+	{Group: "apps", Version: "v1", Kind: "DaemonSet"}, {Group: "batch", Version: "v1", Kind: "Job"},
+}
+
+// rival is another workload that may adopt, or be adopted.
+type rival struct {
+	name string
+	gvk  schema.GroupVersionKind
+	// selector finds what it adopts, and labels are those of its ReplicaSets.
+	selector labels.Selector
+	labels   labels.Set
+	// moves: it changes hands, too, so that what it has may be free.
+	moves bool
+}
+
+// alone fails where another would adopt what has no owner while the workload changes hands.
 func (r *run) alone(ctx context.Context) error {
-	var own kappsv1.ReplicaSet
-	if err := decode(r.Parts[1], &own); err != nil {
-		return err
+	taken, err := r.overlap(ctx, r.Client, r.store.record.Export != nil)
+	if err == nil && taken != "" {
+		err = errors.New(taken)
 	}
-	others, err := r.others(ctx)
+	return err
+}
+
+// overlap says who would adopt what has no owner while the workload changes hands, or is empty.
+// made is set where the workload's selector is new, and may find what others have.
+func (w *Workload) overlap(ctx context.Context, c client.Client, made bool) (string, error) {
+	rivals, err := w.rivals(ctx, c)
 	if err != nil {
-		return err
+		return "", err
 	}
-	for _, o := range others {
-		selector, err := metav1.LabelSelectorAsSelector(o.selector)
+	sets, pods, err := w.free()
+	if err != nil {
+		return "", err
+	}
+	const advice = "change the labels and the selector of one of the two first"
+	for _, o := range rivals {
+		adopts := pods
+		if o.gvk == Deployments.GroupVersionKind {
+			adopts = sets
+		}
+		if slices.ContainsFunc(adopts, func(free labels.Set) bool { return o.selector.Matches(free) }) {
+			return fmt.Sprintf("%s selects by %s and would take the pods of %s: %s", o.name, o.selector, w, advice), nil
+		}
+		if w.Kind == Deployments && (made || o.moves) && o.labels != nil && w.Selector.Matches(o.labels) {
+			return fmt.Sprintf("%s would select by %s and take the pods of %s: %s", w, w.Selector, o.name, advice), nil
+		}
+	}
+	return "", nil
+}
+
+// free are the labels of the ReplicaSets and pods that have no owner in between.
+func (w *Workload) free() (sets, pods []labels.Set, err error) {
+	if len(w.Parts) == 0 {
+		return nil, nil, nil // bare pods were free before
+	}
+	var object struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+		Spec     struct {
+			Template corev1.PodTemplateSpec `json:"template"`
+		} `json:"spec"`
+	}
+	if err := decode(w.Top(), &object); err != nil {
+		return nil, nil, err
+	}
+	pods = []labels.Set{merged(object.Spec.Template.Labels, w.PodLabels)}
+	if w.Kind == Deployments && len(w.Parts) > 1 {
+		if err := decode(w.Parts[1], &object); err != nil {
+			return nil, nil, err
+		}
+		sets = []labels.Set{object.Metadata.Labels, object.Spec.Template.Labels}
+	}
+	return sets, pods, nil
+}
+
+// rivals are the others of the namespace that adopt what they select, and the workloads that
+// change hands at this moment, whose objects may not be there.
+func (w *Workload) rivals(ctx context.Context, c client.Client) ([]rival, error) {
+	found, err := w.moving(ctx, c) // first: what has changed hands since is found below
+	if err != nil {
+		return nil, err
+	}
+	for _, gvk := range adopters {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(gvk)
+		err := c.List(ctx, list, client.InNamespace(w.Namespace))
+		if apierrors.IsForbidden(err) {
+			continue // the role edit may list all of them
+		}
 		if err != nil {
-			return fmt.Errorf("read the selector of %s: %w", o.name, err)
-		}
-		if selector.Matches(labels.Set(own.Labels)) || selector.Matches(labels.Set(own.Spec.Template.Labels)) {
-			return fmt.Errorf("%s selects by %s and would take the pods of %s: give one of the two a label of its own first", o.name, selector, r.Workload)
-		}
-		if r.store.record.Export != nil && r.Selector.Matches(labels.Set(o.labels)) {
-			return fmt.Errorf("%s would select by %s and take the pods of %s: give one of the two a label of its own first", r.Workload, r.Selector, o.name)
-		}
-	}
-	return nil
-}
-
-// other is a Deployment or a ReplicaSet, as far as it may overlap.
-type other struct {
-	name     string
-	selector *metav1.LabelSelector
-	labels   map[string]string
-}
-
-// others are the Deployments of the namespace, and the ReplicaSets that belong to none.
-func (r *run) others(ctx context.Context) ([]other, error) {
-	var deployments kappsv1.DeploymentList
-	var sets kappsv1.ReplicaSetList
-	for _, list := range []client.ObjectList{&deployments, &sets} {
-		if err := r.Client.List(ctx, list, client.InNamespace(r.Namespace)); err != nil {
 			return nil, fmt.Errorf("look for others that select the same pods: %w", err)
 		}
-	}
-	own := map[string]bool{}
-	for _, part := range r.Parts[1:] {
-		own[part.GetName()] = true // an interrupted run left it
-	}
-	var found []other
-	for i := range deployments.Items {
-		d := &deployments.Items[i]
-		found = append(found, other{"deployment/" + d.Name, d.Spec.Selector, d.Spec.Template.Labels})
-	}
-	for i := range sets.Items {
-		if rs := &sets.Items[i]; metav1.GetControllerOfNoCopy(rs) == nil && !own[rs.Name] {
-			found = append(found, other{"replicaset/" + rs.Name, rs.Spec.Selector, rs.Labels})
+		for i := range list.Items {
+			other := Part{&list.Items[i]}
+			if metav1.GetControllerOfNoCopy(other) != nil && gvk == ReplicaSets.GroupVersionKind || w.has(other) {
+				continue // its selector has a label of its owner's
+			}
+			selector, err := other.selector()
+			if err != nil {
+				return nil, err
+			}
+			name := strings.ToLower(gvk.Kind) + "/" + other.GetName()
+			found = append(found, rival{name: name, gvk: gvk, selector: selector, labels: other.setLabels()})
 		}
 	}
 	return found, nil
+}
+
+// moving are the other workloads that a migration, an undo or an export has begun with.
+func (w *Workload) moving(ctx context.Context, c client.Client) ([]rival, error) {
+	records, err := Records(ctx, c, w.Namespace)
+	if apierrors.IsForbidden(err) {
+		return nil, nil // CheckRights names what is missing
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found []rival
+	for _, record := range records {
+		if record.Name == w.Name || record.Stage != Releasing && record.Stage != Returning {
+			continue
+		}
+		other, err := record.workload(w.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		if other.Kind != Deployments && other.Kind != ReplicaSets {
+			continue
+		}
+		selector, err := other.Top().selector()
+		if err != nil {
+			return nil, err
+		}
+		r := rival{name: other.String() + ", which changes hands,", gvk: other.Kind.GroupVersionKind, selector: selector, moves: true}
+		if sets, _, err := other.free(); err == nil && len(sets) > 0 {
+			r.labels = sets[0]
+		}
+		found = append(found, r)
+	}
+	return found, nil
+}
+
+// has: an object is a part of the workload, also of a run before this.
+func (w *Workload) has(other Part) bool {
+	return slices.ContainsFunc(w.Parts, func(p Part) bool {
+		return p.GetName() == other.GetName() && p.GetKind() == other.GetKind()
+	})
+}
+
+// selector is how an object finds what is its own.
+func (p Part) selector() (labels.Selector, error) {
+	if p.GetKind() == "ReplicationController" {
+		set, _, err := unstructured.NestedStringMap(p.Object, "spec", "selector")
+		return labels.SelectorFromSet(set), err
+	}
+	var object struct {
+		Spec struct {
+			Selector *metav1.LabelSelector `json:"selector"`
+		} `json:"spec"`
+	}
+	if err := decode(p, &object); err != nil {
+		return nil, err
+	}
+	selector, err := metav1.LabelSelectorAsSelector(object.Spec.Selector)
+	if err != nil {
+		return nil, fmt.Errorf("read the selector of %s %s: %w", p.GetKind(), p.GetName(), err)
+	}
+	return selector, nil
+}
+
+// setLabels are those of the ReplicaSets of an object, or nil.
+func (p Part) setLabels() labels.Set {
+	switch p.GroupVersionKind() {
+	case Deployments.GroupVersionKind:
+		set, _, _ := unstructured.NestedStringMap(p.Object, "spec", "template", "metadata", "labels")
+		return set
+	case ReplicaSets.GroupVersionKind:
+		return p.GetLabels()
+	}
+	return nil
 }

@@ -23,6 +23,7 @@ import (
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -74,6 +75,24 @@ func TestExportsDoNotSelectEachOther(t *testing.T) {
 	}
 }
 
+// object is another controller, with its selector.
+func object(t *testing.T, version, kind string, selector map[string]string) client.Object {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion(version)
+	u.SetKind(kind)
+	u.SetNamespace("shop")
+	u.SetName("other")
+	path := []string{"spec", "selector"}
+	if version != "v1" {
+		path = append(path, "matchLabels")
+	}
+	if err := unstructured.SetNestedStringMap(u.Object, selector, path...); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
 // Where two would select each other's, the one that is made again is refused.
 func TestADeploymentIsNotMadeBesideOneThatSelectsTheSame(t *testing.T) {
 	deployment := func(selector, own map[string]string) client.Object {
@@ -94,13 +113,19 @@ func TestADeploymentIsNotMadeBesideOneThatSelectsTheSame(t *testing.T) {
 		want  string
 		undo  bool
 	}{
-		"alone":                         {other: deployment(map[string]string{"app": "mail"}, map[string]string{"app": "mail"})},
-		"a Deployment that selects us":  {other: deployment(app, app), want: "deployment/other selects by app=shop and would take the pods of deployment/web"},
-		"a Deployment that we select":   {other: deployment(more, more), want: "deployment/web would select by app=shop,tier=web and take the pods of deployment/other"},
-		"as before, on an undo":         {other: deployment(more, more), undo: true},
-		"a ReplicaSet that selects us":  {other: set("other", app), want: "replicaset/other selects by app=shop and would take the pods"},
-		"a ReplicaSet with a Rollout":   {other: set("other", app, metav1.OwnerReference{Kind: "Rollout", Name: "x", UID: "x", Controller: ptr.To(true)})},
-		"our own, of a run before this": {other: set(own.Name, own.Labels)},
+		"alone":                          {other: deployment(map[string]string{"app": "mail"}, map[string]string{"app": "mail"})},
+		"a Deployment that selects us":   {other: deployment(app, app), want: "deployment/other selects by app=shop and would take the pods of deployment/web"},
+		"a Deployment that we select":    {other: deployment(more, more), want: "deployment/web would select by app=shop,tier=web and take the pods of deployment/other"},
+		"as before, on an undo":          {other: deployment(more, more), undo: true},
+		"a ReplicaSet that selects us":   {other: set("other", app), want: "replicaset/other selects by app=shop and would take the pods"},
+		"a ReplicaSet with pods of ours": {other: object(t, "apps/v1", "ReplicaSet", app), want: "replicaset/other selects by app=shop and would take the pods"},
+		"a DaemonSet":                    {other: object(t, "apps/v1", "DaemonSet", app), want: "daemonset/other selects by app=shop and would take the pods"},
+		"a DaemonSet of others":          {other: object(t, "apps/v1", "DaemonSet", map[string]string{"app": "mail"})},
+		"a Job that selects by hand":     {other: object(t, "batch/v1", "Job", app), want: "job/other selects by app=shop and would take the pods"},
+		"a ReplicationController":        {other: object(t, "v1", "ReplicationController", app), want: "replicationcontroller/other selects by app=shop and would take the pods"},
+		"a StatefulSet goes by names":    {other: object(t, "apps/v1", "StatefulSet", app)},
+		"a ReplicaSet with a Rollout":    {other: set("other", app, metav1.OwnerReference{Kind: "Rollout", Name: "x", UID: "x", Controller: ptr.To(true)})},
+		"our own, of a run before this":  {other: set(own.Name, own.Labels)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, _, _ := exported(t, "web", web)

@@ -47,6 +47,16 @@ func (r *run) unlabel(ctx context.Context) error {
 		}
 	}
 	objects = append(objects, pointers(pods.Items)...)
+	released, err := r.listPods(ctx) // the operator took the labels off
+	if err != nil {
+		return err
+	}
+	for i := range released {
+		pod := &released[i]
+		if _, listed := pod.Labels[appsv1.LabelName]; !listed && metav1.GetControllerOfNoCopy(pod) == nil && r.recognises(pod) && len(marksOf(pod)) > 0 {
+			objects = append(objects, pod)
+		}
+	}
 	for i := range claims.Items {
 		objects = append(objects, &claims.Items[i])
 	}
@@ -55,12 +65,12 @@ func (r *run) unlabel(ctx context.Context) error {
 		return err
 	}
 	off := map[string]*string{}
-	for _, key := range []string{appsv1.LabelName, appsv1.LabelUID, appsv1.LabelRevision, appsv1.LabelSlot, appsv1.LabelShard} {
+	for _, key := range appsv1.ReservedLabels() {
 		off[key] = nil
 	}
 	return inParallel(ctx, objects, func(ctx context.Context, obj client.Object) error {
 		if _, claim := obj.(*corev1.PersistentVolumeClaim); !claim {
-			return r.relabel(ctx, obj, off)
+			return r.remark(ctx, obj, off, marksOf(obj))
 		}
 		// A StatefulSet puts the labels of its selector on its claims.
 		labels := setting(selected)
@@ -95,8 +105,11 @@ func (r *run) remake(ctx context.Context) error {
 	top := &unstructured.Unstructured{}
 	top.SetGroupVersionKind(r.Top().GroupVersionKind())
 	err := r.Client.Get(ctx, client.ObjectKeyFromObject(r.Top()), top)
-	if gone(err) {
+	switch {
+	case gone(err):
 		err = r.createAll(ctx)
+	case err == nil:
+		err = r.sameSelector(top)
 	}
 	if err != nil {
 		return err
@@ -130,6 +143,9 @@ func (r *run) createAll(ctx context.Context) error {
 			return err
 		}
 	}
+	for _, ref := range r.Top().GetOwnerReferences() { // it may be gone: the garbage collector would take the workload
+		r.Say("%s comes back without its owner reference to %s %s", r.Workload, ref.Kind, ref.Name)
+	}
 	return r.create(ctx, 0)
 }
 
@@ -139,7 +155,7 @@ func (r *run) create(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	err = r.Client.Create(ctx, fresh)
+	err = r.Client.Create(ctx, fresh, fieldManager)
 	if err != nil && !apierrors.IsAlreadyExists(err) && !r.spare(i, err) {
 		return fmt.Errorf("create %s %s: %w", fresh.GetKind(), fresh.GetName(), err)
 	}
@@ -241,7 +257,7 @@ func (r *run) noneFree(ctx context.Context) error {
 	}
 	for i := range pods {
 		if metav1.GetControllerOfNoCopy(&pods[i]) == nil && r.recognises(&pods[i]) && r.counts(&pods[i]) {
-			return fmt.Errorf("others made %s meanwhile, and it did not adopt %s: delete it with --cascade=orphan, and run this again", r.Workload, pods[i].Name)
+			return fmt.Errorf("others made %s meanwhile, and it did not adopt %s: delete it with --cascade=orphan", r.Workload, pods[i].Name)
 		}
 	}
 	return nil
@@ -251,5 +267,8 @@ func (r *run) noneFree(ctx context.Context) error {
 func (r *run) followBack(ctx context.Context) error {
 	from := managerRef
 	from.Name = r.Name
+	for _, note := range naming(ctx, r.Client, r.Namespace, from, r.ref()) {
+		r.Say("podmanager/%s: %s", r.Name, note)
+	}
 	return r.redirect(ctx, from, r.ref())
 }

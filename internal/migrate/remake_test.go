@@ -102,10 +102,23 @@ func TestAnUndoDoesNotWaitForAPodThatHasEnded(t *testing.T) {
 	}
 }
 
+// One that selects by other labels never adopts the pods: every run waited for that to its end, and
+// said to run it again.
+func TestAnUndoDoesNotWaitForAWorkloadThatSelectsOthers(t *testing.T) {
+	others := &kappsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "others"}}
+	others.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "other"}}
+	r := returning(t, fakeClient(t, others, freePod("web-a", corev1.PodRunning)))
+	err := r.remake(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "others made deployment/web again, which selects by app=other, and the pods were selected by app=web: delete it first") {
+		t.Errorf("got %v, want that it selects others", err)
+	}
+}
+
 // An undo is killed once the PodManager is gone, and another person applies a newer manifest of the
 // Deployment. The undo took it for its own, and left the pods without an owner.
 func TestAnUndoGoesOnBesideADeploymentOfOthers(t *testing.T) {
 	others := &kappsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "others"}}
+	others.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 	r := returning(t, fakeClient(t, others, freePod("web-a", corev1.PodRunning)))
 	err := r.remake(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "others made deployment/web meanwhile, and it did not adopt web-a") {

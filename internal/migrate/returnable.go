@@ -181,11 +181,11 @@ func (r *run) tryParts(ctx context.Context) error {
 			return fmt.Errorf("this OpenKruise does not know spec.scaleStrategy.maxUnavailable, so %s would make new pods: update it first", r.Workload)
 		}
 	}
-	if r.Kind != Deployments {
-		return nil
-	}
 	if err := r.alone(ctx); err != nil {
 		return err
+	}
+	if r.Kind != Deployments {
+		return nil
 	}
 	return r.roomFor(ctx, sets)
 }

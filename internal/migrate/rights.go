@@ -50,20 +50,17 @@ func CheckRights(ctx context.Context, c client.Client, w *Workload) error {
 	own := schema.GroupResource{Group: w.Kind.Group, Resource: w.Kind.Resource}
 	needed := []right{
 		{managers, []string{"get", "create", "update", "patch", "delete"}},
-		{configMaps, []string{"get", "create", "update", "patch", "delete"}},
+		{configMaps, []string{"get", "list", "create", "update", "patch", "delete"}},
 		{pods, []string{"list", "patch"}},
 	}
 	if w.Kind != BarePods {
-		needed = append(needed, right{own, []string{"get", "create", "delete"}}, right{scalers, []string{"list", "patch"}})
+		needed = append(needed, right{own, []string{"get", "create", "patch", "delete"}}, right{scalers, []string{"list", "patch"}})
 	}
 	if w.Kind == Deployments {
 		needed = append(needed, right{own, []string{"list"}}, right{sets, []string{"get", "list", "create", "patch", "delete"}}, right{budgets, []string{"get", "create", "delete"}})
 	}
 	if w.Kind == ReplicaSets {
-		needed = append(needed, right{own, []string{"patch"}}, right{budgets, []string{"get", "create", "delete"}})
-	}
-	if w.Kind.Ordinal || w.Kind == CloneSets {
-		needed = append(needed, right{own, []string{"patch"}}) // see settle
+		needed = append(needed, right{budgets, []string{"get", "create", "delete"}})
 	}
 	if w.Kind.Ordinal {
 		needed = append(needed, right{claims, []string{"list", "patch"}})

@@ -126,7 +126,7 @@ func (r *run) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.Client.Patch(ctx, top, client.RawPatch(types.MergePatchType, raw)); err != nil {
+	if err := r.Client.Patch(ctx, top, client.RawPatch(types.MergePatchType, raw), fieldManager); err != nil {
 		return fmt.Errorf("set the strategy of %s: %w", r.Workload, err)
 	}
 	return nil

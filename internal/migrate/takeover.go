@@ -59,7 +59,7 @@ func (m *Mover) TakeOver(ctx context.Context, kind *Kind, key client.ObjectKey, 
 		return err
 	}
 	return m.hold(ctx, s, func(ctx context.Context, m *Mover) error {
-		r, err := m.begin(kind, key, s, w)
+		r, err := m.begin(ctx, kind, key, s, w)
 		if err != nil {
 			return err
 		}
@@ -88,14 +88,14 @@ func (r *run) takeOver(ctx context.Context, prepare bool) error {
 	}
 	for _, step := range []func(context.Context) error{r.letGo, r.adopt, r.follow, r.finish} {
 		if err := step(ctx); err != nil {
-			return err
+			return halfway(err)
 		}
 	}
 	return nil
 }
 
 // begin finds out whether the record that is held can be gone on with.
-func (m *Mover) begin(kind *Kind, key client.ObjectKey, s *store, w *Workload) (*run, error) {
+func (m *Mover) begin(ctx context.Context, kind *Kind, key client.ObjectKey, s *store, w *Workload) (*run, error) {
 	record := s.record
 	switch {
 	case record.Resource == "":
@@ -105,6 +105,9 @@ func (m *Mover) begin(kind *Kind, key client.ObjectKey, s *store, w *Workload) (
 			key.Name, &record.Target, &record.Target)
 	case record.Stage == Returning:
 		return nil, errors.New("an undo of this migration is under way: finish it with --undo")
+	case record.Stage == Taken && w != nil && kind != BarePods && apierrors.IsNotFound(errors.Unwrap(m.exists(ctx, key))):
+		return nil, fmt.Errorf("%s was taken over before, and PodManager %s is gone: remove the record with kubectl podmanager migrate --undo %s, then run migrate again",
+			w, key.Name, w)
 	case record.Stage == Taken && w != nil && kind != BarePods:
 		return nil, fmt.Errorf("%s was taken over before and was made again since: delete one of the two, it or PodManager %s", w, key.Name)
 	case record.Stage == Taken:
@@ -126,9 +129,11 @@ func recordOf(w *Workload) *Record {
 	record := &Record{Stage: Prepared, Replicas: w.Replicas(), Target: Target{
 		Resource: w.Kind.id(), Name: w.Name, PodLabels: w.PodLabels, Selector: w.Selector.String(),
 	}}
-	for _, p := range w.Parts {
+	for i, p := range w.Parts {
 		part := p.DeepCopy()
-		part.SetManagedFields(nil)
+		if i > 0 {
+			part.SetManagedFields(nil)
+		}
 		controllerutil.RemoveFinalizer(part, finalizerMigrating) // an interrupted run left it
 		record.Parts = append(record.Parts, *part)
 	}
@@ -254,7 +259,7 @@ func (r *run) letGo(ctx context.Context) error {
 			case err != nil:
 				return "", fmt.Errorf("read %s %s: %w", part.GetKind(), part.GetName(), err)
 			case live.GetUID() != part.GetUID():
-				return "", fmt.Errorf("%s %s was deleted and made again by others: delete it, or --undo", part.GetKind(), part.GetName())
+				return "", fmt.Errorf("%s %s was deleted and made again by others: delete it first", part.GetKind(), part.GetName())
 			case live.GetDeletionTimestamp() != nil:
 				return "waiting for the garbage collector to take the owner references of " + part.GetKind() + " " + part.GetName() + " off",
 					r.freeLatecomers(ctx, live)
@@ -314,7 +319,7 @@ func (r *run) unchanged(ctx context.Context, live *unstructured.Unstructured) er
 	was, _ := r.Parts[0].Object["spec"].(map[string]any)
 	is, _ := live.Object["spec"].(map[string]any)
 	if !reflect.DeepEqual(without(was, "replicas"), without(is, "replicas")) {
-		return fmt.Errorf("%s was edited in the meantime: wait until its rollout has ended, then run migrate again, or --undo", r.Workload)
+		return fmt.Errorf("%s was edited in the meantime: wait until its rollout has ended", r.Workload)
 	}
 	replicas, _, _ := unstructured.NestedInt64(is, "replicas")
 	if replicas == int64(r.store.record.Replicas) {

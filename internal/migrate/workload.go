@@ -108,6 +108,11 @@ func Read(ctx context.Context, c client.Client, kind *Kind, key client.ObjectKey
 			w.lose("the owner reference to %s %s: with that it would have been deleted", ref.Kind, ref.Name)
 		}
 	}
+	if w.Refused == "" {
+		if w.Refused, err = w.overlap(ctx, c, false); err != nil {
+			return nil, err
+		}
+	}
 	w.Pods, err = r.podsOf(w)
 	if hash := kappsv1.ControllerRevisionHashLabelKey; w.PodLabels[hash] != "" && len(w.Pods) > 0 && w.Pods[0].Labels[hash] != "" {
 		w.PodLabels[hash] = w.Pods[0].Labels[hash] // OpenKruise may have shortened it

@@ -142,6 +142,19 @@ deployment/zoo    1      refused: spec.template.metadata.labels[podmanager] is a
 	if !strings.Contains(table, "podmanager/cart   1      its pods go back to deployment/cart\n") {
 		t.Errorf("printed\n%s", table)
 	}
+	finalizers := func(list string) {
+		suite.Kubectl(t, "patch", "pm", "shop", "-n", namespace, "--type=merge", "-p", `{"metadata":{"finalizers":["apps.mycompany.com/podmanager"`+list+`]}}`)
+	}
+	finalizers(`,"example.com/dns"`)
+	table = p.must(t, "migrate", "--undo", "--all", "--dry-run")
+	if !strings.Contains(table, "podmanager/shop   1      refused: PodManager shop has the finalizer example.com/dns") {
+		t.Errorf("printed\n%s", table)
+	}
+	_, err = p.try(t, "migrate", "--undo", "--all")
+	if err == nil || !strings.Contains(err.Error(), "stopped at podmanager/shop, after 1 of 2: PodManager shop has the finalizer") {
+		t.Fatalf("error %v, want that it stopped at shop", err)
+	}
+	finalizers("")
 	p.must(t, "migrate", "--undo", "--all")
 	if got := suite.Kubectl(t, "get", "pm,deployments", "-n", namespace, "-o", "name"); strings.Contains(got, "podmanager") ||
 		strings.Count(got, "deployment") != 3 {

@@ -179,12 +179,16 @@ func (m *migrator) undoRows(ctx context.Context, c client.Client, namespace stri
 		if err := c.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{appsv1.LabelName: record.Name}); err != nil {
 			return nil, fmt.Errorf("list the pods of PodManager %s: %w", record.Name, err)
 		}
+		refused := ""
+		if err := m.mover(c).TryGiveBack(ctx, key, nil); err != nil {
+			refused = err.Error()
+		}
 		what := "its pods go back to " + record.String()
 		if record.Resource == "" {
 			what = "its export, which was interrupted, is ended"
 		}
 		rows = append(rows, row{
-			name: "podmanager/" + record.Name, pods: len(pods.Items), what: what,
+			name: "podmanager/" + record.Name, pods: len(pods.Items), what: what, refused: refused,
 			do: func(ctx context.Context) error { return m.mover(c).GiveBack(ctx, key, nil) },
 		})
 	}

@@ -31,6 +31,7 @@ import (
 // NewExport makes the verb export.
 func NewExport(s *kube.Session) *cobra.Command {
 	var patience time.Duration
+	var suspended bool
 	cmd := &cobra.Command{
 		Use:   "export TYPE NAME",
 		Short: "Make a Deployment or a StatefulSet of a PodManager, without a restart",
@@ -60,9 +61,12 @@ func NewExport(s *kube.Session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return newMover(s, c, patience).Export(cmd.Context(), client.ObjectKey{Namespace: namespace, Name: ref.Name}, kind)
+			mover := newMover(s, c, patience)
+			mover.Suspended = suspended
+			return mover.Export(cmd.Context(), client.ObjectKey{Namespace: namespace, Name: ref.Name}, kind)
 		},
 	}
+	cmd.Flags().BoolVar(&suspended, "suspended", false, "The GitOps tool that keeps the PodManager is suspended: go on.")
 	cmd.Flags().DurationVar(&patience, "timeout", migrate.Patience, "How long one step may wait for the cluster.")
 	return cmd
 }

@@ -73,7 +73,7 @@ func New(s *kube.Session) *cobra.Command {
 	flags.StringVarP(&m.selector, "selector", "l", "", "Take over pods without a controller that have these labels.")
 	flags.BoolVar(&m.everything, "all", false, "Migrate every workload of the namespace, or with --undo give all back, up to the first that is refused.")
 	flags.BoolVar(&m.gitops, "gitops", false, "Print what to commit, for a workload that a GitOps tool keeps, and change nothing.")
-	flags.BoolVar(&m.suspended, "suspended", false, "The GitOps tool that keeps the workload is suspended: go on.")
+	flags.BoolVar(&m.suspended, "suspended", false, "The GitOps tool that keeps the workload, or with --undo the PodManager, is suspended: go on.")
 	flags.DurationVar(&m.patience, "timeout", migrate.Patience, "How long one step may wait for the cluster.")
 	m.dry.Bind(cmd)
 	m.output.Bind(cmd)
@@ -199,6 +199,9 @@ func (m *migrator) takeOver(ctx context.Context, c client.Client, kind *migrate.
 
 func (m *migrator) giveBack(ctx context.Context, c client.Client, key client.ObjectKey, kind *migrate.Kind) error {
 	if m.dry.Suffix() != "" {
+		if err := m.mover(c).TryGiveBack(ctx, key, kind); err != nil {
+			return err
+		}
 		record, err := migrate.LoadRecord(ctx, c, key)
 		if err != nil {
 			return err
@@ -213,7 +216,11 @@ func (m *migrator) giveBack(ctx context.Context, c client.Client, key client.Obj
 	return m.mover(c).GiveBack(ctx, key, kind)
 }
 
-func (m *migrator) mover(c client.Client) *migrate.Mover { return newMover(m.Session, c, m.patience) }
+func (m *migrator) mover(c client.Client) *migrate.Mover {
+	mover := newMover(m.Session, c, m.patience)
+	mover.Suspended = m.suspended
+	return mover
+}
 
 func newMover(s *kube.Session, c client.Client, patience time.Duration) *migrate.Mover {
 	return &migrate.Mover{Client: c, Holder: holder(), Patience: patience, Say: func(format string, args ...any) {
