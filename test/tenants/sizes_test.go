@@ -50,6 +50,7 @@ func TestManyLargeTemplatesLeaveTheOperatorAlive(t *testing.T) {
 			namespace, victim := suite.Namespace(t), suite.Namespace(t)
 			withoutOperator(t, func() {
 				op := startOperator(t)
+				defer func() { op.Stop(testkit.Patience) }() // its ports are the suite's
 				alone := aloneTakes(t, victim)
 				rest := op.resident(t)
 				op.Stop(testkit.Patience)
@@ -97,6 +98,7 @@ func TestAThousandPodManagersOverTheirQuota(t *testing.T) {
 	full(t, noise)
 	withoutOperator(t, func() {
 		op := startOperator(t)
+		defer func() { op.Stop(testkit.Patience) }() // its ports are the suite's
 		_, alone := victimsTake(t, victim)
 		makeNoise(t, noise, manyOverQuota)
 		beside, text := victimsTake(t, victim)
