@@ -33,6 +33,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/mycompany/pod-operator/api/apps/v1alpha1"
+	webhookapps "github.com/mycompany/pod-operator/internal/webhook/apps"
 )
 
 // What one review may cost, and what all of them together may at a time. The
@@ -41,9 +42,9 @@ const (
 	// largestReview holds an object and its old version, each as large as the API
 	// server takes them, and some more.
 	largestReview = 7 << 20
-	// mostValues bounds the JSON values of a review. valueSize is what Go takes for
-	// one, measured with the smallest there are.
-	mostValues = 200_000
+	// mostValues bounds the JSON values of a review, and of each object that is to be
+	// converted. valueSize is what Go takes for one, measured with the smallest there are.
+	mostValues = webhookapps.MostValues
 	valueSize  = 130
 	// copies is how often the text of a review is held at a time: as it came, in
 	// its parts, decoded, and encoded for the answer.
@@ -75,7 +76,10 @@ func newBounds() *bounds {
 }
 
 // within serves a review that is within the bounds.
-func (b *bounds) within(next http.Handler) http.Handler {
+func (b *bounds) within(next http.Handler) http.Handler { return b.weighed(weigh, next) }
+
+// weighed serves a review that is within the bounds and that weigh has not refused.
+func (b *bounds) weighed(weigh func(body []byte) (cost int64, ok bool), next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
 		defer cancel()
@@ -125,11 +129,16 @@ func (b *bounds) within(next http.Handler) http.Handler {
 
 // weigh is what a review may cost, unless it holds too many values.
 func weigh(body []byte) (cost int64, ok bool) {
-	values := v1alpha1.CountValues(body)
-	if values > mostValues {
+	if v1alpha1.CountValues(body) > mostValues {
 		return 0, false
 	}
-	cost = int64(copies*len(body) + valueSize*values)
+	return weighConversion(body)
+}
+
+// weighConversion is what a conversion may cost. It is never refused for its values:
+// one object of the review is built at a time, and none that has too many.
+func weighConversion(body []byte) (cost int64, ok bool) {
+	cost = int64(copies*len(body) + valueSize*min(v1alpha1.CountValues(body), mostValues))
 	if bytes.Contains(body, []byte(v1alpha1.AnnotationKept)) {
 		cost += valueSize * mostValues // what it may unpack to
 	}
@@ -137,7 +146,7 @@ func weigh(body []byte) (cost int64, ok bool) {
 }
 
 // tooManyValues denies what is asked for. To a webhook that fails open any other status
-// than 200 is as if it had allowed the object. A conversion has no such answer: it fails.
+// than 200 is as if it had allowed the object.
 func tooManyValues(w http.ResponseWriter, body []byte) {
 	const message = "with its stored version the object has more than 200,000 JSON values: put files and long lists into ConfigMaps, and remove labels that are not needed"
 	var review struct {

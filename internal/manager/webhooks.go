@@ -21,6 +21,7 @@ import (
 	"flag"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -155,11 +156,9 @@ func (w *Webhooks) listen() (host string, port int, err error) {
 
 // addWebhooks registers what the server serves.
 func addWebhooks(mgr ctrl.Manager, s *webhookServer, o Options) error {
-	convert, err := webhookapps.NewConversionHandler(mgr.GetConverterRegistry())
-	if err != nil {
-		return fmt.Errorf("set up the conversion: %w", err)
-	}
-	mgr.GetWebhookServer().Register(webhookapps.ConversionPath, &conversionGate{live: mgr.GetAPIReader(), clock: clock.RealClock{}, next: convert})
+	mgr.GetWebhookServer().Register(webhookapps.ConversionPath, &conversionGate{
+		live: mgr.GetAPIReader(), clock: clock.RealClock{}, next: http.HandlerFunc(webhookapps.Convert),
+	})
 	if err := addAdmission(mgr, o); err != nil {
 		return fmt.Errorf("set up the admission webhooks: %w", err)
 	}

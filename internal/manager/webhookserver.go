@@ -100,7 +100,11 @@ func (s *webhookServer) Register(path string, hook http.Handler) {
 	if w, ok := hook.(*admission.Webhook); ok {
 		w.Handler = preflight.Mend(w.Handler, s.scheme)
 	}
-	hook = s.only(path, s.bounds.within(hook))
+	bounded := s.bounds.within(hook)
+	if path == webhookapps.ConversionPath {
+		bounded = s.bounds.weighed(weighConversion, hook)
+	}
+	hook = s.only(path, bounded)
 	s.Server.Register(path, hook)
 	if ours(path) { // metrics are labelled with the path without the secret
 		labelled, _ := s.mux.Handler(&http.Request{Method: http.MethodPost, URL: &url.URL{Path: path}})

@@ -69,16 +69,7 @@ func TestLargeTemplatesDoNotFillTheMemory(t *testing.T) {
 		if err := suite.Client.DeleteAllOf(t.Context(), &appsv1.PodManager{}, client.InNamespace(namespace)); err != nil {
 			t.Fatal(err)
 		}
-		testkit.Eventually(t, "all large PodManagers are gone", func() error {
-			var list appsv1.PodManagerList
-			if err := suite.Client.List(t.Context(), &list, client.InNamespace(namespace), client.Limit(1)); err != nil {
-				return err
-			}
-			if len(list.Items) > 0 {
-				return fmt.Errorf("%s is there", list.Items[0].Name)
-			}
-			return nil
-		})
+		expectNone(t, namespace)
 	})
 }
 

@@ -68,7 +68,7 @@ var values = map[string][]any{
 	"FailedPods.Backoff.Initial": {nil, time.Second, 500 * time.Millisecond},
 	"FailedPods.Backoff.Max":     {nil, time.Minute, 30 * time.Second},
 	"Disruption.Policy":          {appsv1.DisruptionSurgeFirst, appsv1.DisruptionAllow, appsv1.DisruptionSurgeFirst, ""},
-	"Disruption.DeadlineSeconds": {nil, 1, 30, 600},
+	"Disruption.DeadlineSeconds": {nil, 1, 30, 7200}, // the last is above --max-eviction-hold
 	"Disruption.MaxSurge":        {nil, 1, "50%", "100%"},
 	"Disruption.Rebalance":       {appsv1.RebalanceManual, appsv1.RebalanceAuto, ""},
 	"Deletion.Policy":            {appsv1.DeletionDelete, appsv1.DeletionOrphan, ""},

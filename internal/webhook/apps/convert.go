@@ -20,17 +20,24 @@ limitations under the License.
 // The objects are handed through as JSON, never decoded into the Go types of
 // either version. What this operator's types do not know, because the CRD is
 // newer, comes out as it went in.
+//
+// One object is built at a time, and none that has too many values for that: such a
+// v1 object is shown as an excerpt, and such a v1alpha1 object is refused. So an
+// object that another tenant stored makes no list fail, and a review takes the memory
+// of its largest object.
 package apps
 
 import (
-	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/conversion"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/api/apps/v1alpha1"
@@ -39,72 +46,114 @@ import (
 // ConversionPath is where the CRD says that the conversion webhook is.
 const ConversionPath = "/convert"
 
-const kind = "PodManager"
+const (
+	kind = "PodManager"
+	// MostValues is how many JSON values an object may have to be built.
+	MostValues = 200_000
+	// mostUnpacked bounds what all annotations of a review unpack to, because the
+	// answer holds it: a review may have any number of objects.
+	mostUnpacked = 200_000
+)
 
-// NewConversionHandler makes the conversion webhook and puts the converter of
-// PodManager into the registry.
-func NewConversionHandler(registry conversion.Registry) (http.Handler, error) {
-	scheme := runtime.NewScheme()
-	for _, version := range []schema.GroupVersion{appsv1.GroupVersion, v1alpha1.GroupVersion} {
-		scheme.AddKnownTypeWithName(version.WithKind(kind), &unstructured.Unstructured{})
+// Convert is the conversion webhook.
+func Convert(w http.ResponseWriter, r *http.Request) {
+	log := ctrl.LoggerFrom(r.Context()).WithName("conversion")
+	var review apiextensionsv1.ConversionReview
+	if err := json.NewDecoder(r.Body).Decode(&review); err != nil || review.Request == nil {
+		http.Error(w, "this is no ConversionReview with a request", http.StatusBadRequest)
+		return
 	}
-	if err := registry.RegisterConverter(appsv1.GroupVersion.WithKind(kind).GroupKind(), converter{}); err != nil {
-		return nil, err
+	response := &apiextensionsv1.ConversionResponse{UID: review.Request.UID, Result: metav1.Status{Status: metav1.StatusSuccess}}
+	objects, err := convertAll(review.Request)
+	if err != nil {
+		log.Error(err, "Conversion failed", "request", review.Request.UID)
+		response.Result = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
 	}
-	convert := conversion.NewWebhookHandler(scheme, registry)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		convert.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), unpackedKey{}, new(int))))
-	}), nil
+	response.ConvertedObjects = objects
+	review.Request, review.Response = nil, response
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(&review); err != nil {
+		log.Error(err, "Cannot answer a conversion")
+	}
 }
 
-// unpackedKey is the key of the number of values that the annotations of a review
-// have unpacked to so far.
-type unpackedKey struct{}
+func convertAll(request *apiextensionsv1.ConversionRequest) ([]runtime.RawExtension, error) {
+	converted := make([]runtime.RawExtension, 0, len(request.Objects))
+	unpacked := 0
+	for i := range request.Objects {
+		object, err := convertOne(request.Objects[i].Raw, request.DesiredAPIVersion, &unpacked)
+		if err != nil {
+			return nil, err
+		}
+		converted = append(converted, runtime.RawExtension{Raw: object})
+	}
+	return converted, nil
+}
 
-// mostUnpacked bounds that number: a review may hold any number of objects.
-const mostUnpacked = 200_000
+// convertOne converts an object. It counts what annotations unpack to.
+func convertOne(raw []byte, want string, unpacked *int) ([]byte, error) {
+	var is struct {
+		metav1.TypeMeta `json:",inline"`
+		Metadata        struct{ Name, Namespace string } `json:"metadata"`
+	}
+	if err := json.Unmarshal(raw, &is); err != nil {
+		return nil, fmt.Errorf("read an object to convert: %w", err)
+	}
+	convert := map[[2]string]func([]byte, *int) ([]byte, error){
+		{appsv1.GroupVersion.String(), v1alpha1.GroupVersion.String()}: fromHub,
+		{v1alpha1.GroupVersion.String(), appsv1.GroupVersion.String()}: toHub,
+	}[[2]string{is.APIVersion, want}]
+	if is.Kind != kind || convert == nil {
+		return nil, fmt.Errorf("%s %s/%s cannot be converted from %s to %s", is.Kind, is.Metadata.Namespace, is.Metadata.Name, is.APIVersion, want)
+	}
+	converted, err := convert(raw, unpacked)
+	if err != nil {
+		return nil, fmt.Errorf("convert PodManager %s/%s: %w", is.Metadata.Namespace, is.Metadata.Name, err)
+	}
+	return converted, nil
+}
+
+// fromHub shows a v1 object as v1alpha1. What does not fit is marked.
+func fromHub(raw []byte, _ *int) ([]byte, error) {
+	if v1alpha1.CountValues(raw) > MostValues {
+		return v1alpha1.Excerpt(raw)
+	}
+	var hub map[string]any
+	if err := utiljson.Unmarshal(raw, &hub); err != nil {
+		return nil, err
+	}
+	spoke, _ := v1alpha1.FromHub(hub)
+	return json.Marshal(spoke)
+}
+
+// toHub reads a v1alpha1 object.
+func toHub(raw []byte, unpacked *int) ([]byte, error) {
+	if v1alpha1.CountValues(raw) > MostValues {
+		return nil, v1alpha1.ErrTooLarge
+	}
+	var spoke map[string]any
+	if err := utiljson.Unmarshal(raw, &spoke); err != nil {
+		return nil, err
+	}
+	if err := weigh(spoke, unpacked); err != nil {
+		return nil, err
+	}
+	hub, err := v1alpha1.ToHub(spoke)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(hub)
+}
 
 // weigh counts what an object's annotation unpacks to, before it is built. An
 // annotation that is malformed or too large by itself is not built at all.
-func weigh(ctx context.Context, object *unstructured.Unstructured) error {
-	total, ok := ctx.Value(unpackedKey{}).(*int)
-	values, err := v1alpha1.WeighKept(object.GetAnnotations())
-	if err != nil || !ok {
+func weigh(object map[string]any, total *int) error {
+	values, err := v1alpha1.WeighKept((&unstructured.Unstructured{Object: object}).GetAnnotations())
+	if err != nil {
 		return nil //nolint:nilerr // admission says what is wrong with it, and the conversion passes it over
 	}
 	if *total += values; *total > mostUnpacked {
 		return fmt.Errorf("the annotations %s of this review hold more than %d JSON values", v1alpha1.AnnotationKept, mostUnpacked)
-	}
-	return nil
-}
-
-// converter converts PodManagers between their versions.
-type converter struct{}
-
-// ConvertObject implements conversion.Converter.
-func (converter) ConvertObject(ctx context.Context, src, dst runtime.Object) error {
-	from, ok := src.(*unstructured.Unstructured)
-	to, ok2 := dst.(*unstructured.Unstructured)
-	if !ok || !ok2 {
-		return fmt.Errorf("convert %T to %T: both have to be JSON objects", src, dst)
-	}
-	have, want := from.GroupVersionKind().GroupVersion(), to.GroupVersionKind().GroupVersion()
-	switch {
-	case have == v1alpha1.GroupVersion && want == appsv1.GroupVersion:
-		err := weigh(ctx, from)
-		var hub map[string]any
-		if err == nil {
-			hub, err = v1alpha1.ToHub(from.Object)
-		}
-		if err != nil {
-			return fmt.Errorf("convert PodManager %s/%s: %w", from.GetNamespace(), from.GetName(), err)
-		}
-		to.Object = hub
-	case have == appsv1.GroupVersion && want == v1alpha1.GroupVersion:
-		to.Object, _ = v1alpha1.FromHub(from.Object) // what does not fit is marked
-	default:
-		return fmt.Errorf("PodManager %s/%s cannot be converted from %s to %s",
-			from.GetNamespace(), from.GetName(), have, want)
 	}
 	return nil
 }

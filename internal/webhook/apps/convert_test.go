@@ -33,7 +33,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/conversion"
 
 	"github.com/mycompany/pod-operator/api/apps/v1alpha1"
 )
@@ -68,21 +67,17 @@ func TestConversionHandler(t *testing.T) {
 		"a version that does not exist": {
 			desired: "apps.mycompany.com/v2",
 			objects: []string{`{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":"a"}}`},
-			refused: `no kind "PodManager" is registered for version "apps.mycompany.com/v2"`,
+			refused: `PodManager /a cannot be converted from apps.mycompany.com/v1 to apps.mycompany.com/v2`,
 		},
 		"another kind": {
 			desired: "apps.mycompany.com/v1",
 			objects: []string{`{"apiVersion":"apps.mycompany.com/v1alpha1","kind":"Other","metadata":{"name":"a"}}`},
-			refused: `no kind "Other" is registered for version "apps.mycompany.com/v1alpha1"`,
+			refused: `Other /a cannot be converted from apps.mycompany.com/v1alpha1 to apps.mycompany.com/v1`,
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			handler, err := NewConversionHandler(conversion.NewRegistry())
-			if err != nil {
-				t.Fatal(err)
-			}
-			response := convert(t, handler, tt.desired, tt.objects)
+			response := convert(t, tt.desired, tt.objects)
 			refused := ""
 			if response.Result.Status != metav1.StatusSuccess {
 				refused = response.Result.Message
@@ -104,10 +99,6 @@ func TestConversionHandler(t *testing.T) {
 // TestAReviewDoesNotUnpackToEverything: some kilobytes of compressed annotations, as
 // anyone may send them, take megabytes of memory and not gigabytes.
 func TestAReviewDoesNotUnpackToEverything(t *testing.T) {
-	handler, err := NewConversionHandler(conversion.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, tc := range map[string]struct {
 		values, objects int
 		refused         bool
@@ -121,7 +112,7 @@ func TestAReviewDoesNotUnpackToEverything(t *testing.T) {
 				v1alpha1.AnnotationKept, packed(t, `{"spec":{"x":[`+strings.Repeat("{},", tc.values)+"{}]}}"))
 			var before, after gort.MemStats
 			gort.ReadMemStats(&before)
-			response := convert(t, handler, "apps.mycompany.com/v1", slices.Repeat([]string{object}, tc.objects))
+			response := convert(t, "apps.mycompany.com/v1", slices.Repeat([]string{object}, tc.objects))
 			gort.ReadMemStats(&after)
 			if refused := response.Result.Status != metav1.StatusSuccess; refused != tc.refused {
 				t.Errorf("refused: %t, %s", refused, response.Result.Message)
@@ -131,6 +122,56 @@ func TestAReviewDoesNotUnpackToEverything(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAnObjectOfTooManyValuesFailsNoList: it is shown as far as v1alpha1 has fields for
+// it, and marked, and those beside it as ever.
+func TestAnObjectOfTooManyValuesFailsNoList(t *testing.T) {
+	const (
+		good  = `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":"a"},"spec":{"image":"i","replicas":1}}`
+		shown = `{"apiVersion":"apps.mycompany.com/v1alpha1","kind":"PodManager","metadata":{"name":"a"},"spec":{"image":"i","size":1}}`
+	)
+	many := `[""` + strings.Repeat(`,""`, MostValues) + `]`
+	for name, tc := range map[string]struct{ object, want string }{
+		"of a template": {
+			object: `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"annotations":{"team":"a"},"generation":7,"name":"b","namespace":"n","uid":"u"},` +
+				`"spec":{"replicas":2,"template":{"spec":{"containers":[{"name":"side","image":"s"},{"name":"app","image":"i","args":` + many + `}]}}},"status":{"nodes":["b-0"],"replicas":1}}`,
+			want: `{"apiVersion":"apps.mycompany.com/v1alpha1","kind":"PodManager","metadata":{"name":"b","namespace":"n","uid":"u",` +
+				`"labels":{"apps.mycompany.com/v1":"too-large"},"annotations":{"team":"a"}},"spec":{"image":"i","size":2},"status":{"nodes":["b-0"]}}`,
+		},
+		"of the API server's own notes, beside labels": {
+			object: `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"labels":{"tier":"front"},"managedFields":` + many + `,"name":"b"},"spec":{"image":"i"}}`,
+			want: `{"apiVersion":"apps.mycompany.com/v1alpha1","kind":"PodManager","metadata":{"name":"b",` +
+				`"labels":{"tier":"front","apps.mycompany.com/v1":"too-large"}},"spec":{"image":"i"}}`,
+		},
+		"without a container app": {
+			object: `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"labels":{},"name":"b"},"spec":{"template":{"spec":{"containers":[{"name":"web","image":"w"}]}},"reserveOrdinals":` + many + `}}`,
+			want: `{"apiVersion":"apps.mycompany.com/v1alpha1","kind":"PodManager","metadata":{"name":"b",` +
+				`"labels":{"apps.mycompany.com/v1":"too-large"}},"spec":{"image":"w"}}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			response := convert(t, "apps.mycompany.com/v1alpha1", []string{good, tc.object, good})
+			if response.Result.Status != metav1.StatusSuccess {
+				t.Fatalf("the whole list failed: %s", response.Result.Message)
+			}
+			var got []string
+			for _, object := range response.ConvertedObjects {
+				got = append(got, string(object.Raw))
+			}
+			if diff := cmp.Diff([]string{shown, tc.want, shown}, got); diff != "" {
+				t.Errorf("converted (-want +got):\n%s", diff)
+			}
+		})
+	}
+	t.Run("a write as v1alpha1 is refused", func(t *testing.T) {
+		response := convert(t, "apps.mycompany.com/v1", []string{
+			`{"apiVersion":"apps.mycompany.com/v1alpha1","kind":"PodManager","metadata":{"name":"b","managedFields":` + many + `},"spec":{"image":"i"}}`,
+		})
+		if want := "convert PodManager /b: " + v1alpha1.ErrTooLarge.Error(); response.Result.Message != want {
+			t.Errorf("answered %q, want %q", response.Result.Message, want)
+		}
+	})
 }
 
 func packed(t *testing.T, text string) string {
@@ -146,7 +187,7 @@ func packed(t *testing.T, text string) string {
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-func convert(t *testing.T, handler http.Handler, desired string, objects []string) *apiextensionsv1.ConversionResponse {
+func convert(t *testing.T, desired string, objects []string) *apiextensionsv1.ConversionResponse {
 	t.Helper()
 	review := apiextensionsv1.ConversionReview{Request: &apiextensionsv1.ConversionRequest{UID: "1", DesiredAPIVersion: desired}}
 	for _, object := range objects {
@@ -157,7 +198,7 @@ func convert(t *testing.T, handler http.Handler, desired string, objects []strin
 		t.Fatal(err)
 	}
 	recorder := httptest.NewRecorder()
-	handler.ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, ConversionPath, bytes.NewReader(body)))
+	Convert(recorder, httptest.NewRequest(http.MethodPost, ConversionPath, bytes.NewReader(body)))
 	var answer apiextensionsv1.ConversionReview
 	if err := json.Unmarshal(recorder.Body.Bytes(), &answer); err != nil {
 		t.Fatalf("%v in %s", err, recorder.Body)

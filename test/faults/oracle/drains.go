@@ -17,6 +17,7 @@ limitations under the License.
 package oracle
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -61,7 +62,8 @@ func (c *checker) leaves(r *Revision, s *service, v *Spec) bool {
 		return false
 	}
 	at := evictionRequested(s.pod)
-	if !at.IsZero() && r.Time.Before(at.Add(v.DrainDeadline+letThrough-slack)) {
+	deadline := min(v.DrainDeadline, cmp.Or(c.rules.MaxHold, time.Hour))
+	if !at.IsZero() && r.Time.Before(at.Add(deadline+letThrough-slack)) {
 		return true
 	}
 	node := c.machines[s.pod.Spec.NodeName]

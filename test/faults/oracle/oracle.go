@@ -109,6 +109,9 @@ type Rules struct {
 	Budget int
 	// Full: at some time a node had no room for one more pod.
 	Full bool
+	// MaxHold is the operator's --max-eviction-hold, which cuts every
+	// disruption.deadlineSeconds; zero is its default of an hour.
+	MaxHold time.Duration
 	// Mutated: a webhook of others changes new pods, so they are not what a revision asks for.
 	Mutated bool
 	// Undeletable are the pods whose deletion is refused: they may be left at rest.

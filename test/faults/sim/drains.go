@@ -266,7 +266,7 @@ func (w *World) checkStandIn(e *entry) {
 
 // lacksRoom: a pod that is not to stand in waits for a node longer than an eviction may.
 func (w *World) lacksRoom(pm *appsv1.PodManager) bool {
-	deadline := time.Duration(ptr.Deref(pm.Spec.Disruption.DeadlineSeconds, 600)) * time.Second
+	deadline := min(maxHold, time.Duration(ptr.Deref(pm.Spec.Disruption.DeadlineSeconds, 600))*time.Second)
 	return slices.ContainsFunc(w.server.objectsOf("Pod"), func(obj client.Object) bool {
 		pod := obj.(*corev1.Pod)
 		return pod.Spec.NodeName == "" && pod.Annotations[appsv1.AnnotationSurge] == "" && w.clock.Since(pod.CreationTimestamp.Time) >= deadline

@@ -30,7 +30,7 @@ func (w *World) judge() []oracle.Violation {
 		Restarts:          w.restarts,
 		FinalizerStripped: w.run.Scenario.Stripped, Undeletable: map[string]bool{}, Split: w.split, SplitAt: w.splitAt, Away: w.away, Lapses: w.born - 1,
 		Budget: w.server.mostKept(), Jumped: w.run.Jump != 0, Requests: w.server.requests, Starts: w.births,
-		Full: w.crowded,
+		Full: w.crowded, MaxHold: maxHold,
 	}
 	for _, r := range w.server.requests {
 		if r.Refused && r.Kind == "Pod" && r.Verb != "create" {
