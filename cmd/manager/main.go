@@ -59,6 +59,7 @@ func run() error {
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&options.Zap)))
 	setupLog := ctrl.Log.WithName("setup")
 
+	manager.LimitMemory()
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find a cluster: %w (set KUBECONFIG or --kubeconfig, or run in a pod)", err)

@@ -89,7 +89,7 @@ func (op *theProcess) start(t *testing.T) {
 	t.Helper()
 	var err error
 	op.Process, err = suite.Cluster.RunProcess(localkube.ProcessSpec{
-		Name: "operator", Path: suite.Program(t), Args: op.args, Env: []string{"GOGC=200", fmt.Sprint("GOMEMLIMIT=", memoryLimit)},
+		Name: "operator", Path: suite.Program(t), Args: op.args, Env: []string{"GOGC=200", fmt.Sprint("MEMORY_LIMIT=", memoryLimit)},
 	})
 	if err != nil {
 		t.Fatal(err)
