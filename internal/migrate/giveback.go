@@ -86,7 +86,7 @@ func (m *Mover) TryGiveBack(ctx context.Context, key client.ObjectKey, kind *Kin
 func (m *Mover) undoable(ctx context.Context, key client.ObjectKey, kind *Kind) (*store, error) {
 	s, err := loadStore(ctx, m.Client, key)
 	if errors.Is(err, ErrNoRecord) {
-		return nil, &nothingToUndo{key.Name}
+		return nil, &nothingToUndoError{key.Name}
 	}
 	if err != nil {
 		return nil, err
@@ -97,16 +97,16 @@ func (m *Mover) undoable(ctx context.Context, key client.ObjectKey, kind *Kind) 
 	return s, nil
 }
 
-// nothingToUndo: there is no record of a migration.
-type nothingToUndo struct{ name string }
+// nothingToUndoError: there is no record of a migration.
+type nothingToUndoError struct{ name string }
 
-func (e *nothingToUndo) Error() string {
+func (e *nothingToUndoError) Error() string {
 	return fmt.Sprintf("there is nothing to undo: ConfigMap %s, the record of a migration, is not there. "+
 		"kubectl podmanager export deployment %s makes a Deployment of a PodManager", RecordName(e.name), e.name)
 }
 
 // Unwrap makes it an ErrNoRecord.
-func (e *nothingToUndo) Unwrap() error { return ErrNoRecord }
+func (e *nothingToUndoError) Unwrap() error { return ErrNoRecord }
 
 // choose says what is made of a PodManager in place of the original, or nil.
 type choose func(*appsv1.PodManager) (*Target, error)

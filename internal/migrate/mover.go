@@ -75,36 +75,36 @@ func (r *run) await(ctx context.Context, look func(ctx context.Context) (waitsFo
 			return err
 		}
 		if time.Now().After(end) {
-			return &toResume{fmt.Errorf("after %s still %s", r.Patience, waitsFor)}
+			return &toResumeError{fmt.Errorf("after %s still %s", r.Patience, waitsFor)}
 		}
 		select {
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), errLost) {
 				return errLost
 			}
-			return &toResume{fmt.Errorf("interrupted while %s", waitsFor)}
+			return &toResumeError{fmt.Errorf("interrupted while %s", waitsFor)}
 		case <-time.After(pause):
 		}
 	}
 }
 
-// toResume is an error after which a run is gone on with.
-type toResume struct{ error }
+// toResumeError is an error after which a run is gone on with.
+type toResumeError struct{ error }
 
-func (e *toResume) Error() string {
+func (e *toResumeError) Error() string {
 	return e.error.Error() + "; nothing is lost: run it again, or with --undo"
 }
 
 // Unwrap is what went wrong.
-func (e *toResume) Unwrap() error { return e.error }
+func (e *toResumeError) Unwrap() error { return e.error }
 
 // halfway says how to go on after a step that failed once pods were let go.
 func halfway(err error) error {
-	var said *toResume
+	var said *toResumeError
 	if err == nil || errors.Is(err, errLost) || errors.As(err, &said) {
 		return err
 	}
-	return &toResume{err}
+	return &toResumeError{err}
 }
 
 // manager reads the PodManager.

@@ -41,7 +41,8 @@ import (
 // adopters are the kinds that adopt what they select.
 var adopters = []schema.GroupVersionKind{
 	Deployments.GroupVersionKind, ReplicaSets.GroupVersionKind, corev1.SchemeGroupVersion.WithKind("ReplicationController"),
-	{Group: "apps", Version: "v1", Kind: "DaemonSet"}, {Group: "batch", Version: "v1", Kind: "Job"},
+	{Group: "apps", Version: "v1", Kind: "DaemonSet"},
+	{Group: "batch", Version: "v1", Kind: "Job"},
 }
 
 // rival is another workload that may adopt, or be adopted.

@@ -327,7 +327,7 @@ func TestFromAnyStateTheFleetComesToRest(t *testing.T) {
 func settle(t *rapid.T, m *model) {
 	t.Helper()
 	const pass = time.Minute
-	passes := 20 + 8*m.desired.Replicas // a rollout one by one, and the longest backoff
+	passes := 20 + 8*m.desired.Replicas                     // a rollout one by one, and the longest backoff
 	passes += int(m.desired.Update.ProgressDeadline / pass) // what is stuck is counted until the deadline
 	if m.desired.Ordered {
 		passes += 4 * (m.desired.Replicas + len(m.pods))

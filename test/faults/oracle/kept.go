@@ -37,7 +37,7 @@ import (
 // these are left beside pods of the new one that might have gone.
 func (c *chronicle) promoted(a *touch, all []touch) string {
 	old, goal, keep := c.keptByPartition(a)
-	if keep == 0 || a.before.Labels[appsv1.LabelRevision] != old || a.what == appsv1.ReasonUpdated && a.pod.Labels[appsv1.LabelRevision] == old {
+	if keep == 0 || a.what == appsv1.ReasonDeleted && a.forced() || a.before.Labels[appsv1.LabelRevision] != old || a.what == appsv1.ReasonUpdated && a.pod.Labels[appsv1.LabelRevision] == old {
 		return ""
 	}
 	if a.what == appsv1.ReasonDeleted && slices.ContainsFunc(c.statesBefore(a), func(m moment[*corev1.Pod]) bool {
@@ -51,7 +51,16 @@ func (c *chronicle) promoted(a *touch, all []touch) string {
 			last = max(last, b.Version)
 		}
 	}
-	left, others := 0, 0
+	left, others := c.beside(a, old, goal, last)
+	if left >= keep || a.what == appsv1.ReasonDeleted && others == 0 {
+		return ""
+	}
+	return fmt.Sprintf("pod %s leaves revision %s, on which the partition keeps %d pods: %d are left, beside %d on the new one", a.before.Name, old, keep, left, others)
+}
+
+// beside counts the pods of the old revision that a pass leaves there, up to its last
+// write, and those of the new one that might go in their place.
+func (c *chronicle) beside(a *touch, old, goal string, last int64) (left, others int) {
 	for _, l := range c.pods {
 		states := l.within(a.Seen, last)
 		is := func(revision string) func(moment[*corev1.Pod]) bool {
@@ -67,10 +76,7 @@ func (c *chronicle) promoted(a *touch, all []touch) string {
 			others++
 		}
 	}
-	if left >= keep || a.what == appsv1.ReasonDeleted && others == 0 {
-		return ""
-	}
-	return fmt.Sprintf("pod %s leaves revision %s, on which the partition keeps %d pods: %d are left, beside %d on the new one", a.before.Name, old, keep, left, others)
+	return left, others
 }
 
 // keptByPartition is the old revision, the goal, and how many pods the partition keeps on

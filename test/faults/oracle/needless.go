@@ -34,48 +34,62 @@ func Needless(history []Revision, rules Rules) []Violation {
 	c := newChronicle(history)
 	var found []Violation
 	all := c.touches()
-	for _, a := range all {
+	for i := range all {
+		a := &all[i]
 		if rules.Kind != "" && rules.Kind != Kind || c.owners[a.owner] == nil {
 			continue
 		}
-		report := func(format string, args ...any) {
-			found = append(found, Violation{Rule: "N", Version: a.Version, Message: fmt.Sprintf(format, args...)})
-		}
-		switch a.what {
-		case appsv1.ReasonDeleted:
-			switch {
-			case a.forced() && !c.nodeLost(a.before.Spec.NodeName, a.Version):
-				report("pod %s is removed before it has ended, and its node is there", a.before.Name)
-			case len(c.causesToGo(&a, &rules)) == 0:
-				report("pod %s is deleted without a cause", a.before.Name)
-			}
-			if said := c.promoted(&a, all); said != "" && !a.forced() {
-				report("%s", said)
-			}
-		case appsv1.ReasonCreated:
-			if len(c.causesToCome(&a, rules)) == 0 {
-				report("pod %s is created without a cause", a.pod.Name)
-			}
-			if was := c.leftBehind(&a); was != "" {
-				report("pod %s comes back on revision %s, and was on %s, which it had to stay on", a.pod.Name, a.pod.Labels[appsv1.LabelRevision], was)
-			}
-			if said := c.strays(&a, &rules); said != "" {
-				report("%s", said)
-			}
-		case appsv1.ReasonReleased:
-			if !c.letsGo(&a) {
-				report("pod %s is released, and it matches an owner that keeps its pods or deletes them", a.pod.Name)
-			}
-		case appsv1.ReasonUpdated:
-			if a.reshaped() && !c.follows(&a) {
-				report("pod %s is changed to what no revision asks for that it should be on", a.pod.Name)
-			}
-			if said := c.promoted(&a, all); said != "" {
-				report("%s", said)
+		for _, said := range c.needless(a, all, rules) {
+			if said != "" {
+				found = append(found, Violation{Rule: "N", Version: a.Version, Message: said})
 			}
 		}
 	}
 	return found
+}
+
+// needless is what is wrong with an act; what is empty is not.
+func (c *chronicle) needless(a *touch, all []touch, rules Rules) []string {
+	switch a.what {
+	case appsv1.ReasonDeleted:
+		return []string{c.goesWithoutCause(a, &rules), c.promoted(a, all)}
+	case appsv1.ReasonCreated:
+		return []string{c.comesWithoutCause(a, rules), c.comesBackElsewhere(a), c.strays(a, &rules)}
+	case appsv1.ReasonReleased:
+		if !c.letsGo(a) {
+			return []string{fmt.Sprintf("pod %s is released, and it matches an owner that keeps its pods or deletes them", a.pod.Name)}
+		}
+	case appsv1.ReasonUpdated:
+		if a.reshaped() && !c.follows(a) {
+			return []string{fmt.Sprintf("pod %s is changed to what no revision asks for that it should be on", a.pod.Name), c.promoted(a, all)}
+		}
+		return []string{c.promoted(a, all)}
+	}
+	return nil
+}
+
+func (c *chronicle) goesWithoutCause(a *touch, rules *Rules) string {
+	switch {
+	case a.forced() && !c.nodeLost(a.before.Spec.NodeName, a.Version):
+		return fmt.Sprintf("pod %s is removed before it has ended, and its node is there", a.before.Name)
+	case len(c.causesToGo(a, rules)) == 0:
+		return fmt.Sprintf("pod %s is deleted without a cause", a.before.Name)
+	}
+	return ""
+}
+
+func (c *chronicle) comesWithoutCause(a *touch, rules Rules) string {
+	if len(c.causesToCome(a, rules)) == 0 {
+		return fmt.Sprintf("pod %s is created without a cause", a.pod.Name)
+	}
+	return ""
+}
+
+func (c *chronicle) comesBackElsewhere(a *touch) string {
+	if was := c.leftBehind(a); was != "" {
+		return fmt.Sprintf("pod %s comes back on revision %s, and was on %s, which it had to stay on", a.pod.Name, a.pod.Labels[appsv1.LabelRevision], was)
+	}
+	return ""
 }
 
 // letsGo: a pod is released because "its labels were edited away", or because its owner goes
