@@ -97,26 +97,28 @@ func (s *scene) inScope() (moving, kept []*stalePod) {
 }
 
 // behindPartition reports, for one stale pod after the other, whether the partition keeps it.
-// With random names it keeps pods that stay and, where these are too few, as many of the
-// others: their successors are made on the old revision, too.
+// With random names it keeps pods that stay, those of the current revision before those
+// that an earlier change had moved and, where these are too few, as many of the others:
+// their successors are made on the old revision, too.
 func (s *scene) behindPartition(keep int) func(*stalePod) bool {
 	if s.ordinal() {
 		return func(p *stalePod) bool { return s.position(p.slot) < keep }
 	}
-	old := 0
-	for _, p := range s.stale {
-		if s.holdsPartition(p.brief) {
-			old++
+	stay := map[*stalePod]bool{}
+	for _, current := range [...]bool{true, false} {
+		for _, p := range slices.Backward(s.stale) {
+			if len(stay) < keep && s.holdsPartition(p.brief) && (p.pod.Revision == s.decision.CurrentRevision) == current {
+				stay[p] = true
+			}
 		}
 	}
-	successors := keep - old
+	successors := keep - len(stay)
 	return func(p *stalePod) bool {
 		switch {
 		case s.onGoal(p.brief):
 			return false
 		case s.holdsPartition(p.brief):
-			old--
-			return old < keep
+			return stay[p]
 		}
 		successors--
 		return successors >= 0

@@ -308,3 +308,28 @@ func TestStandInsThatNeverServe(t *testing.T) {
 		})
 	}
 }
+
+// TestAThirdRevisionKeepsThePartition: with random names, the pods that an earlier change
+// had moved go on, and those that the partition kept then stay on the current revision.
+func TestAThirdRevisionKeepsThePartition(t *testing.T) {
+	const between = "web-between"
+	for kept := range 3 {
+		pods := podsOf(3, func(slot int) podBuilder {
+			if slot == kept {
+				return random(slot).revision(oldRev)
+			}
+			return random(slot).revision(between)
+		})
+		f := aFleet(3, pods...).random().rollingOut().budget(3, 0).partition(1)
+		f.observed.Revisions = []Revision{{Name: oldRev, Number: 1}, {Name: between, Number: 2}, {Name: newRev, Number: 3, Equal: true}}
+		d, moved := f.plan(), map[string]bool{}
+		for _, a := range d.Actions {
+			if a.Verb == DeletePod {
+				moved[a.Pod] = true
+			}
+		}
+		if len(moved) != 2 || moved[randomName(kept)] {
+			t.Errorf("moved are %v, want the two that are not %s", moved, randomName(kept))
+		}
+	}
+}
