@@ -115,7 +115,8 @@ func (s *scene) goesWithPod(c *Claim, p *Pod) bool {
 }
 
 // condemnClaims marks the claims of the pods that are scaled away, ahead of the
-// first deletion.
+// first deletion. A pod that goes already is looked at, too: its mark may have
+// failed.
 func (s *scene) condemnClaims() {
 	first := len(s.decision.Actions)
 	for i, a := range s.decision.Actions {
@@ -150,25 +151,18 @@ func (s *scene) condemnClaims() {
 	s.decision.Actions = slices.Insert(s.decision.Actions, first, marks...)
 }
 
-// departing are this owner's pods that are about to go, in the order in which they
-// were condemned, after the stand-ins that go already: their mark may have failed. No
-// other pod is deleted before its claims are marked, and one that terminates without a
-// mark went under another policy, or was deleted by others: its claims stay. Evicted are
-// only pods that have a successor in their slot.
+// departing are this owner's pods that go or are about to, in the order in
+// which they were condemned. Evicted are only pods that have a successor in their
+// slot.
 func (s *scene) departing() []*Pod {
-	var pods []*Pod
-	for _, p := range s.terminating {
-		if p.Surge {
-			pods = append(pods, p)
-		}
-	}
 	if len(s.gone) == 0 {
-		return pods
+		return s.terminating
 	}
 	byName := make(map[string]*Pod, len(s.gone))
 	for p := range s.gone {
 		byName[p.Name] = p
 	}
+	pods := slices.Clone(s.terminating)
 	for i := range s.decision.Actions {
 		if a := &s.decision.Actions[i]; a.Verb == DeletePod && byName[a.Pod] != nil && !byName[a.Pod].Terminating {
 			pods = append(pods, byName[a.Pod])

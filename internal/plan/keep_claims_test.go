@@ -93,8 +93,9 @@ func TestKeepClaims(t *testing.T) {
 		"nor twice": {
 			given: ending(aFleet(0).claiming(appsv1.ClaimDelete, "data").claims(1).condemned()),
 		},
-		"a pod that terminated before the policy became Delete keeps its claim": {
+		"a pod that terminates beyond replicas condemns its claim, should that have failed before": {
 			given: aFleet(1, ordinal(0), ordinal(1).terminating()).claiming(appsv1.ClaimDelete, "data").claims(0, 1),
+			want:  []string{"CondemnClaim data-web-1 ClaimRetention"},
 		},
 		"a claim whose pod this owner never condemned stays": {
 			given: aFleet(1, ordinal(0)).claiming(appsv1.ClaimDelete, "data").claims(0, 1),

@@ -37,9 +37,6 @@ type claimChecker struct {
 	// that name was there.
 	condemned map[types.UID]map[string]bool
 	pods      map[types.UID]*corev1.Pod
-	// earned are the pods that were to go with their claims when they lived last, or
-	// when their ordinals left the fleet, and beyond those outside of it.
-	earned, outside map[types.UID]bool
 	// made are the claims that the operator made, and for which owner; extra are
 	// those of them that were made for an ordinal beyond the base, which has not
 	// belonged to it since; ended those whose deletion was asked for.
@@ -60,7 +57,7 @@ type claimPolicy struct {
 func newClaimChecker() *claimChecker {
 	return &claimChecker{
 		owners: map[types.UID][]claimPolicy{}, gone: map[types.UID]int64{}, condemned: map[types.UID]map[string]bool{},
-		pods: map[types.UID]*corev1.Pod{}, earned: map[types.UID]bool{}, outside: map[types.UID]bool{}, made: map[types.UID]types.UID{}, extra: map[types.UID]string{}, ended: map[types.UID]bool{},
+		pods: map[types.UID]*corev1.Pod{}, made: map[types.UID]types.UID{}, extra: map[types.UID]string{}, ended: map[types.UID]bool{},
 		bare: map[types.UID]bool{}, found: map[types.UID]bool{},
 	}
 }
@@ -94,30 +91,12 @@ func (c *claimChecker) seePod(r *Revision, pod *corev1.Pod) {
 		delete(c.pods, pod.UID)
 		return
 	}
-	before := c.pods[pod.UID]
 	c.pods[pod.UID] = pod
 	c.judge(pod)
-	if ref := metav1.GetControllerOf(pod); ref != nil && wrote(r) && pod.DeletionTimestamp != nil && (before == nil || before.DeletionTimestamp == nil) {
-		versions := c.owners[ref.UID]
-		for i := range versions { // the operator may not have seen the last one
-			if i+1 == len(versions) || versions[i+1].version > r.Floor {
-				_, goes := versions[i].want.takesClaimsOf(pod)
-				c.earned[pod.UID] = c.earned[pod.UID] || goes
-			}
-		}
-	}
-}
-
-// takesClaimsOf: the pod is none of the fleet, and its claims are to go with it.
-func (s *Spec) takesClaimsOf(pod *corev1.Pod) (outside, goes bool) {
-	slot, ok := s.SlotOf(pod)
-	outside = !ok || !s.InBase(slot)
-	return outside, outside && s.WhenScaled == appsv1.ClaimDelete
 }
 
 // judge reports whether a pod that is there is to go, by what its owner asks for
-// now. One that terminates already is condemned only if it left the fleet under that
-// policy: "only if this PodManager scaled down the claim's pod while the policy was Delete".
+// now.
 func (c *claimChecker) judge(pod *corev1.Pod) {
 	ref := metav1.GetControllerOf(pod)
 	if ref == nil || len(c.owners[ref.UID]) == 0 {
@@ -128,17 +107,8 @@ func (c *claimChecker) judge(pod *corev1.Pod) {
 	}
 	versions := c.owners[ref.UID]
 	want := versions[len(versions)-1].want
-	outside, goes := want.takesClaimsOf(pod)
-	switch {
-	case pod.DeletionTimestamp == nil:
-		c.earned[pod.UID] = goes
-	case !outside:
-		c.earned[pod.UID] = false
-	case !c.outside[pod.UID]:
-		c.earned[pod.UID] = goes
-	}
-	c.outside[pod.UID] = outside
-	c.condemned[ref.UID][pod.Name] = goes && c.earned[pod.UID]
+	slot, ok := want.SlotOf(pod)
+	c.condemned[ref.UID][pod.Name] = want.WhenScaled == appsv1.ClaimDelete && (!ok || !want.InBase(slot))
 }
 
 // seeClaim judges the operator's deletions: "the operator deletes a claim only if

@@ -283,37 +283,6 @@ func TestClaims(t *testing.T) {
 			s.gone("web-1")
 			s.claim("data-web-1", true)
 		}},
-		"of a pod that terminated when the policy became Delete": {want: 1, story: tell(2, claims(appsv1.ClaimRetain)), do: func(s *story) {
-			s.claim("data-web-1", false)
-			s.scale(1)
-			s.look()
-			s.deletes("web-1")
-			s.edit(func(pm *appsv1.PodManager) {
-				pm.Spec.PersistentVolumeClaimRetentionPolicy.WhenScaled = appsv1.ClaimDelete
-			})
-			s.look()
-			s.gone("web-1")
-			s.claim("data-web-1", true)
-		}},
-		"of a pod that was about to go when the policy became Delete": {story: tell(2, claims(appsv1.ClaimRetain)), do: func(s *story) {
-			s.claim("data-web-1", false)
-			s.scale(1)
-			s.edit(func(pm *appsv1.PodManager) {
-				pm.Spec.PersistentVolumeClaimRetentionPolicy.WhenScaled = appsv1.ClaimDelete
-			})
-			s.look()
-			s.deletes("web-1")
-			s.gone("web-1")
-			s.claim("data-web-1", true)
-		}},
-		"of a pod that left the fleet under Delete while it terminated": {story: tell(2, claims(appsv1.ClaimDelete)), do: func(s *story) {
-			s.claim("data-web-1", false)
-			s.deletesAs("user", "web-1")
-			s.scale(1)
-			s.look()
-			s.gone("web-1")
-			s.claim("data-web-1", true)
-		}},
 		"of a pod that stays": {want: 1, story: tell(2, claims(appsv1.ClaimDelete)), do: func(s *story) {
 			s.claim("data-web-1", false)
 			s.claim("data-web-1", true)
