@@ -30,7 +30,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-var measureSizes = flag.Bool("measure-sizes", false, "measure the attacks at the sizes of docs/operations.md")
+var measureSizes = flag.Bool("measure-sizes", false, "measure the attacks at the sizes of docs/performance.md")
 
 const (
 	manyTemplates = 270
