@@ -15,7 +15,8 @@ limitations under the License.
 */
 
 // Command architecture draws the packages and their imports, and writes the table of
-// packages into docs/architecture.md. It fails when imports form a circle.
+// packages and the number of the planner's rules into docs/architecture.md. It fails
+// when imports form a circle.
 package main
 
 import (
@@ -26,6 +27,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -34,6 +36,7 @@ const (
 	module  = "github.com/mycompany/pod-operator/"
 	page    = "docs/architecture.md"
 	picture = "docs/images/architecture.svg"
+	planner = "internal/plan/plan.go"
 	begin   = "<!-- packages -->\n"
 	end     = "<!-- /packages -->"
 )
@@ -57,7 +60,35 @@ func run() error {
 	if err := os.WriteFile(picture, h.svg(), 0o644); err != nil {
 		return err
 	}
-	return rewrite(page, h.table())
+	if err := rewrite(page, h.table()); err != nil {
+		return err
+	}
+	return countRules(page, planner)
+}
+
+var (
+	declared = regexp.MustCompile(`func rules\(\) \[(\d+)\]rule`)
+	counted  = regexp.MustCompile(`\[\d+ rules\]`)
+)
+
+// countRules writes into a page how many rules the planner declares.
+func countRules(page, planner string) error {
+	source, err := os.ReadFile(planner)
+	if err != nil {
+		return err
+	}
+	number := declared.FindSubmatch(source)
+	if number == nil {
+		return fmt.Errorf("%s declares no array of rules", planner)
+	}
+	content, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	if !counted.Match(content) {
+		return fmt.Errorf("%s names no number of rules", page)
+	}
+	return os.WriteFile(page, counted.ReplaceAll(content, fmt.Appendf(nil, "[%s rules]", number[1])), 0o644)
 }
 
 // goPackage is what go list says about a package.

@@ -110,3 +110,29 @@ func TestAPageWithoutMarksIsLeftAlone(t *testing.T) {
 		}
 	}
 }
+
+func TestTheRulesAreCounted(t *testing.T) {
+	planner, page := filepath.Join(t.TempDir(), "plan.go"), filepath.Join(t.TempDir(), "page.md")
+	write := func(file, content string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(planner, "func rules() [3]rule {")
+	write(page, "It runs [2 rules](plan.go) in order.")
+	if err := countRules(page, planner); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "It runs [3 rules](plan.go) in order."; string(got) != want {
+		t.Errorf("the page says %q, not %q", got, want)
+	}
+	write(planner, "var rules = []rule{")
+	if countRules(page, planner) == nil {
+		t.Error("rules that are not found are no error")
+	}
+}
