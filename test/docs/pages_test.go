@@ -53,6 +53,20 @@ func TestTheReadmeIsShort(t *testing.T) {
 	}
 }
 
+// A folder of tests that the index lacks is found by no one who asks its question.
+func TestTheIndexOfTestsIsWhole(t *testing.T) {
+	index := read(t, "test/README.md")
+	folders, err := os.ReadDir(filepath.Join(root, "test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		if name := folder.Name(); folder.IsDir() && !strings.Contains(index, "["+name+"]("+name+")") {
+			t.Errorf("test/README.md does not name test/%s", name)
+		}
+	}
+}
+
 // Words that leave out who does what, or that no colleague would say, are in no text of
 // the project: name the thing.
 func TestPlainWords(t *testing.T) {
