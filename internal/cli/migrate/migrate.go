@@ -128,6 +128,11 @@ func (m *migrator) run(ctx context.Context, word string) error {
 	if m.undo {
 		return m.giveBack(ctx, c, key, kind)
 	}
+	return m.there(ctx, c, kind, key)
+}
+
+// there takes one workload over, or shows what that would do.
+func (m *migrator) there(ctx context.Context, c client.Client, kind *migrate.Kind, key client.ObjectKey) error {
 	w, err := m.read(ctx, c, kind, key)
 	if err != nil {
 		return err
@@ -136,8 +141,27 @@ func (m *migrator) run(ctx context.Context, word string) error {
 		if done, err := m.show(ctx, c, w); done || err != nil {
 			return err
 		}
+	} else if m.dry.Suffix() != "" || m.output.Structured() || m.gitops {
+		return m.goesOn(ctx, c, kind, key)
 	}
 	return m.takeOver(ctx, c, kind, key, w)
+}
+
+// goesOn says what a run would do with a workload that a run before has deleted, of which there
+// is no more to show.
+func (m *migrator) goesOn(ctx context.Context, c client.Client, kind *migrate.Kind, key client.ObjectKey) error {
+	record, err := m.mover(c).TryResume(ctx, kind, key)
+	switch {
+	case err != nil:
+		return err
+	case m.dry.Suffix() == "":
+		return fmt.Errorf("%s is deleted already: its PodManager is kubectl get podmanager %s%s", record, key.Name, m.Hint())
+	case record.Ended():
+		fmt.Fprintf(m.Out, "%s is taken over already%s\n", record, m.dry.Suffix())
+	default:
+		fmt.Fprintf(m.Out, "%s: its migration, which was interrupted, goes on%s\n", record, m.dry.Suffix())
+	}
+	return nil
 }
 
 // undoable are types that only --undo takes: the record says what the pods were.
