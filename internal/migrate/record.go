@@ -211,7 +211,7 @@ func newStore(ctx context.Context, c client.Client, key client.ObjectKey, record
 	s.confirmed = time.Now()
 	err := c.Create(ctx, s.config)
 	if apierrors.IsAlreadyExists(err) {
-		return nil, errors.New("another migration of the same name began at this moment: look again with --dry-run")
+		return nil, errors.New("another migration or export of the same name began at this moment: run it again once that has ended")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("store the record of the migration: %w", err)

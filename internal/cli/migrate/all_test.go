@@ -167,6 +167,16 @@ func TestAllThatIsUndoneIsStillThere(t *testing.T) {
 	}
 }
 
+// There is nothing that gets its pods back.
+func TestADryRunOfAnUndoSaysThatThePodManagerIsGone(t *testing.T) {
+	c := newCluster(t, record(t, migrate.Taken, stateful("old")))
+	m, out := newMigrator(t, "--dry-run")
+	err := m.giveBack(t.Context(), c, client.ObjectKey{Namespace: "shop", Name: "old"}, nil)
+	if want := "PodManager old was deleted since: statefulset/old is made again (dry run)\n"; err != nil || out.String() != want {
+		t.Errorf("%v, printed %q, want %q", err, out, want)
+	}
+}
+
 // Where an interrupted run had deleted the workload, --dry-run went on with the migration.
 func TestADryRunGoesOnWithNothing(t *testing.T) {
 	key := client.ObjectKey{Namespace: "shop", Name: "web"}
@@ -203,5 +213,14 @@ func TestADryRunNamesTheToolThatKeepsTheWorkload(t *testing.T) {
 		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
 			t.Errorf("suspended %v: got %v, want %q", suspended, err, want)
 		}
+	}
+}
+
+// That a pod cannot be taken over is not true.
+func TestPodsAreTakenOverByTheirLabels(t *testing.T) {
+	m, _ := newMigrator(t)
+	_, _, err := m.parse("pods/worker")
+	if err == nil || !strings.HasSuffix(err.Error(), "kubectl podmanager migrate --selector LABELS worker") {
+		t.Errorf("got %v", err)
 	}
 }

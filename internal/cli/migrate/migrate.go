@@ -30,9 +30,11 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
 	"github.com/mycompany/pod-operator/internal/migrate"
 )
@@ -185,6 +187,9 @@ func (m *migrator) parse(word string) (*migrate.Kind, string, error) {
 	if kind := migrate.FindKind(typed); kind != nil {
 		return kind, name, nil
 	}
+	if slices.Contains([]string{"po", "pod", "pods"}, typed) {
+		return nil, "", fmt.Errorf("pods without a controller are taken over by their labels: kubectl podmanager migrate --selector LABELS %s", name)
+	}
 	return nil, "", fmt.Errorf("a %s cannot be taken over: give deployment, statefulset, replicaset, cloneset or advancedstatefulset", typed)
 }
 
@@ -232,6 +237,10 @@ func (m *migrator) giveBack(ctx context.Context, c client.Client, key client.Obj
 		}
 		if record.Resource == "" {
 			fmt.Fprintf(m.Out, "the export of PodManager %s, which was interrupted, is ended%s\n", key.Name, m.dry.Suffix())
+			return nil
+		}
+		if err := c.Get(ctx, key, &appsv1.PodManager{}); apierrors.IsNotFound(err) && record.Ended() {
+			fmt.Fprintf(m.Out, "PodManager %s was deleted since: %s is made again%s\n", key.Name, record, m.dry.Suffix())
 			return nil
 		}
 		fmt.Fprintf(m.Out, "%s %s gets its pods back from PodManager %s%s\n", record.Resource, record.Name, key.Name, m.dry.Suffix())
