@@ -24,6 +24,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -36,10 +37,19 @@ type Item struct {
 	Workload *Workload
 	// Owner is the object that it belongs to, if any: such a workload is left alone.
 	Owner string
+	// Hidden: the user may not list the kind, so that none of it is named.
+	Hidden bool
+	// Unread is why it could not be read.
+	Unread error
 }
 
 // String names the workload, as kubectl does.
-func (i *Item) String() string { return i.Kind.Word() + "/" + i.Name }
+func (i *Item) String() string {
+	if i.Hidden {
+		return i.Kind.id()
+	}
+	return i.Kind.Word() + "/" + i.Name
+}
 
 // All are the workloads of a namespace: first those of which a migration was
 // interrupted, then by kind and name.
@@ -55,15 +65,16 @@ func All(ctx context.Context, c client.Client, namespace string) ([]Item, error)
 		if gone(err) {
 			continue // its CRD is not installed
 		}
+		if apierrors.IsForbidden(err) {
+			items = append(items, Item{Kind: kind, Hidden: true})
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("list the %s of namespace %s: %w", kind.Resource, namespace, err)
 		}
 		slices.SortFunc(list.Items, func(a, b unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) })
 		for i := range list.Items {
-			item, err := itemOf(ctx, c, kind, client.ObjectKeyFromObject(&list.Items[i]))
-			if err != nil {
-				return nil, err
-			}
+			item := itemOf(ctx, c, kind, client.ObjectKeyFromObject(&list.Items[i]))
 			if ref := item.Workload.owned(); ref != "" {
 				if kind == ReplicaSets && strings.HasPrefix(ref, "Deployment ") {
 					continue // the Deployment is in the list
@@ -78,9 +89,9 @@ func All(ctx context.Context, c client.Client, namespace string) ([]Item, error)
 	return items, nil
 }
 
-func itemOf(ctx context.Context, c client.Client, kind *Kind, key client.ObjectKey) (*Item, error) {
+func itemOf(ctx context.Context, c client.Client, kind *Kind, key client.ObjectKey) *Item {
 	w, err := Find(ctx, c, kind, key)
-	return &Item{Kind: kind, Name: key.Name, Workload: w}, err
+	return &Item{Kind: kind, Name: key.Name, Workload: w, Unread: err}
 }
 
 // owned names the object that a workload belongs to, or is empty.
@@ -103,11 +114,7 @@ func interrupted(ctx context.Context, c client.Client, namespace string) ([]Item
 		if r.Stage != Prepared && r.Stage != Releasing || kind == nil || kind == BarePods {
 			continue
 		}
-		item, err := itemOf(ctx, c, kind, client.ObjectKey{Namespace: namespace, Name: r.Name})
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, *item)
+		items = append(items, *itemOf(ctx, c, kind, client.ObjectKey{Namespace: namespace, Name: r.Name}))
 	}
 	return items, nil
 }

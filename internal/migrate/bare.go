@@ -45,6 +45,7 @@ func bareTemplate(pod *corev1.Pod, selector labels.Selector) *corev1.PodTemplate
 	spec := &t.Spec
 	spec.NodeName, spec.Hostname, spec.Priority, spec.PreemptionPolicy, spec.EphemeralContainers = "", "", nil, nil, nil
 	spec.DeprecatedServiceAccount = ""
+	spec.ReadinessGates = slices.DeleteFunc(spec.ReadinessGates, foreignGate)
 	spec.Tolerations = slices.DeleteFunc(spec.Tolerations, func(t corev1.Toleration) bool {
 		return t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable
 	})
@@ -55,6 +56,12 @@ func bareTemplate(pod *corev1.Pod, selector labels.Selector) *corev1.PodTemplate
 		}
 	}
 	return t
+}
+
+// foreignGate: nothing opens the gate of a new pod. That of the operator's own comes with
+// spec.update.readinessGate.
+func foreignGate(gate corev1.PodReadinessGate) bool {
+	return kruiseGate(gate) || gate.ConditionType == appsv1.GateInService
 }
 
 // onlyShared drops a label that carries one pod's own name, number or place.

@@ -72,7 +72,7 @@ func (m *Mover) TryGiveBack(ctx context.Context, key client.ObjectKey, kind *Kin
 	if err != nil {
 		return err
 	}
-	if err := r.leavable(ctx, pm); err != nil || r.Kind == BarePods {
+	if err := r.leavable(ctx, pm); err != nil {
 		return err
 	}
 	pods, err := r.podsOf(ctx, pm)
@@ -239,14 +239,6 @@ func (r *run) leave(ctx context.Context, choose choose) error {
 			}
 		}
 	}
-	if r.Kind == BarePods {
-		return r.dismiss(ctx, func(ctx context.Context, pm *appsv1.PodManager) (string, error) {
-			if err := r.leavable(ctx, pm); err != nil {
-				return "", err
-			}
-			return "", r.store.setStage(ctx, Returning)
-		})
-	}
 	return r.dismiss(ctx, func(ctx context.Context, pm *appsv1.PodManager) (string, error) {
 		if err := r.leavable(ctx, pm); err != nil {
 			return "", err
@@ -278,6 +270,9 @@ func (r *run) warn(ctx context.Context, pm *appsv1.PodManager, target *Target) {
 		return
 	}
 	again := cmp.Or(target, &r.store.record.Target)
+	if again.kind() == BarePods {
+		return // they have no fields of their own
+	}
 	pm = pm.DeepCopy()
 	pm.Spec.Deletion.Policy = cmp.Or(r.store.record.Deletion, pm.Spec.Deletion.Policy) // the user's
 	lost, err := lostBy(ctx, r.Client, pm, again)
@@ -358,7 +353,7 @@ func (r *run) podsOf(ctx context.Context, pm *appsv1.PodManager) ([]corev1.Pod, 
 	}
 	pods := slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil || !metav1.IsControlledBy(&pod, pm) })
 	for i := range pods {
-		if !r.Selector.Matches(labels.Set(merged(pods[i].Labels, r.PodLabels))) {
+		if r.Kind != BarePods && !r.Selector.Matches(labels.Set(merged(pods[i].Labels, r.PodLabels))) {
 			return nil, fmt.Errorf("%s selects by %s and would not find pod %s: put the labels on it, or delete it", r.Workload, r.Selector, pods[i].Name)
 		}
 	}
@@ -386,6 +381,7 @@ func pointers(pods []corev1.Pod) []client.Object {
 // dismiss deletes the PodManager and leaves its pods running. It is deleted as it
 // was when it was found ready, and in no later state.
 func (r *run) dismiss(ctx context.Context, ready func(context.Context, *appsv1.PodManager) (waitsFor string, err error)) error {
+	stood := false
 	err := r.await(ctx, func(ctx context.Context) (string, error) {
 		pm, err := r.manager(ctx)
 		if apierrors.IsNotFound(errors.Unwrap(err)) {
@@ -394,6 +390,7 @@ func (r *run) dismiss(ctx context.Context, ready func(context.Context, *appsv1.P
 		if err != nil {
 			return "", err
 		}
+		stood = true
 		if pm.DeletionTimestamp != nil {
 			return "waiting for the operator to let the pods of PodManager " + r.Name + " go", r.rescale(ctx, pm)
 		}
@@ -413,8 +410,8 @@ func (r *run) dismiss(ctx context.Context, ready func(context.Context, *appsv1.P
 		}
 		return "deleting PodManager " + r.Name, nil
 	})
-	if err != nil {
-		return err
+	if err != nil || !stood {
+		return err // others deleted it, or an interrupted run did
 	}
 	r.Say("podmanager/%s is deleted; its pods run on", r.Name)
 	return nil

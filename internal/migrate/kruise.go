@@ -56,6 +56,7 @@ type kruiseStrategy struct {
 		MaxUnavailable  *intstr.IntOrString `json:"maxUnavailable"`
 		PodUpdatePolicy string              `json:"podUpdatePolicy"`
 		Paused          bool                `json:"paused"`
+		MinReadySeconds int32               `json:"minReadySeconds"`
 	} `json:"rollingUpdate"`
 }
 
@@ -124,6 +125,7 @@ func (r *reader) advancedStatefulSet(w *Workload) error {
 	}
 	if rolling := spec.UpdateStrategy.RollingUpdate; rolling != nil {
 		w.Spec.Paused = rolling.Paused
+		w.Spec.MinReadySeconds = rolling.MinReadySeconds
 		if rolling.MaxUnavailable != nil {
 			update.MaxUnavailable = rolling.MaxUnavailable
 		}
@@ -225,6 +227,10 @@ func (r *reader) kruise(w *Workload, known ...string) (*kruiseSpec, error) {
 				w.lose("spec.%s", field)
 			}
 		}
+		strategy, _ := raw["updateStrategy"].(map[string]any)
+		rolling, _ := strategy["rollingUpdate"].(map[string]any)
+		w.loseOthers("spec.updateStrategy", strategy, "type", "paused", "partition", "maxUnavailable", "maxSurge", "rollingUpdate")
+		w.loseOthers("spec.updateStrategy.rollingUpdate", rolling, "paused", "partition", "maxUnavailable", "podUpdatePolicy", "minReadySeconds")
 	}
 	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
 	if err != nil {
@@ -232,11 +238,7 @@ func (r *reader) kruise(w *Workload, known ...string) (*kruiseSpec, error) {
 	}
 	w.Selector = selector
 	w.template(&spec.Template)
-	for _, gate := range spec.Template.Spec.ReadinessGates {
-		if kruiseGate(gate) {
-			w.lose("the readiness gate %s of new pods, which only OpenKruise opens; spec.update.readinessGate is the PodManager's own", gate.ConditionType)
-		}
-	}
+	w.loseGates(spec.Template.Spec.ReadinessGates)
 	w.Spec.Replicas = ptr.To(ptr.Deref(spec.Replicas, 1))
 	w.Spec.MinReadySeconds = spec.MinReadySeconds
 	w.Spec.RevisionHistoryLimit = spec.RevisionHistoryLimit
@@ -253,6 +255,26 @@ func (r *reader) kruise(w *Workload, known ...string) (*kruiseSpec, error) {
 		w.Busy = fmt.Sprintf("%d of %d pods are there and updated: a rollout is under way, or it is being scaled", status.UpdatedReplicas, w.Replicas())
 	}
 	return spec, r.history(w, status.UpdateRevision)
+}
+
+// loseGates lists the readiness gates that only OpenKruise opens.
+func (w *Workload) loseGates(gates []corev1.PodReadinessGate) {
+	for _, gate := range gates {
+		if kruiseGate(gate) {
+			w.lose("the readiness gate %s of new pods, which only OpenKruise opens; spec.update.readinessGate is the PodManager's own", gate.ConditionType)
+		}
+	}
+}
+
+// loseOthers lists the fields that are set, and not known. OpenKruise fills in empty ones.
+func (w *Workload) loseOthers(path string, fields map[string]any, known ...string) {
+	for _, name := range sortedKeys(fields) {
+		nested, isMap := fields[name].(map[string]any)
+		if slices.Contains(known, name) || isMap && len(nested) == 0 {
+			continue
+		}
+		w.lose("%s.%s", path, name)
+	}
 }
 
 // field is a field of the spec that is not empty.

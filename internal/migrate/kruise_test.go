@@ -56,7 +56,7 @@ spec:
   selector: {matchLabels: {app: web}}
   template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: "web:1"}]}}
   minReadySeconds: 5
-  updateStrategy: {type: InPlaceIfPossible, partition: 50%, maxUnavailable: 2, maxSurge: 1, paused: true}
+  updateStrategy: {type: InPlaceIfPossible, partition: 50%, maxUnavailable: 2, maxSurge: 1, paused: true, scatterStrategy: [{key: a, value: b}], inPlaceUpdateStrategy: {}}
   scaleStrategy: {podsToDelete: [web-a]}
   lifecycle: {preDelete: {}}
 status: {observedGeneration: 2, replicas: 4, updatedReplicas: 4}
@@ -66,7 +66,7 @@ status: {observedGeneration: 2, replicas: 4, updatedReplicas: 4}
 	if want := "4 Random 5 true InPlaceIfPossible 50% 2 1"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if want := []string{"spec.lifecycle", "spec.scaleStrategy"}; !slices.Equal(w.Losses, want) {
+	if want := []string{"spec.lifecycle", "spec.updateStrategy.scatterStrategy", "spec.scaleStrategy"}; !slices.Equal(w.Losses, want) {
 		t.Errorf("lost %q, want %q", w.Losses, want)
 	}
 	if w.Busy != "" {
@@ -97,17 +97,17 @@ spec:
   reserveOrdinals: [1, "5-7"]
   selector: {matchLabels: {app: web}}
   template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: "web:1"}]}}
-  updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 2, maxUnavailable: 50%, podUpdatePolicy: InPlaceOnly}}
+  updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 2, maxUnavailable: 50%, podUpdatePolicy: InPlaceOnly, minReadySeconds: 9, unorderedUpdate: {priorityStrategy: {}}}}
   volumeClaimTemplates: [{metadata: {name: data}}]
 status: {replicas: 3, updatedReplicas: 3}
 `)
 	s := &w.Spec
 	got := words(s.Identity, s.ServiceName, s.PodManagementPolicy, s.ReserveOrdinals, s.Update.Strategy, s.Update.Partition, s.Update.MaxUnavailable,
-		len(s.VolumeClaimTemplates))
-	if want := "Ordinal web Parallel [1 5 6 7] InPlaceIfPossible 2 50% 1"; got != want {
+		len(s.VolumeClaimTemplates), s.MinReadySeconds)
+	if want := "Ordinal web Parallel [1 5 6 7] InPlaceIfPossible 2 50% 1 9"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if s.Identity != appsv1.IdentityOrdinal || len(w.Losses) != 1 {
+	if s.Identity != appsv1.IdentityOrdinal || len(w.Losses) != 2 {
 		t.Errorf("identity %s, lost %q", s.Identity, w.Losses)
 	}
 }

@@ -19,7 +19,9 @@ package migrate
 import (
 	"cmp"
 	"context"
+	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -35,6 +37,9 @@ func (r *run) label(ctx context.Context, pm *appsv1.PodManager) error {
 	}
 	var objects []client.Object
 	for i := range pods {
+		if err := r.taken(&pods[i]); err != nil {
+			return err
+		}
 		if r.Kind == BarePods || r.ours(&pods[i]) {
 			objects = append(objects, &pods[i])
 		}
@@ -43,6 +48,35 @@ func (r *run) label(ctx context.Context, pm *appsv1.PodManager) error {
 		return err
 	}
 	return r.labelClaims(ctx, pm)
+}
+
+// taken fails where another has taken a pod without a controller since it was read: two may
+// select it at the same moment.
+func (r *run) taken(obj client.Object) error {
+	if r.Kind != BarePods {
+		return nil
+	}
+	if err := bare(obj, r.Name); err != nil {
+		return fmt.Errorf("%w; --undo first", err)
+	}
+	return nil
+}
+
+// bare fails where a pod has a controller, or is another PodManager's. One of the name has it where
+// a run was interrupted.
+func bare(pod client.Object, name string) error {
+	ref := metav1.GetControllerOfNoCopy(pod)
+	if ref != nil && (ref.APIVersion != managerRef.APIVersion || ref.Kind != managerRef.Kind || ref.Name != name) {
+		advice := "choose other labels"
+		if migratable(ref) {
+			advice = "migrate that instead, or " + advice
+		}
+		return fmt.Errorf("pod %s belongs to %s %s: %s", pod.GetName(), ref.Kind, ref.Name, advice)
+	}
+	if other, ok := pod.GetLabels()[appsv1.LabelName]; ok && other != name {
+		return fmt.Errorf("pod %s has the label %s=%s, by which that PodManager finds it: take it off, or choose other labels", pod.GetName(), appsv1.LabelName, other)
+	}
+	return nil
 }
 
 // labelAll labels pods as those of the revision that was taken over, several at a time.

@@ -61,7 +61,11 @@ func (w *Workload) Obstacle() string {
 		return w.Busy + ": wait until it has ended, then run migrate again"
 	case w.controller() != nil:
 		ref := w.controller()
-		return fmt.Sprintf("it belongs to %s %s, which would make it again: migrate that instead, or take its owner reference off", ref.Kind, ref.Name)
+		advice := "migrate that instead, or take its owner reference off"
+		if !migratable(ref) {
+			advice = "a " + ref.Kind + " cannot be taken over; take its owner reference off, if that is not put back"
+		}
+		return fmt.Sprintf("it belongs to %s %s, which would make it again: %s", ref.Kind, ref.Name, advice)
 	case w.heldBy() != "":
 		return w.heldBy() + ", whose program would clean up and keep it until then: take it off first"
 	case len(w.Name) > maxName:
@@ -72,6 +76,11 @@ func (w *Workload) Obstacle() string {
 		return "activeDeadlineSeconds ends its pods, and a PodManager keeps its pods running"
 	}
 	return ""
+}
+
+// migratable: an owner is of a kind that can be taken over.
+func migratable(owner *metav1.OwnerReference) bool {
+	return slices.ContainsFunc(Kinds(), func(k *Kind) bool { return owner.APIVersion == k.GroupVersion().String() && owner.Kind == k.Kind })
 }
 
 // heldBy names a finalizer of others, or is empty.

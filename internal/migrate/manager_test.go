@@ -26,6 +26,8 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -76,7 +78,7 @@ func (c *permitted) Create(ctx context.Context, obj client.Object, options ...cl
 // A dry run said that all is well, and the run ended at once.
 func TestATryRefusesWhatTheRunWould(t *testing.T) {
 	template := plainest()
-	w := &Workload{Kind: StatefulSets, Namespace: "shop", Name: "web"}
+	w := &Workload{Kind: StatefulSets, Namespace: "shop", Name: "web", Selector: labels.Everything()}
 	w.Spec.Template, w.Spec.Replicas = &template, ptr.To[int32](1)
 	w.Parts = []Part{partOf(&kappsv1.StatefulSet{}, StatefulSets)}
 	of := metav1.ObjectMeta{Namespace: "shop", Name: "web"}
@@ -91,6 +93,63 @@ func TestATryRefusesWhatTheRunWould(t *testing.T) {
 		err := (&Mover{Client: c}).Try(t.Context(), w)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
 			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// A dry run said that all is well beside the record of another migration, at which the run ended.
+func TestATryReadsTheRecordAsTheRunDoes(t *testing.T) {
+	key := client.ObjectKey{Namespace: "shop", Name: "web"}
+	pm := &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+	part := []unstructured.Unstructured{*partOf(aReplicaSet(), ReplicaSets).Unstructured}
+	of := func(kind *Kind, stage Stage) *Record {
+		return &Record{Stage: stage, Target: Target{Resource: kind.id(), Name: "web", Parts: part}}
+	}
+	edited := of(ReplicaSets, Taken)
+	edited.Parts = nil
+	for name, test := range map[string]struct {
+		record *Record
+		pm     []client.Object
+		want   string
+	}{
+		"of another kind":         {of(Deployments, Taken), []client.Object{pm}, "PodManager web was taken over from deployment/web: undo that first"},
+		"that is undone":          {of(ReplicaSets, Returning), []client.Object{pm}, "an undo of this migration is under way"},
+		"of one that came again":  {of(ReplicaSets, Taken), []client.Object{pm}, "replicaset/web was taken over before and was made again since"},
+		"of a PodManager of late": {of(ReplicaSets, Taken), nil, "replicaset/web was taken over before, and PodManager web is gone"},
+		"that others edited":      {edited, []client.Object{pm}, "the record of replicaset/web was edited, and has no parts any more"},
+		"of an interrupted run":   {of(ReplicaSets, Prepared), []client.Object{pm}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &permitted{Client: fakeClient(t, append(test.pm, aReplicaSet())...)}
+			if _, err := newStore(t.Context(), c, key, test.record, ""); err != nil {
+				t.Fatal(err)
+			}
+			w, err := Read(t.Context(), c, ReplicaSets, key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = (&Mover{Client: c}).Try(t.Context(), w)
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// The advice was to migrate the owner, of whatever kind it is.
+func TestAnOwnerThatCannotBeTakenOver(t *testing.T) {
+	for kind, test := range map[string]struct{ version, want string }{
+		"Deployment": {"apps/v1", "it belongs to Deployment shop, which would make it again: migrate that instead, or take its owner reference off"},
+		"HelloWorld": {"apps.mycompany.com/v1", "it belongs to HelloWorld shop, which would make it again: a HelloWorld cannot be taken over"},
+	} {
+		rs := aReplicaSet()
+		rs.OwnerReferences = []metav1.OwnerReference{{APIVersion: test.version, Kind: kind, Name: "shop", UID: "x", Controller: ptr.To(true)}}
+		d := &kappsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop", UID: "x"}}
+		d.Spec.Selector = rs.Spec.Selector
+		rs.Labels, rs.Status.Replicas = d.Spec.Selector.MatchLabels, 1
+		w, err := Read(t.Context(), fakeClient(t, rs, d), ReplicaSets, client.ObjectKeyFromObject(rs))
+		if err != nil || !strings.HasPrefix(w.Obstacle(), test.want) {
+			t.Errorf("%v: %q, want %q", err, w.Obstacle(), test.want)
 		}
 	}
 }

@@ -189,6 +189,9 @@ func (r *run) remark(ctx context.Context, obj client.Object, labels, annotations
 			if obj.GetUID() != uid {
 				return nil
 			}
+			if err := r.taken(obj); err != nil {
+				return err
+			}
 		}
 		return err
 	})

@@ -30,6 +30,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
 
 // A controller adopts every object without an owner that it selects: a Deployment such
@@ -62,7 +64,37 @@ func (r *run) alone(ctx context.Context) error {
 	if err == nil && taken != "" {
 		err = errors.New(taken)
 	}
-	return err
+	if err != nil || r.Kind != ReplicaSets {
+		return err
+	}
+	return r.strangers(ctx)
+}
+
+// strangers fails where a ReplicaSet would find pods of others. It adopts every pod without an
+// owner that it selects, and deletes those that are too many. That of a Deployment also selects by
+// the hash of its template.
+func (r *run) strangers(ctx context.Context) error {
+	records, err := Records(ctx, r.Client, r.Namespace) // first: what has been let go since is found below
+	if err != nil {
+		return err
+	}
+	pods, err := r.listPods(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range pods {
+		keeper := pods[i].Labels[appsv1.LabelName]
+		moves := func(o *Record) bool { return o.Name == keeper && (o.Stage == Releasing || o.Stage == Returning) }
+		switch {
+		case keeper == r.Name:
+		case metav1.GetControllerOfNoCopy(&pods[i]) == nil:
+			return fmt.Errorf("pod %s has no owner, and %s would adopt it, and delete one that is too many: change its labels first", pods[i].Name, r.Workload)
+		case slices.ContainsFunc(records, moves):
+			return fmt.Errorf("pod %s of PodManager %s, which changes hands, would be adopted by %s: wait until that has ended, or change its labels",
+				pods[i].Name, keeper, r.Workload)
+		}
+	}
+	return nil
 }
 
 // overlap says who would adopt what has no owner while the workload changes hands, or is empty.
@@ -85,7 +117,8 @@ func (w *Workload) overlap(ctx context.Context, c client.Client, made bool) (str
 		if slices.ContainsFunc(adopts, func(free labels.Set) bool { return o.selector.Matches(free) }) {
 			return fmt.Sprintf("%s selects by %s and would take the pods of %s: %s", o.name, o.selector, w, advice), nil
 		}
-		if w.Kind == Deployments && (made || o.moves) && o.labels != nil && w.Selector.Matches(o.labels) {
+		// A ReplicaSet without an owner may have come since the Deployment went.
+		if w.Kind == Deployments && (made || o.moves || o.gvk == ReplicaSets.GroupVersionKind) && o.labels != nil && w.Selector.Matches(o.labels) {
 			return fmt.Sprintf("%s would select by %s and take the pods of %s: %s", w, w.Selector, o.name, advice), nil
 		}
 	}
@@ -94,8 +127,11 @@ func (w *Workload) overlap(ctx context.Context, c client.Client, made bool) (str
 
 // free are the labels of the ReplicaSets and pods that have no owner in between.
 func (w *Workload) free() (sets, pods []labels.Set, err error) {
-	if len(w.Parts) == 0 {
-		return nil, nil, nil // bare pods were free before
+	if len(w.Parts) == 0 { // they have no controller, and others may have come since
+		for i := range w.Pods {
+			pods = append(pods, w.Pods[i].Labels)
+		}
+		return nil, pods, nil
 	}
 	var object struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
@@ -112,6 +148,9 @@ func (w *Workload) free() (sets, pods []labels.Set, err error) {
 			return nil, nil, err
 		}
 		sets = []labels.Set{object.Metadata.Labels, object.Spec.Template.Labels}
+	}
+	if w.Kind == ReplicaSets {
+		sets = []labels.Set{object.Metadata.Labels}
 	}
 	return sets, pods, nil
 }
@@ -137,6 +176,9 @@ func (w *Workload) rivals(ctx context.Context, c client.Client) ([]rival, error)
 			other := Part{&list.Items[i]}
 			if metav1.GetControllerOfNoCopy(other) != nil && gvk == ReplicaSets.GroupVersionKind || w.has(other) {
 				continue // its selector has a label of its owner's
+			}
+			if ref := w.controller(); ref != nil && ref.UID == other.GetUID() {
+				continue // Obstacle names it
 			}
 			selector, err := other.selector()
 			if err != nil {

@@ -117,6 +117,7 @@ func TestADeploymentIsNotMadeBesideOneThatSelectsTheSame(t *testing.T) {
 		"a Deployment that selects us":   {other: deployment(app, app), want: "deployment/other selects by app=shop and would take the pods of deployment/web"},
 		"a Deployment that we select":    {other: deployment(more, more), want: "deployment/web would select by app=shop,tier=web and take the pods of deployment/other"},
 		"as before, on an undo":          {other: deployment(more, more), undo: true},
+		"a free ReplicaSet, on an undo":  {other: set("other", more), undo: true, want: "deployment/web would select by app=shop,tier=web and take the pods of replicaset/other"},
 		"a ReplicaSet that selects us":   {other: set("other", app), want: "replicaset/other selects by app=shop and would take the pods"},
 		"a ReplicaSet with pods of ours": {other: object(t, "apps/v1", "ReplicaSet", app), want: "replicaset/other selects by app=shop and would take the pods"},
 		"a DaemonSet":                    {other: object(t, "apps/v1", "DaemonSet", app), want: "daemonset/other selects by app=shop and would take the pods"},
@@ -135,6 +136,53 @@ func TestADeploymentIsNotMadeBesideOneThatSelectsTheSame(t *testing.T) {
 			r.Client = fakeClient(t, test.other)
 			err := r.alone(t.Context())
 			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// A ReplicaSet without an owner is adopted by a Deployment that selects it, which scales it to 0,
+// and adopts every free pod itself, of which it deletes those that are too many.
+func TestAReplicaSetIsNotMadeBesideOthersThatFindIt(t *testing.T) {
+	app := map[string]string{"app": "web"}
+	deployment := &kappsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "other"}}
+	deployment.Spec.Selector = &metav1.LabelSelector{MatchLabels: app}
+	pod := func(labels map[string]string, owners ...metav1.OwnerReference) client.Object {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "by-hand", Labels: merged(app, labels), OwnerReferences: owners}}
+	}
+	owned := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "db", UID: "db", Controller: ptr.To(true)}
+	for name, test := range map[string]struct {
+		other client.Object
+		stage Stage // of the migration of db
+		want  string
+	}{
+		"a Deployment that selects it":         {deployment, Taken, "deployment/other selects by app=web and would take the pods of replicaset/web"},
+		"a pod of nobody's":                    {pod(nil), Taken, "pod by-hand has no owner, and replicaset/web would adopt it"},
+		"a pod of its own":                     {pod(map[string]string{appsv1.LabelName: "web"}), Taken, ""},
+		"a pod of another":                     {pod(map[string]string{appsv1.LabelName: "db"}, owned), Taken, ""},
+		"a pod of another that is given back":  {pod(map[string]string{appsv1.LabelName: "db"}, owned), Returning, "pod by-hand of PodManager db, which changes hands, would be adopted by replicaset/web"},
+		"a pod of another that is taken over":  {pod(map[string]string{appsv1.LabelName: "db"}, owned), Releasing, "pod by-hand of PodManager db, which changes hands"},
+		"a Deployment that selects other pods": {object(t, "apps/v1", "Deployment", map[string]string{"app": "mail"}), Taken, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rs := aReplicaSet()
+			rs.Labels, rs.Spec.Template.Labels = app, app
+			record := &Record{Stage: Returning, Target: Target{Resource: ReplicaSets.id(), Name: "web", Selector: "app=web"}}
+			record.Parts = []unstructured.Unstructured{*partOf(rs, ReplicaSets).Unstructured}
+			w, err := record.workload("shop")
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := fakeClient(t, test.other)
+			sts := &kappsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}}
+			db := &Record{Stage: test.stage, Target: Target{Resource: StatefulSets.id(), Name: "db"}}
+			db.Parts = []unstructured.Unstructured{*partOf(sts, StatefulSets).Unstructured}
+			if _, err := newStore(t.Context(), c, client.ObjectKey{Namespace: "shop", Name: "db"}, db, "another"); err != nil {
+				t.Fatal(err)
+			}
+			err = (&run{Mover: &Mover{Client: c}, Workload: w, store: &store{record: record}}).alone(t.Context())
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})

@@ -63,13 +63,30 @@ func (m *Mover) Try(ctx context.Context, w *Workload) error {
 	if err := CheckRights(ctx, m.Client, w); err != nil {
 		return err
 	}
-	if _, err := LoadRecord(ctx, m.Client, key); !errors.Is(err, ErrNoRecord) {
-		return err // an interrupted one goes on
+	record, err := LoadRecord(ctx, m.Client, key)
+	switch {
+	case err == nil:
+		return m.resumable(ctx, w.Kind, key, record, w)
+	case !errors.Is(err, ErrNoRecord):
+		return err
 	}
 	if err := m.free(ctx, key); err != nil {
 		return err
 	}
-	return m.tryManager(ctx, w)
+	if err := m.tryManager(ctx, w); err != nil {
+		return err
+	}
+	_, err = newStore(ctx, client.NewDryRunClient(m.Client), key, recordOf(w), m.Holder)
+	return err
+}
+
+// TryResume finds out what TakeOver would refuse where an interrupted one has deleted the workload.
+func (m *Mover) TryResume(ctx context.Context, kind *Kind, key client.ObjectKey) (*Record, error) {
+	record, err := LoadRecord(ctx, m.Client, key)
+	if err != nil {
+		return nil, err
+	}
+	return record, m.resumable(ctx, kind, key, record, nil)
 }
 
 // Restarting are the pods that a PodManager would have to restart.

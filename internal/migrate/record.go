@@ -121,6 +121,9 @@ func (r *Record) workload(namespace string) (*Workload, error) {
 	if kind == nil {
 		return nil, fmt.Errorf("the record names %q, which this version does not know", t.Resource)
 	}
+	if err := t.complete(); err != nil {
+		return nil, err
+	}
 	selector, err := labels.Parse(t.Selector)
 	if err != nil {
 		return nil, fmt.Errorf("read the selector of the record: %w", err)
@@ -131,6 +134,14 @@ func (r *Record) workload(namespace string) (*Workload, error) {
 		w.Parts = append(w.Parts, Part{&t.Parts[i]})
 	}
 	return w, nil
+}
+
+// complete fails where others edited the record, and nothing is left of the workload.
+func (t *Target) complete() error {
+	if len(t.Parts) == 0 && t.kind() != BarePods {
+		return fmt.Errorf("the record of %s was edited, and has no parts any more: put them back, or delete the ConfigMap to do without", t)
+	}
+	return nil
 }
 
 func (t *Target) kind() *Kind {
@@ -200,7 +211,7 @@ func newStore(ctx context.Context, c client.Client, key client.ObjectKey, record
 	s.confirmed = time.Now()
 	err := c.Create(ctx, s.config)
 	if apierrors.IsAlreadyExists(err) {
-		return nil, errors.New("another migration of the same name began at this moment: look again with --dry-run")
+		return nil, errors.New("another migration or export of the same name began at this moment: run it again once that has ended")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("store the record of the migration: %w", err)

@@ -35,6 +35,9 @@ import (
 // returnable fails where the workload would not keep the pods as they are. The
 // PodManager is frozen, so that the answer stays true.
 func (r *run) returnable(ctx context.Context, pm *appsv1.PodManager, pods []corev1.Pod) error {
+	if r.Kind == BarePods {
+		return r.freeable(ctx, pods)
+	}
 	template, err := r.podTemplate()
 	if err != nil {
 		return err
@@ -60,6 +63,28 @@ func (r *run) returnable(ctx context.Context, pm *appsv1.PodManager, pods []core
 		return err
 	}
 	return r.tryParts(ctx)
+}
+
+// freeable fails where pods that get no owner would never be ready, or be another's.
+func (r *run) freeable(ctx context.Context, pods []corev1.Pod) error {
+	r.Pods = pods
+	if err := inService(pods); err != nil {
+		return err
+	}
+	if err := CheckRights(ctx, r.Client, r.Workload); err != nil {
+		return err
+	}
+	return r.alone(ctx)
+}
+
+// inService fails where the operator has still to put a pod in service.
+func inService(pods []corev1.Pod) error {
+	for i := range pods {
+		if gateShut(&pods[i]) {
+			return fmt.Errorf("pod %s is not in service yet, and only the operator opens its readiness gate: wait until it is ready, or delete it", pods[i].Name)
+		}
+	}
+	return nil
 }
 
 // updated fails while pods are not on the template, and says what that waits for.
@@ -129,9 +154,9 @@ func (r *run) samePods(ctx context.Context, pods []corev1.Pod) error {
 		if pods[i].Annotations[appsv1.AnnotationSurge] == "true" && r.Kind.Ordinal {
 			return fmt.Errorf("pod %s stands in for another, and a %s would remove it: wait until it is gone", pods[i].Name, r.Kind.Kind)
 		}
-		if gateShut(&pods[i]) {
-			return fmt.Errorf("pod %s is not in service yet, and only the operator opens its readiness gate: wait until it is ready, or delete it", pods[i].Name)
-		}
+	}
+	if err := inService(pods); err != nil {
+		return err
 	}
 	r.Pods = pods
 	for _, d := range Compare(ctx, r.Client, r.Workload) {

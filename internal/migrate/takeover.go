@@ -94,35 +94,66 @@ func (r *run) takeOver(ctx context.Context, prepare bool) error {
 	return nil
 }
 
-// begin finds out whether the record that is held can be gone on with.
+// begin goes on with the record that is held, if that is possible.
 func (m *Mover) begin(ctx context.Context, kind *Kind, key client.ObjectKey, s *store, w *Workload) (*run, error) {
 	record := s.record
-	switch {
-	case record.Resource == "":
-		return nil, fmt.Errorf("an export of PodManager %s is under way: finish it with kubectl podmanager export", key.Name)
-	case record.kind() != kind:
-		return nil, fmt.Errorf("PodManager %s was taken over from %s: undo that first, with kubectl podmanager migrate --undo %s",
-			key.Name, &record.Target, &record.Target)
-	case record.Stage == Returning:
-		return nil, errors.New("an undo of this migration is under way: finish it with --undo")
-	case record.Stage == Taken && w != nil && kind != BarePods && apierrors.IsNotFound(errors.Unwrap(m.exists(ctx, key))):
-		return nil, fmt.Errorf("%s was taken over before, and PodManager %s is gone: remove the record with kubectl podmanager migrate --undo %s, then run migrate again",
-			w, key.Name, w)
-	case record.Stage == Taken && w != nil && kind != BarePods:
-		return nil, fmt.Errorf("%s was taken over before and was made again since: delete one of the two, it or PodManager %s", w, key.Name)
-	case record.Stage == Taken:
+	if err := m.resumable(ctx, kind, key, record, w); err != nil {
+		return nil, err
+	}
+	if record.Stage == Taken {
 		return m.runOf(key, s)
-	case w == nil && record.Stage == Prepared:
-		return nil, errors.New("the workload is gone, although its pods were not taken over: clean up with --undo")
-	case w == nil:
+	}
+	if w == nil {
 		m.Say("going on with a migration that was interrupted")
 		return m.runOf(key, s)
-	case kind != BarePods && w.Top().GetUID() != record.Parts[0].GetUID():
-		return nil, fmt.Errorf("%s was deleted and made again by others: delete it, or --undo", w)
 	}
 	// It still exists, so that this is no loss: it may have been scaled since.
 	s.record = recordOf(w)
 	return &run{Mover: m, Workload: w, store: s}, nil
+}
+
+// resumable fails where a take-over cannot go on with a record, and says what to do.
+func (m *Mover) resumable(ctx context.Context, kind *Kind, key client.ObjectKey, record *Record, w *Workload) error {
+	switch {
+	case record.Resource == "":
+		return fmt.Errorf("an export of PodManager %s is under way: finish it with kubectl podmanager export", key.Name)
+	case record.kind() != kind:
+		return fmt.Errorf("PodManager %s was taken over from %s: undo that first, with kubectl podmanager migrate --undo %s",
+			key.Name, &record.Target, &record.Target)
+	case record.complete() != nil:
+		return record.complete()
+	case record.Stage == Returning:
+		return errors.New("an undo of this migration is under way: finish it with --undo")
+	case record.Stage == Taken && w != nil && apierrors.IsNotFound(errors.Unwrap(m.exists(ctx, key))):
+		return fmt.Errorf("%s was taken over before, and PodManager %s is gone: remove the record with kubectl podmanager migrate --undo %s, then run migrate again",
+			w, key.Name, w)
+	case record.Stage == Taken && apierrors.IsNotFound(errors.Unwrap(m.exists(ctx, key))):
+		return fmt.Errorf("%s was taken over before, and PodManager %s is gone: kubectl podmanager migrate --undo %s makes %s again",
+			&record.Target, key.Name, &record.Target, &record.Target)
+	case kind == BarePods && w != nil:
+		return record.covers(w)
+	case record.Stage == Taken && w != nil:
+		return fmt.Errorf("%s was taken over before and was made again since: delete one of the two, it or PodManager %s", w, key.Name)
+	case w == nil && record.Stage == Prepared:
+		return errors.New("the workload is gone, although its pods were not taken over: clean up with --undo")
+	case record.Stage != Taken && w != nil && w.Top().GetUID() != record.Parts[0].GetUID():
+		return fmt.Errorf("%s was deleted and made again by others: delete it, or --undo", w)
+	}
+	return nil
+}
+
+// covers fails where a record of pods without a controller is of others than those that were
+// asked for: these would be taken for those that are gone.
+func (r *Record) covers(w *Workload) error {
+	if r.Selector != w.Selector.String() {
+		return fmt.Errorf("PodManager %s took over the pods with the labels %s: give another name, or undo that first", w.Name, r.Selector)
+	}
+	for i := range w.Pods {
+		if r.Stage == Taken && metav1.GetControllerOfNoCopy(&w.Pods[i]) == nil {
+			return fmt.Errorf("PodManager %s took over pods with these labels before, and %s came since: undo that first, or change its labels", w.Name, w.Pods[i].Name)
+		}
+	}
+	return nil
 }
 
 func recordOf(w *Workload) *Record {

@@ -153,13 +153,16 @@ func ReadBare(ctx context.Context, c client.Client, key client.ObjectKey, select
 	}
 	for i := range list.Items {
 		pod := &list.Items[i]
-		ref := metav1.GetControllerOfNoCopy(pod) // an interrupted run has had the PodManager adopt it
-		if ref != nil && (ref.APIVersion != managerRef.APIVersion || ref.Kind != managerRef.Kind || ref.Name != key.Name) {
-			return nil, fmt.Errorf("pod %s belongs to %s %s: migrate that instead, or choose other labels", pod.Name, ref.Kind, ref.Name)
+		if err := bare(pod, key.Name); err != nil {
+			return nil, err
 		}
-		if pod.DeletionTimestamp == nil {
-			w.Pods = append(w.Pods, *pod)
+		if pod.DeletionTimestamp != nil {
+			continue
 		}
+		if phase := pod.Status.Phase; metav1.GetControllerOfNoCopy(pod) == nil && (phase == corev1.PodFailed || phase == corev1.PodSucceeded) {
+			w.Refused = fmt.Sprintf("pod %s has ended (%s), and the PodManager would make another in its place: delete it first", pod.Name, phase)
+		}
+		w.Pods = append(w.Pods, *pod)
 	}
 	if len(w.Pods) == 0 {
 		return nil, fmt.Errorf("no pod in namespace %s has the labels %s", key.Namespace, selector)
@@ -168,7 +171,9 @@ func ReadBare(ctx context.Context, c client.Client, key client.ObjectKey, select
 	replicas := int32(len(w.Pods)) // #nosec G115 -- a namespace has fewer pods
 	w.Spec.Replicas = &replicas
 	w.Spec.Identity = appsv1.IdentityRandom
-	w.Spec.Template = bareTemplate(&w.Pods[len(w.Pods)-1], selector)
+	newest := &w.Pods[len(w.Pods)-1]
+	w.Spec.Template = bareTemplate(newest, selector)
+	w.loseGates(newest.Spec.ReadinessGates)
 	return w, nil
 }
 

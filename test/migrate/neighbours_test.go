@@ -53,6 +53,28 @@ spec: {replicas: 1, selector: {matchLabels: {app: web}}, template: {metadata: {l
 	w.expectUntouched()
 }
 
+// A Deployment that came since adopted the ReplicaSet that was given back, and scaled it to 0.
+func TestAReplicaSetIsNotGivenBackToADeployment(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.replicaSet()
+	w.must(w.take(suite.Client, migrate.ReplicaSets))
+	w.expectManager(2)
+	suite.Fleet(t, w.namespace, "other").ApplyYAML(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: other}
+spec: {replicas: 1, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: "nginx:1.26"}]}}}
+`)
+	suite.Kubectl(t, "rollout", "status", "-n", w.namespace, "deployment/other", "--timeout=60s")
+	w.witness()
+	err := w.giveBack(suite.Client)
+	if err == nil || !strings.Contains(err.Error(), "deployment/other selects by app=web and would take the pods of replicaset/web") {
+		t.Errorf("error %v, want that it would lose its pods", err)
+	}
+	w.expectUntouched()
+}
+
 // Two exports of the same labels at the same moment each saw that the other's Deployment was not
 // there. One of the two may be made.
 func TestTwoExportsOfTheSameLabelsAtOnce(t *testing.T) {

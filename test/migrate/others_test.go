@@ -155,13 +155,13 @@ func (w *world) expectClaims(want map[string]string) {
 	}
 }
 
-func TestAReplicaSetIsTakenOverAndGivenBack(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	suite.Fleet(t, w.namespace, "web").ApplyYAML(`
+// replicaSet makes a ReplicaSet of two pods and waits until nothing is under way.
+func (w *world) replicaSet() {
+	w.Helper()
+	suite.Fleet(w, w.namespace, "web").ApplyYAML(`
 apiVersion: apps/v1
 kind: ReplicaSet
-metadata: {name: web}
+metadata: {name: web, labels: {app: web}}
 spec:
   replicas: 2
   selector: {matchLabels: {app: web}}
@@ -169,19 +169,25 @@ spec:
     metadata: {labels: {app: web}}
     spec: {containers: [{name: app, image: "nginx:1.27"}]}
 `)
-	testkit.Eventually(t, "the ReplicaSet has its pods", func() error {
+	testkit.Eventually(w, "the ReplicaSet has its pods", func() error {
 		if n := len(w.live()); n != 2 {
 			return fmt.Errorf("%d pods", n)
 		}
 		return nil
 	})
-	testkit.Eventually(t, "nothing is under way", func() error {
-		found, err := migrate.Find(t.Context(), suite.Client, migrate.ReplicaSets, w.key())
+	testkit.Eventually(w, "nothing is under way", func() error {
+		found, err := migrate.Find(w.Context(), suite.Client, migrate.ReplicaSets, w.key())
 		if err != nil || found.Obstacle() == "" {
 			return err
 		}
 		return fmt.Errorf("%s", found.Obstacle())
 	})
+}
+
+func TestAReplicaSetIsTakenOverAndGivenBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.replicaSet()
 	w.witness()
 	w.must(w.take(suite.Client, migrate.ReplicaSets))
 	w.expectManager(2)
@@ -191,26 +197,32 @@ spec:
 	w.expectNothingLeft()
 }
 
-func TestPodsWithoutAControllerAreTakenOver(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+// bare makes two pods without a controller, and takes them over.
+func (w *world) bare() {
+	w.Helper()
 	for i := range 2 {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: fmt.Sprintf("by-hand-%d", i), Labels: map[string]string{"app": "web"}}}
 		pod.Spec.Containers = []corev1.Container{{Name: "app", Image: "nginx:1.27"}}
-		suite.Create(t, pod)
+		suite.Create(w, pod)
 	}
 	w.witness()
 	selector := labels.SelectorFromSet(labels.Set{"app": "web"})
-	found, err := migrate.ReadBare(t.Context(), suite.Client, w.key(), selector)
+	found, err := migrate.ReadBare(w.Context(), suite.Client, w.key(), selector)
 	w.must(err)
-	preview, err := migrate.Look(t.Context(), suite.Client, found)
+	preview, err := migrate.Look(w.Context(), suite.Client, found)
 	w.must(err)
 	if n := len(preview.Restarting()); n > 0 {
-		t.Fatalf("%d pods restart: %v", n, preview.Differences)
+		w.Fatalf("%d pods restart: %v", n, preview.Differences)
 	}
-	w.must(w.mover(suite.Client).TakeOver(t.Context(), migrate.BarePods, w.key(), found))
+	w.must(w.mover(suite.Client).TakeOver(w.Context(), migrate.BarePods, w.key(), found))
 	w.expectManager(2)
 	w.expectUntouched()
+}
+
+func TestPodsWithoutAControllerAreTakenOver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.bare()
 	w.must(w.giveBack(suite.Client))
 	w.expectUntouched()
 	for _, pod := range w.live() {
@@ -218,6 +230,17 @@ func TestPodsWithoutAControllerAreTakenOver(t *testing.T) {
 			t.Errorf("pod %s has owners %v", pod.Name, pod.OwnerReferences)
 		}
 	}
+	w.expectNothingLeft()
+}
+
+func TestPodsWithoutAControllerBecomeADeployment(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.bare()
+	w.must(w.mover(suite.Client).Export(t.Context(), w.key(), migrate.Deployments))
+	w.awaitDeployment(2)
+	w.expectOwner("ReplicaSet")
+	w.expectUntouched()
 	w.expectNothingLeft()
 }
 

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -64,11 +65,9 @@ func (m *migrator) all(ctx context.Context) error {
 	if m.dry.Suffix() != "" {
 		return nil
 	}
+	rows = slices.DeleteFunc(rows, func(r row) bool { return r.do == nil })
 	done := 0
 	for _, row := range rows {
-		if row.do == nil {
-			continue
-		}
 		if row.refused != "" {
 			return stopped(row.name, done, len(rows), errors.New(row.refused))
 		}
@@ -105,10 +104,17 @@ func (m *migrator) rows(ctx context.Context, c client.Client, namespace string) 
 		return nil, err
 	}
 	var rows []row
+	first := map[string]string{}
 	for _, item := range items {
 		r, err := m.rowOf(ctx, c, namespace, &item)
 		if err != nil {
 			return nil, err
+		}
+		if other := first[item.Name]; r.do != nil && r.refused == "" && other != "" {
+			r.refused = fmt.Sprintf("%s becomes podmanager/%s: a namespace has one of a name", other, item.Name)
+		}
+		if r.do != nil && r.refused == "" {
+			first[item.Name] = r.name
 		}
 		rows = append(rows, *r)
 	}
@@ -118,6 +124,10 @@ func (m *migrator) rows(ctx context.Context, c client.Client, namespace string) 
 func (m *migrator) rowOf(ctx context.Context, c client.Client, namespace string, item *migrate.Item) (*row, error) {
 	key := client.ObjectKey{Namespace: namespace, Name: item.Name}
 	r := &row{name: item.String(), what: "its migration goes on"}
+	if item.Hidden {
+		r.what = "left alone: you may not list them"
+		return r, nil
+	}
 	if item.Owner != "" {
 		r.pods, r.what = len(item.Workload.Pods), "left alone: it belongs to "+item.Owner
 		return r, nil
@@ -133,13 +143,19 @@ func (m *migrator) rowOf(ctx context.Context, c client.Client, namespace string,
 		}
 		return m.takeOver(ctx, c, item.Kind, key, w)
 	}
-	if item.Workload == nil {
+	if item.Unread != nil {
+		r.refused = item.Unread.Error()
+	}
+	if item.Workload == nil || item.Unread != nil {
 		return r, nil
 	}
 	r.pods = len(item.Workload.Pods)
 	p, err := m.refusal(ctx, c, item.Workload)
 	if p == nil {
 		return nil, err
+	}
+	if err == nil {
+		err = m.mover(c).Try(ctx, item.Workload)
 	}
 	if err != nil {
 		r.refused = err.Error()
@@ -178,6 +194,13 @@ func (m *migrator) undoRows(ctx context.Context, c client.Client, namespace stri
 		var pods corev1.PodList
 		if err := c.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{appsv1.LabelName: record.Name}); err != nil {
 			return nil, fmt.Errorf("list the pods of PodManager %s: %w", record.Name, err)
+		}
+		if err := c.Get(ctx, key, &appsv1.PodManager{}); apierrors.IsNotFound(err) && record.Ended() && len(record.Parts) > 0 {
+			rows = append(rows, row{
+				name: "podmanager/" + record.Name, pods: len(pods.Items),
+				what: "left alone: it was deleted since; kubectl podmanager migrate --undo " + record.String() + " makes " + record.String() + " again",
+			})
+			continue
 		}
 		refused := ""
 		if err := m.mover(c).TryGiveBack(ctx, key, nil); err != nil {

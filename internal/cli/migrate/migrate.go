@@ -30,9 +30,11 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
 	"github.com/mycompany/pod-operator/internal/migrate"
 )
@@ -128,6 +130,11 @@ func (m *migrator) run(ctx context.Context, word string) error {
 	if m.undo {
 		return m.giveBack(ctx, c, key, kind)
 	}
+	return m.there(ctx, c, kind, key)
+}
+
+// there takes one workload over, or shows what that would do.
+func (m *migrator) there(ctx context.Context, c client.Client, kind *migrate.Kind, key client.ObjectKey) error {
 	w, err := m.read(ctx, c, kind, key)
 	if err != nil {
 		return err
@@ -136,8 +143,27 @@ func (m *migrator) run(ctx context.Context, word string) error {
 		if done, err := m.show(ctx, c, w); done || err != nil {
 			return err
 		}
+	} else if m.dry.Suffix() != "" || m.output.Structured() || m.gitops {
+		return m.goesOn(ctx, c, kind, key)
 	}
 	return m.takeOver(ctx, c, kind, key, w)
+}
+
+// goesOn says what a run would do with a workload that a run before has deleted, of which there
+// is no more to show.
+func (m *migrator) goesOn(ctx context.Context, c client.Client, kind *migrate.Kind, key client.ObjectKey) error {
+	record, err := m.mover(c).TryResume(ctx, kind, key)
+	switch {
+	case err != nil:
+		return err
+	case m.dry.Suffix() == "":
+		return fmt.Errorf("%s is deleted already: its PodManager is kubectl get podmanager %s%s", record, key.Name, m.Hint())
+	case record.Ended():
+		fmt.Fprintf(m.Out, "%s is taken over already%s\n", record, m.dry.Suffix())
+	default:
+		fmt.Fprintf(m.Out, "%s: its migration, which was interrupted, goes on%s\n", record, m.dry.Suffix())
+	}
+	return nil
 }
 
 // undoable are types that only --undo takes: the record says what the pods were.
@@ -160,6 +186,9 @@ func (m *migrator) parse(word string) (*migrate.Kind, string, error) {
 	}
 	if kind := migrate.FindKind(typed); kind != nil {
 		return kind, name, nil
+	}
+	if slices.Contains([]string{"po", "pod", "pods"}, typed) {
+		return nil, "", fmt.Errorf("pods without a controller are taken over by their labels: kubectl podmanager migrate --selector LABELS %s", name)
 	}
 	return nil, "", fmt.Errorf("a %s cannot be taken over: give deployment, statefulset, replicaset, cloneset or advancedstatefulset", typed)
 }
@@ -208,6 +237,10 @@ func (m *migrator) giveBack(ctx context.Context, c client.Client, key client.Obj
 		}
 		if record.Resource == "" {
 			fmt.Fprintf(m.Out, "the export of PodManager %s, which was interrupted, is ended%s\n", key.Name, m.dry.Suffix())
+			return nil
+		}
+		if err := c.Get(ctx, key, &appsv1.PodManager{}); apierrors.IsNotFound(err) && record.Ended() {
+			fmt.Fprintf(m.Out, "PodManager %s was deleted since: %s is made again%s\n", key.Name, record, m.dry.Suffix())
 			return nil
 		}
 		fmt.Fprintf(m.Out, "%s %s gets its pods back from PodManager %s%s\n", record.Resource, record.Name, key.Name, m.dry.Suffix())

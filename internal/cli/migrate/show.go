@@ -53,11 +53,11 @@ func (m *migrator) show(ctx context.Context, c client.Client, w *migrate.Workloa
 		fmt.Fprintf(m.Out, "\nDelete those pods, or bring the template to what they are, then run migrate again.\n")
 		return false, kube.ErrNo
 	}
-	if m.dry.Suffix() != "" {
-		return true, m.mover(c).Try(ctx, w)
-	}
 	if p.Tool != nil && !m.suspended {
 		return false, errors.New(refusal(p, m.Hint()))
+	}
+	if m.dry.Suffix() != "" {
+		return true, m.mover(c).Try(ctx, w)
 	}
 	fmt.Fprintln(m.Out)
 	return false, nil
