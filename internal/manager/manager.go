@@ -44,6 +44,7 @@ import (
 	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
 	collectorv1 "github.com/mycompany/pod-operator/api/collector/v1"
 	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
+	"github.com/mycompany/pod-operator/internal/controller/collector"
 	"github.com/mycompany/pod-operator/internal/controller/helloworld"
 	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/internal/podrender"
@@ -162,12 +163,12 @@ func addWork(ctx context.Context, mgr ctrl.Manager, o Options, records *records)
 }
 
 // cacheOptions keep the cache small: pods and nodes without what no planner
-// reads, of the revisions and volume claims only ours, and large templates and
-// revisions without what is large in them.
+// reads, of the revisions and volume claims only ours, and all objects without
+// what is large in them.
 func cacheOptions(o Options, records *records) cache.Options {
 	ours := labels.SelectorFromSet(labels.Set{podrender.LabelManagedBy: podrender.ManagedBy})
 	options := cache.Options{
-		DefaultTransform: records.strip(nil),
+		DefaultTransform: records.strip(observe.SlimMeta),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}:                   {Transform: records.strip(observe.NewSlim())},
 			&corev1.Node{}:                  {Transform: records.strip(observe.NewSlimNode(o.NodeNotices))},
@@ -177,6 +178,7 @@ func cacheOptions(o Options, records *records) cache.Options {
 			&corev1.PersistentVolumeClaim{}: {Label: ours, Transform: records.strip(observe.SlimClaim)},
 			&corev1.ResourceQuota{}:         {Transform: observe.SlimQuota},
 			&appsv1.PodManager{}:            {Transform: records.strip(observe.SlimOwner)},
+			&collectorv1.Collector{}:        {Transform: records.strip(collector.Slim)},
 		},
 	}
 	if len(o.Namespaces) > 0 {

@@ -24,16 +24,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
+	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
 	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/podrender"
 )
@@ -62,11 +66,15 @@ func SlimOwner(raw any) (any, error) {
 	}
 	delete(pm.Annotations, corev1.LastAppliedConfigAnnotation)
 	delete(pm.Annotations, leftOut)
-	size := TemplateSize(pm) + bytesOf(pm.Labels) + bytesOf(pm.Annotations)
+	size := TemplateSize(pm) + bytesOfMeta(pm)
 	if size <= Large {
 		return raw, nil
 	}
 	pm.Spec.Template, pm.Spec.VolumeClaimTemplates = nil, nil
+	if all := strings.Join(pm.Finalizers, ","); len(all) > 1024 {
+		pm.Finalizers = append(ourFinalizers(pm.Finalizers), hashOf([]byte(all))) // a change of them wakes it
+	}
+	pm.OwnerReferences = controllers(pm.OwnerReferences)
 	maps.DeleteFunc(pm.Labels, func(key, _ string) bool { return key != appsv1.LabelShard })
 	pm.Annotations = Asking(pm.Annotations)
 	leaveOut(pm, fmt.Sprint(size))
@@ -78,13 +86,19 @@ func SlimOwner(raw any) (any, error) {
 func Asking(all map[string]string) map[string]string {
 	kept := map[string]string{}
 	for _, key := range []string{appsv1.AnnotationPin, appsv1.AnnotationRestart, appsv1.AnnotationRebalance, appsv1.AnnotationTakeOver} {
-		if value, ok := all[key]; ok && len(value) > 256 {
-			kept[key] = hashOf([]byte(value))
-		} else if ok {
-			kept[key] = value
+		if value, ok := all[key]; ok {
+			kept[key] = short(value)
 		}
 	}
 	return kept
+}
+
+// short is a value or, where it is long, its hash.
+func short(value string) string {
+	if len(value) > 256 {
+		return hashOf([]byte(value))
+	}
+	return value
 }
 
 // TemplateSize is how large the pod template and the claim templates are together, as JSON.
@@ -107,21 +121,100 @@ func SlimRevision(raw any) (any, error) {
 		return raw, nil
 	}
 	delete(r.Annotations, leftOut)
-	if len(r.Data.Raw)+bytesOf(r.Labels)+bytesOf(r.Annotations) <= Large {
+	if len(r.Data.Raw)+bytesOfMeta(r) <= Large {
 		return raw, nil
 	}
 	hash := hashOf(r.Data.Raw)
-	r.Data, r.Annotations = runtime.RawExtension{}, nil
+	r.Data, r.Annotations, r.Labels, r.Finalizers = runtime.RawExtension{}, nil, ourLabels(r.Labels), nil
+	r.OwnerReferences = controllers(r.OwnerReferences)
 	leaveOut(r, hash)
 	return r, nil
 }
 
-// SlimClaim is the transform of PersistentVolumeClaims: no other controller's annotations are read.
+// SlimClaim is the transform of PersistentVolumeClaims: of the annotations it keeps those that
+// describeClaim reads.
 func SlimClaim(raw any) (any, error) {
-	if claim, ok := raw.(*corev1.PersistentVolumeClaim); ok {
-		maps.DeleteFunc(claim.Annotations, func(key, _ string) bool { return !strings.HasPrefix(key, appsv1.GroupVersion.Group+"/") })
+	claim, ok := raw.(*corev1.PersistentVolumeClaim)
+	if !ok {
+		return raw, nil
 	}
+	kept := map[string]string{}
+	for _, key := range []string{appsv1.AnnotationCondemnedBy, appsv1.AnnotationSurge, appsv1.AnnotationFound} {
+		if value, ok := claim.Annotations[key]; ok {
+			kept[key] = short(value)
+		}
+	}
+	claim.Annotations, claim.Spec.Selector = nil, nil
+	_, _ = SlimMeta(claim)
+	claim.Annotations = kept
+	return claim, nil
+}
+
+// SlimMeta is the transform of kinds with a small spec: it leaves out what is large in the metadata.
+func SlimMeta(raw any) (any, error) {
+	obj, ok := raw.(client.Object)
+	if !ok || bytesOfMeta(obj) <= Large {
+		return raw, nil
+	}
+	obj.SetLabels(ourLabels(obj.GetLabels()))
+	obj.SetAnnotations(nil)
+	obj.SetFinalizers(ourFinalizers(obj.GetFinalizers()))
+	obj.SetOwnerReferences(controllers(obj.GetOwnerReferences()))
 	return raw, nil
+}
+
+// bytesOfMeta is how much users wrote into an object's metadata.
+func bytesOfMeta(obj client.Object) int {
+	return bytesOf(obj.GetLabels()) + bytesOf(obj.GetAnnotations()) + bytesOfList(obj.GetFinalizers()) + bytesOfOwners(obj.GetOwnerReferences())
+}
+
+func bytesOfList(texts []string) (n int) {
+	for _, text := range texts {
+		n += len(text)
+	}
+	return n
+}
+
+func bytesOfOwners(owners []metav1.OwnerReference) (n int) {
+	for i := range owners {
+		o := &owners[i]
+		n += len(o.APIVersion) + len(o.Kind) + len(o.Name) + len(o.UID)
+	}
+	return n
+}
+
+// ourLabels are those labels of any object that the operator reads.
+func ourLabels(all map[string]string) map[string]string {
+	kept := map[string]string{}
+	for _, key := range []string{
+		appsv1.LabelName, appsv1.LabelUID, appsv1.LabelRevision, appsv1.LabelSlot, appsv1.LabelDelete, appsv1.LabelHoldDelete, appsv1.LabelHoldUpdate,
+		appsv1.LabelWanted, appsv1.LabelShard, appsv1.LabelApp, batchv1alpha1.LabelName, batchv1alpha1.LabelUID, testv1alpha1.LabelName,
+		kappsv1.DefaultDeploymentUniqueLabelKey, podrender.LabelManagedBy,
+	} {
+		if value, ok := all[key]; ok {
+			kept[key] = value
+		}
+	}
+	return kept
+}
+
+// ourFinalizers are those finalizers of an owner that the operator reads.
+func ourFinalizers(all []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(f string) bool {
+		return f != appsv1.Finalizer && f != metav1.FinalizerOrphanDependents && f != metav1.FinalizerDeleteDependents
+	})
+}
+
+// controllers are those owners that the operator reads. An object has one controller at most; the API
+// server takes a name of any length for it.
+func controllers(all []metav1.OwnerReference) (kept []metav1.OwnerReference) {
+	for _, o := range all {
+		if o.Controller != nil && *o.Controller {
+			o.APIVersion, o.Kind, o.Name, o.UID = short(o.APIVersion), short(o.Kind), short(o.Name), types.UID(short(string(o.UID)))
+			kept = append(kept, o)
+		}
+	}
+	return kept
 }
 
 func leaveOut(obj client.Object, what string) {

@@ -18,6 +18,8 @@ package observe
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -28,6 +30,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
+	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
 	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/podrender"
 )
@@ -59,6 +63,11 @@ func TestTheCacheLeavesLargePartsOut(t *testing.T) {
 	for i := range 1000 {
 		labelled.Labels[strings.Repeat("l", 1+i%50)+strings.Repeat("m", 1+i/50)] = "some value"
 	}
+	finalized, owned := largeManager(10), largeManager(10)
+	finalized.Finalizers = append(names(2000), appsv1.Finalizer)
+	for _, name := range names(2000) {
+		owned.OwnerReferences = append(owned.OwnerReferences, metav1.OwnerReference{Name: name})
+	}
 	for name, c := range map[string]struct {
 		pm      *appsv1.PodManager
 		partial bool
@@ -66,6 +75,8 @@ func TestTheCacheLeavesLargePartsOut(t *testing.T) {
 		"a usual template is kept":                       {largeManager(1000), false},
 		"a large template is not":                        {largeManager(Large), true},
 		"nor many labels":                                {labelled, true},
+		"nor many finalizers":                            {finalized, true},
+		"nor many owners":                                {owned, true},
 		"nor a long annotation":                          {annotated(largeManager(10), "team", strings.Repeat("x", Large)), true},
 		"what kubectl applied last is never kept":        {annotated(largeManager(10), corev1.LastAppliedConfigAnnotation, strings.Repeat("x", Large)), false},
 		"a user does not keep a large one by annotation": {annotated(largeManager(Large), leftOut, "1"), true},
@@ -77,11 +88,47 @@ func TestTheCacheLeavesLargePartsOut(t *testing.T) {
 			if Partial(pm) != c.partial || (pm.Spec.Template == nil) != c.partial {
 				t.Errorf("partial: %v, without its template: %v, want %v", Partial(pm), pm.Spec.Template == nil, c.partial)
 			}
-			if size := bytesOf(pm.Labels) + bytesOf(pm.Annotations); size > 1024 {
-				t.Errorf("%d bytes of labels and annotations are kept", size)
+			if size := bytesOfMeta(pm); size > 1024 {
+				t.Errorf("%d bytes of labels, annotations, finalizers and owners are kept", size)
+			}
+			if c.pm == finalized && (len(pm.Finalizers) != 2 || pm.Finalizers[0] != appsv1.Finalizer) {
+				t.Errorf("the finalizers %v are kept, want the operator's and a hash of all", pm.Finalizers)
 			}
 			if pm.Labels[appsv1.LabelShard] != "s3" || pm.UID != "1" {
 				t.Errorf("what says whose it is was not kept: %v", pm.ObjectMeta)
+			}
+		})
+	}
+}
+
+func names(n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprintf("%d.example.com/name", i))
+	}
+	return all
+}
+
+// Objects of the kinds without a template are kept as well, and a tenant may make as many.
+func TestTheCacheKeepsNoLargeMetadata(t *testing.T) {
+	for name, obj := range map[string]client.Object{
+		"HelloWorld": &testv1alpha1.HelloWorld{}, "ImoocPod": &batchv1alpha1.ImoocPod{}, "PersistentVolumeClaim": &corev1.PersistentVolumeClaim{},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := map[string]string{}
+			for _, name := range names(1000) {
+				all[name] = name
+			}
+			obj.SetAnnotations(maps.Clone(all))
+			all[appsv1.LabelName] = "web"
+			obj.SetLabels(all)
+			obj.SetFinalizers(append(names(1000), metav1.FinalizerOrphanDependents))
+			transform := SlimMeta
+			if name == "PersistentVolumeClaim" {
+				transform = SlimClaim
+			}
+			kept := cachedAs(t, transform, obj)
+			if n := bytesOfMeta(kept); n > 1024 || kept.GetLabels()[appsv1.LabelName] != "web" || len(kept.GetFinalizers()) != 1 {
+				t.Errorf("%d bytes are kept: labels %v and finalizers %v", n, kept.GetLabels(), kept.GetFinalizers())
 			}
 		})
 	}

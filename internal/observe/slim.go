@@ -17,6 +17,7 @@ limitations under the License.
 package observe
 
 import (
+	"slices"
 	"sync"
 	"unique"
 
@@ -49,6 +50,14 @@ func NewSlim() func(obj any) (any, error) {
 	}
 }
 
+// A tenant decides how large a pod is, and no node has to run it. What no pod that runs has
+// so much of is cut: an empty container of 40 bytes takes 400 here.
+const (
+	maxContainers = 50      // and as many init containers
+	maxImage      = 512     // the parts of a longer name are longer than any registry takes
+	maxMeta       = 4 << 10 // bytes of labels, of finalizers and of owners each; beyond it, those that are read
+)
+
 func slimPod(pod *corev1.Pod, known *sizeTable) {
 	slimMeta(pod)
 	sizes := !allocated(pod) // what the node set aside for the others need not be kept
@@ -56,7 +65,7 @@ func slimPod(pod *corev1.Pod, known *sizeTable) {
 		NodeName:       share(pod.Spec.NodeName),
 		Containers:     slimContainers(pod.Spec.Containers, known),
 		InitContainers: slimContainers(pod.Spec.InitContainers, known),
-		ReadinessGates: pod.Spec.ReadinessGates,
+		ReadinessGates: slimGates(pod.Spec.ReadinessGates),
 	}
 	pod.Status = corev1.PodStatus{
 		Phase: share(pod.Status.Phase), Reason: share(pod.Status.Reason),
@@ -74,7 +83,7 @@ func slimMeta(pod *corev1.Pod) {
 		corev1.PodDeletionCost, appsv1.AnnotationInPlace, appsv1.AnnotationSurge, appsv1.AnnotationEvictionRequested, appsv1.AnnotationEvictionGrace,
 		appsv1.AnnotationRebalancedTo, appsv1.AnnotationReplaces,
 	} {
-		if value, ok := pod.Annotations[key]; ok {
+		if value, ok := pod.Annotations[key]; ok && len(value) <= Large {
 			if annotations == nil {
 				annotations = map[string]string{}
 			}
@@ -85,8 +94,28 @@ func slimMeta(pod *corev1.Pod) {
 
 	pod.Namespace = share(pod.Namespace)
 	pod.GenerateName = share(pod.GenerateName)
+	if bytesOf(pod.Labels) > maxMeta {
+		pod.Labels = ourLabels(pod.Labels)
+	}
 	pod.Labels = slimLabels(pod)
+	if bytesOfOwners(pod.OwnerReferences) > maxMeta {
+		pod.OwnerReferences = controllers(pod.OwnerReferences)
+	}
 	pod.OwnerReferences = slimOwners(pod.OwnerReferences)
+	if bytesOfList(pod.Finalizers) > maxMeta {
+		pod.Finalizers = slimFinalizers(pod.Finalizers)
+	}
+}
+
+// slimFinalizers keeps the first, which is named where the pod does not go, and the holds.
+func slimFinalizers(all []string) []string {
+	kept := []string{all[0]}
+	for _, hold := range []string{appsv1.LabelHoldDelete, appsv1.LabelHoldUpdate} {
+		if slices.Contains(all, hold) {
+			kept = append(kept, hold)
+		}
+	}
+	return kept
 }
 
 func slimOwners(list []metav1.OwnerReference) []metav1.OwnerReference {
@@ -143,11 +172,20 @@ func planned(c *corev1.PodCondition) bool {
 	return false
 }
 
+// slimGates keeps the operator's gate, the only one that describeConditions reads.
+func slimGates(gates []corev1.PodReadinessGate) []corev1.PodReadinessGate {
+	if slices.ContainsFunc(gates, func(g corev1.PodReadinessGate) bool { return g.ConditionType == appsv1.GateInService }) {
+		return []corev1.PodReadinessGate{{ConditionType: appsv1.GateInService}}
+	}
+	return nil
+}
+
 // slimContainers keeps what describeContainers and describeSizes read.
 func slimContainers(list []corev1.Container, known *sizeTable) []corev1.Container {
+	list = list[:min(len(list), maxContainers)]
 	slim := make([]corev1.Container, len(list))
 	for i := range list {
-		slim[i] = corev1.Container{Name: share(list[i].Name), Image: share(list[i].Image), RestartPolicy: list[i].RestartPolicy}
+		slim[i] = corev1.Container{Name: share(list[i].Name), Image: share(imageOf(&list[i])), RestartPolicy: list[i].RestartPolicy}
 		slim[i].Resources.Requests = known.share(list[i].Resources.Requests)
 		slim[i].Resources.Limits = known.share(list[i].Resources.Limits)
 	}
@@ -196,7 +234,11 @@ func (t *sizeTable) share(list corev1.ResourceList) corev1.ResourceList {
 	return slim
 }
 
+// imageOf is a container's image, cut where no registry has one of that name.
+func imageOf(c *corev1.Container) string { return c.Image[:min(len(c.Image), maxImage)] }
+
 func slimStatuses(pod *corev1.Pod, list []corev1.ContainerStatus, sizes bool) []corev1.ContainerStatus {
+	list = list[:min(len(list), maxContainers)]
 	slim := make([]corev1.ContainerStatus, len(list))
 	for i := range list {
 		c := &list[i]

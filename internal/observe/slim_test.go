@@ -17,6 +17,7 @@ limitations under the License.
 package observe
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -47,6 +48,52 @@ func TestSlimKeepsWhatThePlannerReads(t *testing.T) {
 	}
 	if len(slim.OwnerReferences) != 1 || slim.Labels[appsv1.LabelName] != "web" {
 		t.Errorf("the cache lost whose pod it is: %+v", slim.ObjectMeta)
+	}
+}
+
+// TestAPodTakesOnlySoMuchMemory: a tenant decides how large a pod is, and no node has to run it.
+// A few dozen pods of 1.5 MB, with thousands of containers each, fill the operator's memory.
+func TestAPodTakesOnlySoMuchMemory(t *testing.T) {
+	const much = 5000
+	for name, grow := range map[string]func(*corev1.Pod, string){
+		"containers": func(p *corev1.Pod, n string) {
+			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: n, Image: "a"})
+		},
+		"init containers": func(p *corev1.Pod, n string) {
+			p.Spec.InitContainers = append(p.Spec.InitContainers, corev1.Container{Name: n, Image: "a"})
+		},
+		"the name of an image": func(p *corev1.Pod, n string) { p.Spec.Containers[0].Image += n },
+		"labels":               func(p *corev1.Pod, n string) { p.Labels[n] = "" },
+		"an annotation of ours": func(p *corev1.Pod, n string) {
+			metav1.SetMetaDataAnnotation(&p.ObjectMeta, appsv1.AnnotationRebalancedTo, p.Annotations[appsv1.AnnotationRebalancedTo]+n)
+		},
+		"readiness gates": func(p *corev1.Pod, n string) {
+			p.Spec.ReadinessGates = append(p.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: corev1.PodConditionType(n)})
+		},
+		"finalizers": func(p *corev1.Pod, n string) { p.Finalizers = append(p.Finalizers, n) },
+		"the name of an owner": func(p *corev1.Pod, n string) {
+			metav1.GetControllerOfNoCopy(p).Name += n
+		},
+		"owners": func(p *corev1.Pod, n string) {
+			p.OwnerReferences = append(p.OwnerReferences, metav1.OwnerReference{Name: n})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := richPod()
+			pod.Finalizers = []string{"example.com/first"}
+			for i := range much {
+				grow(pod, fmt.Sprintf("%d.example.com", i))
+			}
+			pod.Finalizers = append(pod.Finalizers, appsv1.LabelHoldUpdate)
+			slim := cachedAs(t, NewSlim(), pod)
+			if n := slim.Size() + int(unsafe.Sizeof(corev1.Container{}))*(len(slim.Spec.Containers)+len(slim.Spec.InitContainers)); n > 3*Large {
+				t.Errorf("%d bytes are kept", n)
+			}
+			if slim.Labels[appsv1.LabelName] != "web" || len(slim.OwnerReferences) != 1 || slim.Finalizers[0] != "example.com/first" ||
+				holder(slim, appsv1.LabelHoldUpdate) == nil {
+				t.Errorf("what the planner reads is gone: %d labels, %d owners, %d finalizers", len(slim.Labels), len(slim.OwnerReferences), len(slim.Finalizers))
+			}
+		})
 	}
 }
 

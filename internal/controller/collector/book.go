@@ -49,8 +49,8 @@ type workload struct {
 	parent     types.UID
 	version    uint64
 	generation int64
-	// spec is what changes are described from; nil for a workload that has a
-	// parent.
+	// spec is what changes are described from, as store keeps it; nil for a
+	// workload that has a parent.
 	spec any
 	// deleting: its deletion was requested, and its dependents go first.
 	deleting bool

@@ -25,6 +25,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	collectorv1 "github.com/mycompany/pod-operator/api/collector/v1"
 )
@@ -87,6 +88,11 @@ func describeCreated(w *workload) string {
 func fields(spec any) (map[string]any, error) {
 	if spec == nil || reflect.ValueOf(spec).IsNil() {
 		return map[string]any{}, nil
+	}
+	if raw, ok := spec.(storedSpec); ok {
+		var read map[string]any
+		err := utiljson.Unmarshal(raw, &read)
+		return read, err
 	}
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
 }

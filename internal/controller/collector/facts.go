@@ -17,7 +17,6 @@ limitations under the License.
 package collector
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 
@@ -85,27 +84,31 @@ func factsOf(obj client.Object) (facts workload, podLabels map[string]string) {
 		uid: obj.GetUID(), namespace: obj.GetNamespace(), name: obj.GetName(),
 		version: version(obj), generation: obj.GetGeneration(), deleting: obj.GetDeletionTimestamp() != nil,
 	}
+	var spec any
 	switch w := obj.(type) {
 	case *kappsv1.Deployment:
-		facts.kind, facts.spec, podLabels = "Deployment", &w.Spec, w.Spec.Template.Labels
+		facts.kind, spec, podLabels = "Deployment", &w.Spec, w.Spec.Template.Labels
 		facts.want, facts.atGoal = deploymentGoal(w)
 	case *kappsv1.ReplicaSet:
-		facts.kind, facts.spec, podLabels = "ReplicaSet", &w.Spec, w.Spec.Template.Labels
+		facts.kind, spec, podLabels = "ReplicaSet", &w.Spec, w.Spec.Template.Labels
 		facts.want, facts.atGoal = replicaSetGoal(w)
 		if ref := metav1.GetControllerOfNoCopy(w); ref != nil && ref.Kind == "Deployment" {
-			facts.parent, facts.spec = ref.UID, nil
+			facts.parent, spec = ref.UID, nil
 		}
 	case *kappsv1.StatefulSet:
-		facts.kind, facts.spec, podLabels = "StatefulSet", &w.Spec, w.Spec.Template.Labels
+		facts.kind, spec, podLabels = "StatefulSet", &w.Spec, w.Spec.Template.Labels
 		facts.want, facts.atGoal = statefulSetGoal(w)
 	case *kappsv1.DaemonSet:
-		facts.kind, facts.spec, podLabels = "DaemonSet", &w.Spec, w.Spec.Template.Labels
+		facts.kind, spec, podLabels = "DaemonSet", &w.Spec, w.Spec.Template.Labels
 		facts.want, facts.atGoal = daemonSetGoal(w)
 	case *appsv1.PodManager:
-		facts.kind, facts.spec = "PodManager", &w.Spec
-		podLabels = maps.Clone(podrender.Template(w.Name, w.Spec.Image, w.Spec.Template).Labels)
+		facts.kind, spec = "PodManager", &w.Spec
+		podLabels = podrender.Template(w.Name, w.Spec.Image, w.Spec.Template).Labels // a copy
 		podLabels[appsv1.LabelName] = w.Name
 		facts.want, facts.atGoal = podManagerGoal(w)
+	}
+	if spec != nil {
+		facts.spec = store(spec)
 	}
 	return facts, podLabels
 }
@@ -153,18 +156,4 @@ func heldBack(s *kappsv1.StatefulSet) bool {
 	update := s.Spec.UpdateStrategy
 	return update.Type == kappsv1.OnDeleteStatefulSetStrategyType ||
 		update.RollingUpdate != nil && ptr.Deref(update.RollingUpdate.Partition, 0) > 0
-}
-
-// slim drops from a listed object what no facts are taken from, before a whole
-// list of them is in memory.
-func slim(raw any) (any, error) {
-	if obj, ok := raw.(client.Object); ok {
-		obj.SetManagedFields(nil)
-		obj.SetAnnotations(nil)
-	}
-	if p, ok := raw.(*corev1.Pod); ok {
-		p.Spec = corev1.PodSpec{}
-		p.Status = corev1.PodStatus{Phase: p.Status.Phase, PodIP: p.Status.PodIP, PodIPs: slices.Clone(p.Status.PodIPs)}
-	}
-	return raw, nil
 }

@@ -172,11 +172,11 @@ func (s *stream) Resync() error { return nil }
 func (s *stream) Replace(list []any, _ string) error {
 	seen := make(map[types.UID]thing, len(list))
 	for _, raw := range list {
-		obj, ok := raw.(client.Object)
+		one, ok := thingIn(raw)
 		if !ok {
 			return fmt.Errorf("a list of %s holds a %T", s.place.kind, raw)
 		}
-		seen[obj.GetUID()] = thingOf(obj)
+		seen[one.uid] = one
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,11 +189,10 @@ func (s *stream) Replace(list []any, _ string) error {
 }
 
 func (s *stream) saw(v verb, raw any) error {
-	obj, ok := raw.(client.Object)
+	seen, ok := thingIn(raw)
 	if !ok {
 		return fmt.Errorf("a watch of %s delivered a %T", s.place.kind, raw)
 	}
-	seen := thingOf(obj)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if v == deleted {
@@ -221,13 +220,13 @@ type thing struct {
 }
 
 func thingOf(obj client.Object) thing {
-	seen := thing{uid: obj.GetUID(), resourceVersion: obj.GetResourceVersion(), labels: obj.GetLabels()}
+	seen := thing{uid: obj.GetUID(), resourceVersion: obj.GetResourceVersion(), labels: usual(obj.GetLabels())}
 	if p, ok := obj.(*corev1.Pod); ok {
 		facts := podFacts(p)
 		seen.pod = &facts
 		return seen
 	}
 	facts, podLabels := factsOf(obj)
-	seen.workload, seen.podLabels = &facts, podLabels
+	seen.workload, seen.podLabels = &facts, usual(podLabels)
 	return seen
 }

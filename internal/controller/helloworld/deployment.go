@@ -28,6 +28,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
+	"github.com/mycompany/pod-operator/internal/observe"
 )
 
 // drift lists how the Deployment differs from what we want of it. Only our own
@@ -139,6 +140,10 @@ func Slim(raw any) (any, error) {
 				Name: c.Name, Image: c.Image, Ports: c.Ports, SecurityContext: c.SecurityContext,
 			}}
 		}
+	}
+	_, _ = observe.SlimMeta(d)
+	if d.Spec.Size() > observe.Large { // not one that this controller made
+		d.Spec.Selector, d.Spec.Template = nil, corev1.PodTemplateSpec{}
 	}
 	return d, nil
 }

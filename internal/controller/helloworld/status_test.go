@@ -18,6 +18,7 @@ package helloworld
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +33,7 @@ import (
 
 	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
 	"github.com/mycompany/pod-operator/internal/desired"
+	"github.com/mycompany/pod-operator/internal/observe"
 )
 
 var now = time.Unix(1_000_000, 0)
@@ -172,6 +174,31 @@ func TestDriftLooksAtOurFieldsOnly(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.want, drift(slimmed.(*kappsv1.Deployment), done(t))); diff != "" {
 				t.Errorf("drift (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The Deployments of all tenants are in the cache.
+func TestSlimKeepsNoLargeDeployment(t *testing.T) {
+	const much = 1 << 20
+	for name, grow := range map[string]func(*kappsv1.Deployment, string){
+		"label":           func(d *kappsv1.Deployment, long string) { d.Labels["team"] = long },
+		"label of pods":   func(d *kappsv1.Deployment, long string) { d.Spec.Template.Labels["team"] = long },
+		"selector":        func(d *kappsv1.Deployment, long string) { d.Spec.Selector.MatchLabels["team"] = long },
+		"image":           func(d *kappsv1.Deployment, long string) { d.Spec.Template.Spec.Containers[0].Image = long },
+		"name of a port":  func(d *kappsv1.Deployment, long string) { d.Spec.Template.Spec.Containers[0].Ports[0].Name = long },
+		"other container": func(d *kappsv1.Deployment, long string) { d.Spec.Template.Spec.Containers[0].Name = long },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := done(t)
+			grow(d, strings.Repeat("x", much))
+			slimmed, err := Slim(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := slimmed.(*kappsv1.Deployment).Size(); n > observe.Large {
+				t.Errorf("%d bytes are kept", n)
 			}
 		})
 	}

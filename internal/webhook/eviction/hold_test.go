@@ -105,6 +105,26 @@ func TestTheClockOfADrainIsNotSetBack(t *testing.T) {
 	}
 }
 
+// TestAShortDeadlineDoesNotMakeItAnotherDrain: the client pauses for longer than LetThrough, as an
+// autoscaler does that tries another node first, and meets a deadline of a second when it asks again.
+func TestAShortDeadlineDoesNotMakeItAnotherDrain(t *testing.T) {
+	for name, first := range map[string]int32{"a long deadline that is cut short for an attempt": 86400, "a short one that is made long after it": 1} {
+		t.Run(name, func(t *testing.T) {
+			d := aDrain(t, first)
+			for d.now.Before(d.first.Add(maxHold)) {
+				d.ask()
+				d.deadline(86400)
+				d.now = d.now.Add(10 * time.Second)
+				d.ask()
+				d.now = d.now.Add(11 * time.Minute)
+				d.deadline(1)
+			}
+			d.deadline(86400)
+			d.ends()
+		})
+	}
+}
+
 // TestADrainIsHeldNoLongerThanTheMaximum, and a shorter deadline holds as it is.
 func TestADrainIsHeldNoLongerThanTheMaximum(t *testing.T) {
 	long := aDrain(t, 86400)

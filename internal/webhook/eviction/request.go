@@ -20,6 +20,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,11 +44,14 @@ type request struct {
 	since, first, last time.Time
 	deadline           time.Duration
 	cut                bool // by the maximum
+	// longest is the longest deadline under which this drain asked, and noted what of it the
+	// pod's status says: a shorter one does not make it another drain.
+	longest, noted time.Duration
 }
 
 // requestOf reads the pod. A time in the annotation that cannot be read, that is still
 // to come or that is long past counts as none. A drain is over when it has not asked
-// for LetThrough, after its deadline: the next attempt is that of another.
+// for LetThrough, after its longest deadline: the next attempt is that of another.
 func requestOf(pm *appsv1.PodManager, pod *corev1.Pod, now time.Time, most time.Duration) request {
 	var r request
 	r.deadline, r.cut = desired.EvictionDeadline(pm, most)
@@ -61,19 +65,36 @@ func requestOf(pm *appsv1.PodManager, pod *corev1.Pod, now time.Time, most time.
 			continue
 		}
 		first, last := c.LastTransitionTime.Time, c.LastProbeTime.Time
-		lately := first.Add(r.deadline)
+		noted := notedIn(c)
+		lately := first.Add(max(r.deadline, noted))
 		if last.After(lately) {
 			lately = last
 		}
-		if now.Before(lately.Add(plan.LetThrough)) && (r.first.IsZero() || first.Before(r.first)) {
-			r.first = first
+		if now.Before(lately.Add(plan.LetThrough)) {
+			r.noted = noted
+			if r.first.IsZero() || first.Before(r.first) {
+				r.first = first
+			}
 		}
 		if !r.first.IsZero() {
 			r.last = last
 		}
 	}
+	r.longest = max(r.deadline, r.noted)
 	return r
 }
+
+// notedIn reads the longest deadline from the pod's status; what is not there is 0.
+func notedIn(c *corev1.PodCondition) time.Duration {
+	d, err := time.ParseDuration(strings.TrimPrefix(c.Message, waitsAtMost))
+	if err != nil {
+		return 0
+	}
+	return d
+}
+
+// waitsAtMost comes before the longest deadline in the message of the condition.
+const waitsAtMost = "the eviction waits for at most "
 
 // end is when the eviction is let through.
 func (r request) end() time.Time { return r.first.Add(r.deadline) }
@@ -96,8 +117,8 @@ func (h *Handler) remember(ctx context.Context, pod *corev1.Pod, r *request, ask
 	if r.first.IsZero() {
 		r.first = now
 	}
-	if now.Sub(r.last) >= probes {
-		if err := h.probe(ctx, pod, r.first, now); err != nil {
+	if now.Sub(r.last) >= probes || r.longest > r.noted {
+		if err := h.probe(ctx, pod, r, now); err != nil {
 			return err
 		}
 	}
@@ -112,13 +133,13 @@ func (h *Handler) remember(ctx context.Context, pod *corev1.Pod, r *request, ask
 	return nil
 }
 
-// probe writes into the pod's status when a drain asked first and last.
-func (h *Handler) probe(ctx context.Context, pod *corev1.Pod, first, last time.Time) error {
+// probe writes into the pod's status when a drain asked first and last, and its longest deadline.
+func (h *Handler) probe(ctx context.Context, pod *corev1.Pod, r *request, last time.Time) error {
 	raw, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID},
 		"status": map[string]any{"conditions": []map[string]any{{
-			"type": appsv1.PodEvictionRequested, "status": corev1.ConditionTrue, "lastTransitionTime": at(first), "lastProbeTime": at(last),
-			"reason": appsv1.WhyEvictionRequested,
+			"type": appsv1.PodEvictionRequested, "status": corev1.ConditionTrue, "lastTransitionTime": at(r.first), "lastProbeTime": at(last),
+			"reason": appsv1.WhyEvictionRequested, "message": waitsAtMost + r.longest.String(),
 		}}},
 	})
 	if err != nil {
