@@ -56,11 +56,7 @@ func keepClaims(s *scene) bool {
 			s.adoptClaim(c, appsv1.WhyClaimRetention, "whenScaled is no longer Delete")
 		case len(s.extras) < s.surge && s.mayStandIn(c.Slot) || occupied[name] != nil: // another stand-in may need it
 		default:
-			unlessUsedBy := ""
-			if c.CondemnedBy == "" {
-				unlessUsedBy = name // it carries no mark that the pod was there for
-			}
-			s.deleteClaim(*c, unlessUsedBy, goneWhy(c))
+			s.deleteClaim(*c, name, goneWhy(c)) // the pod may have been released since, and use it still
 		}
 	}
 	return false

@@ -190,3 +190,12 @@ func TestKeepClaims(t *testing.T) {
 		},
 	})
 }
+
+// TestAReleasedPodKeepsItsClaim: a user may take a pod out of the fleet after its claim was
+// condemned and before it was deleted. Whether it uses the claim is looked up last.
+func TestAReleasedPodKeepsItsClaim(t *testing.T) {
+	d := aFleet(1, ordinal(0)).claiming(appsv1.ClaimDelete, "data").claims(0, 1).condemned().held("web-1").plan()
+	if len(d.Actions) != 1 || d.Actions[0].Verb != DeleteClaim || d.Actions[0].UsedBy != "web-1" {
+		t.Errorf("actions are %+v, want the deletion of data-web-1 unless web-1 uses it", d.Actions)
+	}
+}

@@ -84,15 +84,18 @@ func (s *scene) wholeOn() string {
 			available[b.pod.Revision]++
 		}
 	}
+	if s.keepsOlder() {
+		return "" // of the others only those that stand in make as many
+	}
 	for _, name := range [...]string{s.decision.UpdateRevision, s.decision.CurrentRevision} {
-		if available[name] >= s.desired.Replicas && (name != s.decision.UpdateRevision || !s.keepsOlder()) {
+		if available[name] >= s.desired.Replicas {
 			return name
 		}
 	}
 	var newest *Revision
 	for i := range s.observed.Revisions {
 		r := &s.observed.Revisions[i]
-		if r.Name != s.decision.UpdateRevision && available[r.Name] >= s.desired.Replicas && (newest == nil || r.newerThan(newest)) {
+		if available[r.Name] >= s.desired.Replicas && (newest == nil || r.newerThan(newest)) {
 			newest = r
 		}
 	}

@@ -563,4 +563,8 @@ func TestASurgeBesideAPartitionIsNoWholeFleet(t *testing.T) {
 	if d := f.plan(); d.CurrentRevision != oldRev {
 		t.Errorf("the fleet counts as whole on %s, want %s", d.CurrentRevision, oldRev)
 	}
+	f.observed.Revisions = []Revision{{Name: oldRev, Number: 1}, {Name: newRev, Number: 2}, {Name: "web-next", Number: 3, Equal: true}}
+	if d := f.plan(); d.CurrentRevision != oldRev {
+		t.Errorf("as a third revision comes, the fleet counts as whole on %s, want %s", d.CurrentRevision, oldRev)
+	}
 }

@@ -200,11 +200,14 @@ func (s *scene) backoffOf(p *Pod, partitioned bool) *appsv1.FailureRecord {
 	return nil
 }
 
-// olderPods counts the pods that stay and are not on the goal.
+// olderPods counts those of the pods that a partition keeps, with random names, that are
+// on the revision before. One in between gives way to them, unless the rollout stands
+// still; and one that leaves its node has a successor of its own.
 func (s *scene) olderPods() int {
+	blocker, _ := s.stopped()
 	n := 0
 	for _, b := range s.staying() {
-		if !s.onGoal(b) {
+		if s.holdsPartition(b) && (blocker != "" || b.pod.Revision == s.decision.CurrentRevision) {
 			n++
 		}
 	}
@@ -218,7 +221,7 @@ func (s *scene) buryOrdinals() {
 		if p.Membership == Orphan {
 			continue
 		}
-		record := s.backoffOf(p, s.inBase(p.Slot) && s.position(p.Slot) < s.partition())
+		record := s.backoffOf(p, s.comesBackOld(p))
 		switch {
 		case record != nil && s.inBase(p.Slot):
 			s.blockOnBackoff(p, record)
@@ -230,6 +233,15 @@ func (s *scene) buryOrdinals() {
 			s.bury(p)
 		}
 	}
+}
+
+// comesBackOld: the partition keeps the ordinal on the revision before, or new pods that
+// stand in are made on it.
+func (s *scene) comesBackOld(p *Pod) bool {
+	if s.inBase(p.Slot) {
+		return s.position(p.Slot) < s.partition()
+	}
+	return p.Revision == s.standInRevision()
 }
 
 // bury deletes a pod that ended, or never began.

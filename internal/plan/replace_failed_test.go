@@ -189,6 +189,22 @@ func TestThePartitionSaysWhichBackoffASuccessorWaitsFor(t *testing.T) {
 			given:   behind(aFleet(2, corpse(random(0)), random(1))).random(),
 			blocked: []string{"CreatePod " + randomName(0) + " Backoff"},
 		},
+		"also beside one that an earlier change had moved": {
+			given: func() fleet {
+				f := behind(aFleet(2, corpse(random(0)), random(1).revision(midRev))).random()
+				f.observed.Revisions = append(f.observed.Revisions, Revision{Name: midRev, Number: 2})
+				return f
+			}(),
+			blocked: []string{"CreatePod " + randomName(0) + " Backoff", "UpdatePod " + randomName(1) + " Partition"},
+		},
+		"so does one that stands in for one of them": {
+			given:   behind(aFleet(1, ordinal(0).revision(oldRev).nodeLeaving(), corpse(ordinal(1)).standIn())).surgeFirst(1),
+			blocked: []string{"CreatePod web-1 Backoff", "EvictPod web-0 Replacement", "UpdatePod web-0 Partition"},
+		},
+		"and one with a random name": {
+			given:   behind(aFleet(1, random(0).revision(oldRev).nodeLeaving(), corpse(random(1)))).random().surgeFirst(1),
+			blocked: []string{"CreatePod " + randomName(1) + " Backoff", "EvictPod " + randomName(0) + " Replacement", "UpdatePod " + randomName(0) + " Partition"},
+		},
 		"and none once it has all its pods": {
 			given:   behind(aFleet(2, random(0).revision(oldRev), corpse(random(1)))).random(),
 			want:    []string{"CreatePod " + randomName(2) + " RolloutRecreate"},

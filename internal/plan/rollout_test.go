@@ -17,6 +17,7 @@ limitations under the License.
 package plan
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -331,5 +332,47 @@ func TestAThirdRevisionKeepsThePartition(t *testing.T) {
 		if len(moved) != 2 || moved[randomName(kept)] {
 			t.Errorf("moved are %v, want the two that are not %s", moved, randomName(kept))
 		}
+	}
+}
+
+// TestAThirdRevisionBesideAPartition: with random names, what the partition keeps are pods of
+// the current revision, whatever else changes as a third one comes.
+func TestAThirdRevisionBesideAPartition(t *testing.T) {
+	inBetween := func(slot int) podBuilder { return random(slot).revision(midRev) }
+	for name, test := range map[string]struct {
+		given     fleet
+		partition int
+		want      []string
+	}{
+		"one of them that is gone comes back on it": {
+			aFleet(3, inBetween(1), inBetween(2)).budget(0, 0), 1,
+			[]string{"CreatePod RolloutRecreate " + oldRev},
+		},
+		"but what is paused comes back as it was": {
+			func() fleet {
+				f := aFleet(3, random(0).revision(oldRev), inBetween(1)).paused()
+				f.observed.Status.Rollout = &appsv1.RolloutRecord{Revision: newRev, Moved: "1"}
+				return f
+			}(), 2,
+			[]string{"CreatePod Missing " + newRev},
+		},
+		"a scale-down takes one in between, though it is the more useful": {
+			aFleet(2, random(0).revision(oldRev).readyFor(time.Second), inBetween(1), random(2)).budget(1, 0), 1,
+			[]string{"DeletePod ScaleDown " + midRev},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := test.given.random().partition(test.partition)
+			f.observed.Revisions = []Revision{{Name: oldRev, Number: 1}, {Name: midRev, Number: 2}, {Name: newRev, Number: 3, Equal: true}}
+			f.observed.Status.CurrentRevision = oldRev
+			d := f.plan()
+			var got []string
+			for _, a := range d.Actions {
+				got = append(got, fmt.Sprintf("%s %s %s", a.Verb, a.Why.Reason, a.Revision))
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" || d.CurrentRevision != oldRev {
+				t.Errorf("current is %s, actions (-want +got):\n%s", d.CurrentRevision, diff)
+			}
+		})
 	}
 }

@@ -87,19 +87,22 @@ func (s *scene) victims(members []*Pod, surplus int) []*victim {
 }
 
 // keptByPartition are the pods that the partition, with random names, would have after
-// the scale-down: so many of the old revision, and of those that have moved the others.
-// None of them is less useful because the rollout has not reached it.
+// the scale-down: so many of the old revision, those of the current one before those in
+// between, and of those that have moved the others. None of them is less useful because
+// the rollout has not reached it.
 func (s *scene) keptByPartition(ranked []*victim, keep int) func(*Pod) bool {
 	kept := map[*Pod]bool{}
 	old, moved := keep, s.desired.Replicas-keep
-	for _, v := range slices.Backward(ranked) {
-		left := &old
-		if s.updated(v.pod) {
-			left = &moved
-		}
-		if *left > 0 {
-			*left--
-			kept[v.pod] = true
+	for _, current := range [...]bool{true, false} {
+		for _, v := range slices.Backward(ranked) {
+			left := &old
+			if s.updated(v.pod) {
+				left = &moved
+			}
+			if *left > 0 && (v.pod.Revision == s.decision.CurrentRevision) == current {
+				*left--
+				kept[v.pod] = true
+			}
 		}
 	}
 	return func(p *Pod) bool { return kept[p] }

@@ -124,7 +124,7 @@ type filling struct {
 	// so all wait for a pass that sees them gone.
 	places  int
 	tooMany bool
-	// updated and old count the pods on the goal, and those that stay on other revisions.
+	// updated and old count the pods on the goal, and those that stay on the one before.
 	updated, old int
 	// slots and names find the pod that has a place. highest is the highest ordinal
 	// that has one.
@@ -149,7 +149,7 @@ type filling struct {
 }
 
 func (s *scene) newFilling() filling {
-	f := filling{scene: s, extras: len(s.extras)}
+	f := filling{scene: s, extras: len(s.extras), old: s.olderPods()}
 	for _, name := range s.observed.HeldNames {
 		mark(&f.taken, name)
 	}
@@ -165,8 +165,6 @@ func (s *scene) newFilling() filling {
 		case s.onGoal(b) && !s.ordinal() && s.leaves[b.pod]: // its successor is on the goal, too
 		case s.onGoal(b):
 			f.updated++
-		case s.holdsPartition(b):
-			f.old++
 		}
 	}
 	f.missing = max(0, s.desired.Replicas+s.surge-f.live-s.waitedFor()-s.onBackoff)

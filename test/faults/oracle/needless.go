@@ -421,7 +421,9 @@ func (c *chronicle) causesToCome(a *touch, rules Rules) []string {
 
 // leftBehind is the revision of the pod that a created one follows, where a repair moved
 // it to another: "Paused stops rollouts. Scaling and repair go on", and behind a partition
-// pods stay on the old revision. Rollouts and restarts are no repairs.
+// pods stay on the old revision. Rollouts and restarts are no repairs. On the old one come
+// back a pod behind the partition, "also if it had moved before", and one that was "on
+// another revision than the template's".
 func (c *chronicle) leftBehind(a *touch) string {
 	var before moment[*corev1.Pod]
 	for uid, l := range c.pods {
@@ -442,6 +444,10 @@ func (c *chronicle) leftBehind(a *touch) string {
 		ordinal, ok := spec.Ordinal(a.pod.Name)
 		if !ok || !spec.InBase(ordinal) || spec.Strategy == appsv1.UpdateOnDelete || owner.object.Status.CurrentRevision == "" ||
 			!stays(owner.object, before.object) || !c.goalOf(owner.object, a.Version).plain() {
+			return ""
+		}
+		if a.pod.Labels[appsv1.LabelRevision] == owner.object.Status.CurrentRevision &&
+			(slices.Index(spec.Base(), ordinal) < spec.Partition || c.goalOf(owner.object, a.Version).name != was) {
 			return ""
 		}
 	}

@@ -235,6 +235,10 @@ func TestNeedlessMoves(t *testing.T) {
 		"a canary comes back as it was":              {back("web-b"), ""},
 		"a canary comes back on the old revision":    {back("web-a"), "web-1 comes back on revision web-a, and was on web-b"},
 		"the rollout goes on before it comes back":   {back("web-a", func(pm *appsv1.PodManager) { pm.Spec.Paused = false }), ""},
+		"a partition is raised before it comes back": {back("web-a", func(pm *appsv1.PodManager) { pm.Spec.Update.Partition = ptr.To(intstr.FromInt32(2)) }), ""},
+		"the template changes before it comes back":  {back("web-a", func(pm *appsv1.PodManager) { pm.Spec.Image = "app:3" }), ""},
+		"and it comes back as the template is now":   {back("web-c", func(pm *appsv1.PodManager) { pm.Spec.Image = "app:3" }), "web-1 comes back on revision web-c"},
+		"a partition that does not reach it":         {back("web-a", func(pm *appsv1.PodManager) { pm.Spec.Update.Partition = ptr.To(intstr.FromInt32(1)) }), "web-1 comes back on revision web-a"},
 		"it follows when it is deleted, as OnDelete": {back("web-a", func(pm *appsv1.PodManager) { pm.Spec.Update.Strategy = appsv1.UpdateOnDelete }), ""},
 	}, func(h []Revision) []Violation { return Needless(h, Rules{}) })
 }
