@@ -36,8 +36,8 @@ const (
 	// bareFor is for how long a path without a secret stays: an operator of a
 	// version without secrets put it there, and would put it back while it runs.
 	bareFor = time.Minute
-	// lookEvery limits the reads that strangers cause.
-	lookEvery = time.Second
+	// lookEvery limits the reads that strangers cause, and lookPatience is how long one may take.
+	lookEvery, lookPatience = time.Second, 5 * time.Second
 )
 
 // secret is what a path ends in, after the webhook's own path.
@@ -177,7 +177,10 @@ func (k *Keeper) Answers(ctx context.Context, path string) bool {
 			return false
 		}
 		k.looked = k.options.Clock.Now()
-		if objects, err := k.read(ctx, k.options.Targets); err == nil {
+		// One who hangs up does not answer for all others.
+		whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookPatience)
+		defer cancel()
+		if objects, err := k.read(whole, k.options.Targets); err == nil {
 			k.paths.learn(objects, k.looked)
 		}
 	}

@@ -108,7 +108,10 @@ type reads struct {
 	n      int
 }
 
-func (r *reads) Get(_ context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+func (r *reads) Get(ctx context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.n++
@@ -147,5 +150,23 @@ func TestAnUnknownPathIsLookedUp(t *testing.T) {
 	clock.Step(lookEvery)
 	if k.Answers(t.Context(), "/known/"+draw()) || reader.n != 2 {
 		t.Errorf("a guess is answered, or %d reads, want 2", reader.n)
+	}
+}
+
+// All who wait share a read: a stranger who hangs up must not have the API server
+// refused at a path that another replica has just written.
+func TestOneWhoHangsUpDoesNotAnswerForAllOthers(t *testing.T) {
+	path := "/known/" + draw()
+	k, err := NewKeeper(&reads{object: configuration(t, path)}, nil, Options{
+		Lifetime: time.Hour, Clock: clocktesting.NewFakeClock(noon), Paths: map[string]string{"known": "/known"}, Targets: []Target{ValidatingConfiguration("c")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	_ = k.Answers(gone, "/known/"+draw())
+	if !k.paths.answered(path, noon) {
+		t.Error("the read of one who hung up is lost for those who wait for it")
 	}
 }

@@ -183,6 +183,12 @@ func (s *Server) reach(ctx context.Context, verb string, kind Kind) (func(namesp
 
 // enter finds the PodManager of a request for a visitor who has the verb on it.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request, verb string) *appsv1.PodManager {
+	done, err := s.looks.enter(r.Context())
+	if err != nil {
+		refuse(w, http.StatusTooManyRequests, err.Error())
+		return nil
+	}
+	defer done()
 	if pm, ok := s.find(w, r, verb, s.PodManagers).(*appsv1.PodManager); ok {
 		return pm
 	}
@@ -217,31 +223,45 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request, verb string, kind 
 
 // showFleet shows an object. Those that keep pods are looked at as the planner does.
 func (s *Server) showFleet(w http.ResponseWriter, r *http.Request) {
+	if d := s.detail(w, r); d != nil {
+		answer(w, http.StatusOK, d)
+	}
+}
+
+// detail returns nil where it has answered. It ends before the answer is sent: one who
+// does not read it keeps no one from looking.
+func (s *Server) detail(w http.ResponseWriter, r *http.Request) *Detail {
 	kind, ok := s.kindAt(w, r)
 	if !ok {
-		return
+		return nil
 	}
+	done, err := s.looks.enter(r.Context())
+	if err != nil {
+		refuse(w, http.StatusTooManyRequests, err.Error())
+		return nil
+	}
+	defer done()
 	obj := s.find(w, r, "get", kind)
 	if obj == nil {
-		return
+		return nil
 	}
-	d := Detail{Pods: []Pod{}, Revisions: []plan.Revision{}, Blocked: []plan.Blocked{}, Held: []view.Hold{}, History: []Entry{}, Images: []Image{}}
+	d := &Detail{Pods: []Pod{}, Revisions: []plan.Revision{}, Blocked: []plan.Blocked{}, Held: []view.Hold{}, History: []Entry{}, Images: []Image{}}
 	d.Fleet = readers[kind.Kind].row(obj)
 	if fleet, keeps := s.fleetFor(obj); keeps {
-		if err := s.look(r.Context(), &d, fleet); err != nil {
+		if err := s.look(r.Context(), d, fleet); err != nil {
 			refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("look at %s %s/%s: %v", kind.Kind, obj.GetNamespace(), obj.GetName(), err))
-			return
+			return nil
 		}
 	}
 	if kind.Tap != nil {
 		may, err := s.mayOn(r.Context(), "update", kind, obj.GetNamespace(), obj.GetName())
 		if err != nil {
 			admitted(w, false, err, "", visitor(r.Context()))
-			return
+			return nil
 		}
 		d.MayReconcile = may && kind.Kind == podManagers
 	}
-	answer(w, http.StatusOK, d)
+	return d
 }
 
 // look fills in what one look at the pods shows.

@@ -47,6 +47,9 @@ const (
 	costlyPerSecond, costlyAtOnce = 4, 40
 	forecastsAtOnce               = 1
 
+	// A large template takes 16 MB while it is looked at.
+	looksAtOnce = 4
+
 	// remembered bounds the memory for sources, users and tokens. A forgotten
 	// one begins anew.
 	remembered = 4096

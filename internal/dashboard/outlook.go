@@ -47,7 +47,7 @@ func (q queue) enter(ctx context.Context) (leave func(), err error) {
 	case q <- struct{}{}:
 		return func() { <-q }, nil
 	case <-ctx.Done():
-		return nil, errors.New("other plans are being made: try again")
+		return nil, errors.New("others are being answered: try again")
 	}
 }
 

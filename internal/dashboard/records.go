@@ -280,16 +280,20 @@ func (s *stream) entry(before string, record *flightrecorder.Record, after strin
 // beat keeps the connection open through proxies that close idle ones.
 func (s *stream) beat() { s.write(": beat\n\n") }
 
-func (s *stream) write(format string, args ...any) {
+func (s *stream) write(format string, args ...any) { _, _ = fmt.Fprintf(s, format, args...) } // err keeps what went wrong
+
+// Write implements io.Writer.
+func (s *stream) Write(p []byte) (n int, err error) {
 	if s.err != nil {
-		return
+		return 0, s.err
 	}
 	deadline := time.Now().Add(writePatience)
 	if s.end.Before(deadline) {
 		deadline = s.end
 	}
 	_ = s.control.SetWriteDeadline(deadline) // not every writer can
-	if _, s.err = fmt.Fprintf(s.w, format, args...); s.err == nil {
+	if n, s.err = s.w.Write(p); s.err == nil {
 		s.err = s.control.Flush()
 	}
+	return n, s.err
 }

@@ -87,8 +87,8 @@ type Server struct {
 	observer *observe.Observer
 	samples  *sampler
 	limits   *limits
-	// forecasts lets a few plans be made at a time.
-	forecasts queue
+	// forecasts lets a few plans be made at a time, and looks a few objects be read.
+	forecasts, looks queue
 }
 
 // New makes a Server.
@@ -101,7 +101,7 @@ func New(p Parts) *Server {
 		samples:  newSampler(),
 		limits:   newLimits(p.Clock),
 
-		forecasts: make(queue, forecastsAtOnce),
+		forecasts: make(queue, forecastsAtOnce), looks: make(queue, looksAtOnce),
 	}
 }
 

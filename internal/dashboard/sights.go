@@ -161,7 +161,7 @@ func (s *Server) showLog(w http.ResponseWriter, r *http.Request) {
 	}
 	defer log.Close()
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.Copy(w, io.LimitReader(log, maxLogBytes)) // a visitor who left needs no answer
+	_, _ = io.Copy(newStream(w, listPatience), io.LimitReader(log, maxLogBytes)) // a visitor who left needs no answer
 }
 
 // Revision is a stored revision, with what changed since the one before.

@@ -181,9 +181,11 @@ type room struct {
 	hosts map[string]*share
 }
 
-// share is what one address may have, while requests of it are there.
+// share is what one address may have, while requests of it are there. One of them at a
+// time waits for the room of all, so that addresses take turns.
 type share struct {
 	*semaphore.Weighted
+	turn     *semaphore.Weighted
 	requests int
 }
 
@@ -204,12 +206,20 @@ func (r *room) enter(ctx context.Context, address string, size int64) (leave fun
 		r.forget(host)
 		return nil, err
 	}
-	if err := r.total.Acquire(ctx, size); err != nil {
+	if err := r.takeTurn(ctx, own, size); err != nil {
 		own.Release(size)
 		r.forget(host)
 		return nil, err
 	}
 	return r.leave(host, own, size), nil
+}
+
+func (r *room) takeTurn(ctx context.Context, own *share, size int64) error {
+	if err := own.turn.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer own.turn.Release(1)
+	return r.total.Acquire(ctx, size)
 }
 
 // leave gives room back.
@@ -235,7 +245,7 @@ func (r *room) share(host string) *share {
 	defer r.mu.Unlock()
 	s := r.hosts[host]
 	if s == nil {
-		s = &share{Weighted: semaphore.NewWeighted(r.size / 2)}
+		s = &share{Weighted: semaphore.NewWeighted(r.size / 2), turn: semaphore.NewWeighted(1)}
 		r.hosts[host] = s
 	}
 	s.requests++

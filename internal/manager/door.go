@@ -37,9 +37,9 @@ const (
 	// address gets 32 handshakes in a second, and all strangers together 64.
 	sting = time.Second
 	// mostConnections is how many there may be of all clients, and mostStrangers how
-	// many of them of unknown ones, those that wait included. For one more of these an
-	// old one is closed, as in a crowd: so strangers take the room neither of the API
-	// server nor of one that is not known yet.
+	// many of them of unknown ones, those that wait included. For one more an old one is
+	// closed, as in a crowd: so strangers, and those who know one of the paths, take the
+	// room neither of the API server nor of one that is not known yet.
 	mostConnections = 4096
 	mostStrangers   = mostConnections / 2
 	// knownFor is for how long the address of a client that was known is not
@@ -51,60 +51,47 @@ const (
 // server, the connection is a stranger's, and there are only so many of these.
 type door struct {
 	net.Listener
-	// outside are the unknown connections, and strangers is the room of those which
-	// are worked on.
+	// all are the connections, outside are the unknown ones, and strangers is the room
+	// of those which are worked on.
+	all       *crowd
 	outside   *crowd
 	strangers *room
 	// own are the addresses from which the operator calls itself to know whether it is
 	// ready.
 	own []string
 
-	mu          sync.Mutex
-	connections int
-	known       map[string]time.Time
+	mu    sync.Mutex
+	known map[string]time.Time
 }
 
 func newDoor(l net.Listener) *door {
-	return &door{Listener: l, outside: newCrowd(nil, mostStrangers), strangers: newRoom(strangers), known: map[string]time.Time{}}
+	return &door{
+		Listener: l, all: newCrowd(nil, mostConnections), outside: newCrowd(nil, mostStrangers), strangers: newRoom(strangers),
+		known: map[string]time.Time{},
+	}
 }
 
 // Accept implements net.Listener.
 func (d *door) Accept() (net.Conn, error) {
-	for {
-		conn, err := d.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		g := &guest{Conn: conn, door: d}
-		if d.letIn(g) {
-			return g, nil
-		}
-		_ = conn.Close()
+	conn, err := d.Listener.Accept()
+	if err != nil {
+		return nil, err
 	}
-}
-
-// letIn reports whether there is room for one more.
-func (d *door) letIn(g *guest) bool {
+	g := &guest{Conn: conn, door: d}
+	g.place = enter(d.all, g)
 	if !d.knows(g.host()) {
-		g.outside = &visitor{Conn: g, crowd: d.outside}
-		if tooMany := d.outside.add(g.outside); tooMany != nil {
-			_ = tooMany.Conn.Close() // the guest goes out itself
-		}
+		g.outside = enter(d.outside, g)
 	}
-	if !d.count(1) {
-		d.count(-1)
-		g.goIn()
-		return false
-	}
-	return true
+	return g, nil
 }
 
-// count reports whether there is room for one more.
-func (d *door) count(n int) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.connections += n
-	return d.connections <= mostConnections
+// enter makes room for one more.
+func enter(c *crowd, g *guest) *visitor {
+	v := &visitor{Conn: g, crowd: c}
+	if tooMany := c.add(v); tooMany != nil {
+		_ = tooMany.Conn.Close() // the guest goes out itself
+	}
+	return v
 }
 
 func (d *door) knows(host string) bool {
@@ -134,7 +121,9 @@ type guest struct {
 	err   error
 
 	mu sync.Mutex
-	// leave and outside are nil where it takes no room of strangers. stop ends the wait.
+	// place is its room. leave and outside are nil where it takes no room of strangers.
+	// stop ends the wait.
+	place       *visitor
 	leave, stop func()
 	outside     *visitor
 	closed      bool
@@ -202,7 +191,9 @@ func (g *guest) Close() error {
 	defer g.mu.Unlock()
 	if !g.closed {
 		g.closed = true
-		g.door.count(-1)
+		if g.place != nil {
+			g.place.crowd.remove(g.place)
+		}
 		g.goIn()
 		if g.stop != nil {
 			g.stop()

@@ -19,11 +19,13 @@ package manager
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,10 +117,10 @@ func TestAnAddressHoldsOnlySoManyConnections(t *testing.T) {
 		_ = g.Close()
 		_ = g.Close()
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.connections != strangers {
-		t.Errorf("%d connections are counted, want %d", d.connections, strangers)
+	d.all.mu.Lock()
+	defer d.all.mu.Unlock()
+	if d.all.count != strangers {
+		t.Errorf("%d connections are counted, want %d", d.all.count, strangers)
 	}
 }
 
@@ -169,11 +171,57 @@ func TestStrangersLeaveRoomForTheAPIServer(t *testing.T) {
 			if its == nil || its.closed {
 				t.Error("its connection was closed")
 			}
-			if d.outside.count > mostStrangers || d.connections > mostStrangers+1 {
-				t.Errorf("%d connections of strangers are open, and %d in all, want at most %d", d.outside.count, d.connections, mostStrangers)
+			if d.outside.count > mostStrangers || d.all.count > mostStrangers+1 {
+				t.Errorf("%d connections of strangers are open, and %d in all, want at most %d", d.outside.count, d.all.count, mostStrangers)
 			}
 		})
 	}
+}
+
+// A client may know the path of a webhook that fails closed: the API server shows it to
+// users when it cannot reach the operator. It must not shut the API server out either.
+func TestOneThatIsKnownLeavesRoomForTheAPIServer(t *testing.T) {
+	const apiServer, client = "10.0.0.1", "10.0.0.8"
+	d := newDoor(&queued{from: append(slices.Repeat([]string{client}, 2*mostConnections), apiServer)})
+	d.remember(apiServer)
+	d.remember(client)
+	var its *guest
+	for conn, err := d.Accept(); err == nil; conn, err = d.Accept() {
+		if g := conn.(*guest); g.host() == apiServer {
+			its = g
+		}
+	}
+	if its == nil || its.closed {
+		t.Error("its connection was closed")
+	}
+}
+
+// Strangers at many addresses wait before the API server, which after a start is not
+// known yet: those of one address must not wait before it with all their connections.
+func TestAddressesTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const addresses, works = 20, 5 * time.Second // as long as a handshake that never ends
+		d := newDoor(nil)
+		var all sync.WaitGroup
+		defer all.Wait()
+		for address := range addresses {
+			for range strangers / 2 {
+				all.Go(func() {
+					g := &guest{Conn: &silent{from: fmt.Sprintf("10.0.1.%d", address)}, door: d}
+					if g.wait(); g.err == nil {
+						time.Sleep(works)
+					}
+					_ = g.Close()
+				})
+			}
+		}
+		synctest.Wait()
+		g := &guest{Conn: &silent{from: "10.0.0.1"}, door: d}
+		if g.wait(); g.err != nil {
+			t.Errorf("it is not served: %v", g.err)
+		}
+		_ = g.Close()
+	})
 }
 
 // One that is closed to make room waits no longer.
@@ -209,8 +257,8 @@ func TestAStrangersRoomIsGivenBack(t *testing.T) {
 			_ = conn.Close()
 		}
 	}
-	if d.connections != mostStrangers/2 || len(d.outside.open) != 0 {
-		t.Errorf("%d connections are counted and %d addresses have room", d.connections, len(d.outside.open))
+	if d.all.count != mostStrangers/2 || len(d.outside.open) != 0 {
+		t.Errorf("%d connections are counted and %d addresses have room", d.all.count, len(d.outside.open))
 	}
 }
 

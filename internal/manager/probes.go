@@ -18,6 +18,7 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -51,7 +52,7 @@ func (p *probes) AddHealthzCheck(name string, check healthz.Checker) error {
 
 // AddReadyzCheck implements manager.Manager.
 func (p *probes) AddReadyzCheck(name string, check healthz.Checker) error {
-	p.ready.Checks[name] = (&answered{check: check}).ask
+	p.ready.Checks[name] = (&answered{name: name, check: check}).ask
 	return nil
 }
 
@@ -85,8 +86,13 @@ func (p *probes) server() *http.Server {
 // and every client may ask.
 const answerFor = 100 * time.Millisecond
 
+// errWithheld is all that a client is told. An error of a watch names namespaces and
+// accounts, and healthz shows the error of a check that is asked for by its name.
+var errWithheld = errors.New("reason withheld: it is in the operator's log")
+
 // answered is a check with its last answer.
 type answered struct {
+	name  string
 	check healthz.Checker
 
 	mu    sync.Mutex
@@ -99,8 +105,14 @@ func (a *answered) ask(r *http.Request) error {
 	defer a.mu.Unlock()
 	if time.Now().After(a.until) {
 		// One who hangs up does not answer for all others.
-		a.err = a.check(r.WithContext(context.WithoutCancel(r.Context())))
-		a.until = time.Now().Add(answerFor)
+		err := a.check(r.WithContext(context.WithoutCancel(r.Context())))
+		if err != nil {
+			if a.err == nil {
+				ctrl.Log.WithName("probes").Info("Not ready", "check", a.name, "reason", err.Error())
+			}
+			err = errWithheld
+		}
+		a.err, a.until = err, time.Now().Add(answerFor)
 	}
 	return a.err
 }

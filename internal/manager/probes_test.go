@@ -75,6 +75,19 @@ func TestProbesAreAnswered(t *testing.T) {
 	}
 }
 
+// What a watch was answered names namespaces and accounts, and every client may ask.
+func TestTheProbesTellNoReasons(t *testing.T) {
+	p := withProbes(nil)
+	_ = p.AddReadyzCheck("watches", func(*http.Request) error { return errors.New("/api/v1/namespaces/shop/pods: forbidden") })
+	for _, path := range []string{"/readyz", "/readyz?verbose", "/readyz/watches"} {
+		recorder := httptest.NewRecorder()
+		p.server().Handler.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		if body := recorder.Body.String(); recorder.Code != http.StatusInternalServerError || strings.Contains(body, "shop") {
+			t.Errorf("%s is answered %d: %s", path, recorder.Code, body)
+		}
+	}
+}
+
 // Strangers who ask whether the operator is ready cause no work each, and those who
 // hang up do not make it unready.
 func TestReadinessIsNotAskedAnewForEveryone(t *testing.T) {

@@ -79,7 +79,7 @@ func newDrawingStranger(op *theProcess, j *judge) *drawingStranger {
 	s.ports = []port{
 		{"https://" + op.options.Webhooks.Address, slices.Sorted(maps.Values(paths.All())), true},
 		{"https://" + op.metrics, []string{"/metrics", "/debug/pprof/heap"}, false},
-		{"http://" + op.options.ProbeAddress, []string{"/healthz", "/readyz", "/readyz?verbose", "/healthz/ping", "/metrics"}, false},
+		{"http://" + op.options.ProbeAddress, []string{"/healthz", "/readyz", "/readyz?verbose", "/readyz/watches", "/healthz/ping", "/metrics"}, false},
 		{"https://" + op.explain, append(api, "/", "/api/whoami", "/api/fleets", "/api/podmanagers", "/api/records", "/api/records/stream", "/api/records/1", "/debug/pprof/heap"), false},
 	}
 	return s
