@@ -105,8 +105,9 @@ func revisionNumber(rs *kappsv1.ReplicaSet) int {
 // deploymentParts tells the current ReplicaSet from the earlier ones. The newest
 // revision is the current one: a Deployment that goes back renumbers.
 func (w *Workload) deploymentParts(d *kappsv1.Deployment, sets []kappsv1.ReplicaSet) {
+	resume := ": kubectl rollout resume deployment/" + w.Name + " first"
 	if d.Spec.Paused && (len(sets) == 0 || !sameTemplate(plainTemplate(&sets[len(sets)-1].Spec.Template), w.Spec.Template)) {
-		w.Refused = "it is paused, and its pods are not on its template: kubectl rollout resume deployment/" + w.Name + " first"
+		w.Refused = "it is paused, and its pods are not on its template" + resume
 	}
 	if len(sets) == 0 {
 		w.Busy = "it has no ReplicaSet yet"
@@ -119,7 +120,11 @@ func (w *Workload) deploymentParts(d *kappsv1.Deployment, sets []kappsv1.Replica
 		w.Parts = append(w.Parts, partOf(&sets[i], ReplicaSets))
 		w.History = append(w.History, *plainTemplate(&sets[i].Spec.Template))
 		if sets[i].Status.Replicas > 0 || ptr.Deref(sets[i].Spec.Replicas, 1) > 0 {
-			w.Busy = fmt.Sprintf("a rollout is under way: %d pods are still on revision %d", sets[i].Status.Replicas, revisionNumber(&sets[i]))
+			still := fmt.Sprintf("%d pods are still on revision %d", sets[i].Status.Replicas, revisionNumber(&sets[i]))
+			w.Busy = "a rollout is under way: " + still
+			if d.Spec.Paused {
+				w.Refused = "it is paused, and " + still + resume
+			}
 		}
 	}
 	switch {
@@ -215,8 +220,11 @@ func (w *Workload) ordinals(spec *kappsv1.StatefulSetSpec) {
 	w.Spec.ServiceName = spec.ServiceName
 	w.Spec.PodManagementPolicy = appsv1.PodManagementPolicy(cmp.Or(spec.PodManagementPolicy, kappsv1.OrderedReadyPodManagement))
 	if spec.Ordinals != nil {
-		for i := range spec.Ordinals.Start {
+		for i := range min(spec.Ordinals.Start, maxReserved) {
 			w.Spec.ReserveOrdinals = append(w.Spec.ReserveOrdinals, i)
+		}
+		if spec.Ordinals.Start > maxReserved {
+			w.Refused = fmt.Sprintf("spec.ordinals.start is %d, and a PodManager leaves out at most %d ordinals", spec.Ordinals.Start, maxReserved)
 		}
 	}
 	for i := range spec.VolumeClaimTemplates {
