@@ -261,6 +261,9 @@ func (r *run) letGo(ctx context.Context) error {
 			case live.GetUID() != part.GetUID():
 				return "", fmt.Errorf("%s %s was deleted and made again by others: delete it first", part.GetKind(), part.GetName())
 			case live.GetDeletionTimestamp() != nil:
+				if err := r.scaled(ctx, i, live); err != nil {
+					return "", err
+				}
 				return "waiting for the garbage collector to take the owner references of " + part.GetKind() + " " + part.GetName() + " off",
 					r.freeLatecomers(ctx, live)
 			}
@@ -321,8 +324,14 @@ func (r *run) unchanged(ctx context.Context, live *unstructured.Unstructured) er
 	if !reflect.DeepEqual(without(was, "replicas"), without(is, "replicas")) {
 		return fmt.Errorf("%s was edited in the meantime: wait until its rollout has ended", r.Workload)
 	}
-	replicas, _, _ := unstructured.NestedInt64(is, "replicas")
-	if replicas == int64(r.store.record.Replicas) {
+	return r.scaled(ctx, 0, live)
+}
+
+// scaled follows a change of the workload's replicas since they were last read. It may be scaled
+// until it is gone.
+func (r *run) scaled(ctx context.Context, i int, live *unstructured.Unstructured) error {
+	replicas, asked, _ := unstructured.NestedInt64(live.Object, "spec", "replicas")
+	if i > 0 || !asked || replicas == int64(r.store.record.Replicas) {
 		return nil
 	}
 	r.Say("%s was scaled to %d in the meantime", r.Workload, replicas)
