@@ -156,10 +156,16 @@ func (r *run) create(ctx context.Context, i int) error {
 		return err
 	}
 	err = r.Client.Create(ctx, fresh, fieldManager)
-	if err != nil && !apierrors.IsAlreadyExists(err) && !r.spare(i, err) {
-		return fmt.Errorf("create %s %s: %w", fresh.GetKind(), fresh.GetName(), err)
+	switch {
+	case err == nil || apierrors.IsAlreadyExists(err):
+		return nil
+	case r.spare(i, err):
+		if gone(r.Client.Get(ctx, client.ObjectKeyFromObject(fresh), fresh)) {
+			r.Say("controllerrevision/%s does not come back: %v", r.Parts[i].GetName(), err)
+		}
+		return nil
 	}
-	return nil
+	return fmt.Errorf("create %s %s: %w", fresh.GetKind(), fresh.GetName(), err)
 }
 
 // fresh is a part as it is created again. What keeps the pods asks for as many as
