@@ -73,6 +73,17 @@ func TestAnUndoFindsTheWorkloadMadeAgain(t *testing.T) {
 	}
 }
 
+// A ReplicaSet of the name that others left, such as one that was scaled to 0, would take the
+// pods and delete them.
+func TestAReplicaSetOfTheNameIsInTheWay(t *testing.T) {
+	left := &kappsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-h"}}
+	left.Spec.Replicas = new(int32)
+	err := returning(t, fakeClient(t, left)).tryParts(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "ReplicaSet web-h exists already: rename or delete it first") {
+		t.Errorf("got %v, want that it exists", err)
+	}
+}
+
 // Pods are left only to a workload that adopts them, and by a PodManager that waits.
 func TestAnUndoLeavesPodsOnlyToAWorkloadThatAdoptsThem(t *testing.T) {
 	key := client.ObjectKey{Namespace: "shop", Name: "web"}
