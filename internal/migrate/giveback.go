@@ -239,14 +239,6 @@ func (r *run) leave(ctx context.Context, choose choose) error {
 			}
 		}
 	}
-	if r.Kind == BarePods {
-		return r.dismiss(ctx, func(ctx context.Context, pm *appsv1.PodManager) (string, error) {
-			if err := r.leavable(ctx, pm); err != nil {
-				return "", err
-			}
-			return "", r.store.setStage(ctx, Returning)
-		})
-	}
 	return r.dismiss(ctx, func(ctx context.Context, pm *appsv1.PodManager) (string, error) {
 		if err := r.leavable(ctx, pm); err != nil {
 			return "", err
@@ -259,6 +251,9 @@ func (r *run) leave(ctx context.Context, choose choose) error {
 			return "", err
 		}
 		r.store.record.Export = target
+		if target == nil && r.store.record.kind() == BarePods {
+			return "", r.store.setStage(ctx, Returning)
+		}
 		back, err := r.runOf(client.ObjectKeyFromObject(pm), r.store)
 		if err != nil {
 			return "", err

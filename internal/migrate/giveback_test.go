@@ -73,6 +73,16 @@ func TestAnUndoFindsTheWorkloadMadeAgain(t *testing.T) {
 	}
 }
 
+// aFrozenManager is a PodManager that the operator has seen to be frozen.
+func aFrozenManager() *appsv1.PodManager {
+	template := plainest()
+	pm := &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "pm"}}
+	pm.Annotations = map[string]string{appsv1.AnnotationTakeOver: "deployments.apps/web"}
+	pm.Spec.Template, pm.Spec.Replicas, pm.Spec.Identity = &template, ptr.To[int32](1), appsv1.IdentityRandom
+	pm.Status.Conditions = []metav1.Condition{{Type: appsv1.ConditionReady, Reason: appsv1.ReasonTakingOver}}
+	return pm
+}
+
 // A ReplicaSet of the name that others left, such as one that was scaled to 0, would take the
 // pods and delete them.
 func TestAReplicaSetOfTheNameIsInTheWay(t *testing.T) {

@@ -83,6 +83,48 @@ func TestAnInterruptedExportIsEnded(t *testing.T) {
 	}
 }
 
+// operator lets the pods of a PodManager go that is deleted.
+type operator struct{ client.Client }
+
+func (c *operator) Delete(ctx context.Context, obj client.Object, options ...client.DeleteOption) error {
+	if pm, ok := obj.(*appsv1.PodManager); ok {
+		pod := &corev1.Pod{}
+		if err := c.Get(ctx, client.ObjectKey{Namespace: pm.Namespace, Name: "web-a"}, pod); err != nil {
+			return err
+		}
+		pod.OwnerReferences = nil
+		if err := c.Update(ctx, pod); err != nil {
+			return err
+		}
+	}
+	return c.Client.Delete(ctx, obj, options...)
+}
+
+// What was made of pods without a controller can become a Deployment. An export gave the pods
+// back as they had been, and nothing kept them any more.
+func TestAnExportOfWhatWereBarePods(t *testing.T) {
+	key := client.ObjectKey{Namespace: "shop", Name: "web"}
+	pm := aFrozenManager()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-a", Labels: merged(pm.Spec.Template.Labels, podLabels(pm, "r1"))}}
+	pod.Spec = pm.Spec.Template.Spec
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(pm, appsv1.GroupVersion.WithKind("PodManager"))}
+	c := &permitted{Client: &operator{&kubeControllerManager{&replicaSetController{fakeClient(t, pm, pod)}}}}
+	record := &Record{Stage: Taken, Replicas: 1, Target: Target{Resource: BarePods.id(), Name: "web", Selector: "app=web"}}
+	if _, err := newStore(t.Context(), c, key, record, ""); err != nil {
+		t.Fatal(err)
+	}
+	m := &Mover{Client: c, Holder: "me", Say: t.Logf, Patience: time.Second}
+	if err := m.Export(t.Context(), key, Deployments); err != nil {
+		t.Error(err)
+	}
+	if err := c.Get(t.Context(), key, &kappsv1.Deployment{}); err != nil {
+		t.Error("the Deployment:", err)
+	}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil || metav1.GetControllerOf(pod) == nil {
+		t.Errorf("the pod: %v, its owners are %v", err, pod.OwnerReferences)
+	}
+}
+
 // kubeControllerManager counts the pods of a budget, and gives a Deployment its ReplicaSets.
 type kubeControllerManager struct{ client.Client }
 
