@@ -292,20 +292,24 @@ func (r *run) warn(ctx context.Context, pm *appsv1.PodManager, target *Target) {
 
 // freeze stops the PodManager, and waits until the operator has seen that.
 func (r *run) freeze(ctx context.Context, pm *appsv1.PodManager) (waitsFor string, err error) {
+	waitsFor = "waiting for the operator to look at PodManager " + pm.Name + " (does it run? kubectl podmanager doctor)"
+	seen := func(c metav1.Condition) bool {
+		return c.Reason == appsv1.ReasonTakingOver && c.ObservedGeneration == pm.Generation
+	}
 	if _, frozen := pm.Annotations[appsv1.AnnotationTakeOver]; !frozen {
+		if slices.ContainsFunc(pm.Status.Conditions, seen) {
+			return waitsFor, nil // that is of the last time, and it may be making pods by now
+		}
 		before := client.MergeFrom(pm.DeepCopy())
 		metav1.SetMetaDataAnnotation(&pm.ObjectMeta, appsv1.AnnotationTakeOver, r.frozenFor())
 		if err := r.Client.Patch(ctx, pm, before); err != nil {
 			return "", fmt.Errorf("freeze PodManager %s: %w", pm.Name, err)
 		}
 	}
-	seen := slices.ContainsFunc(pm.Status.Conditions, func(c metav1.Condition) bool {
-		return c.Reason == appsv1.ReasonTakingOver && c.ObservedGeneration == pm.Generation
-	})
-	if !seen {
-		return "waiting for the operator to look at PodManager " + pm.Name + " (does it run? kubectl podmanager doctor)", nil
+	if slices.ContainsFunc(pm.Status.Conditions, seen) {
+		return "", nil
 	}
-	return "", nil
+	return waitsFor, nil
 }
 
 // frozenFor is the value of the take-over annotation.

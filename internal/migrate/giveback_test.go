@@ -83,6 +83,39 @@ func aFrozenManager() *appsv1.PodManager {
 	return pm
 }
 
+// A PodManager that was let go on a moment before has the condition of then, and the operator may
+// be making pods. A second undo took that for an answer, and overlooked the pods.
+func TestAnUndoDoesNotTrustTheConditionOfTheOneBefore(t *testing.T) {
+	pm := aFrozenManager()
+	pm.Annotations = nil
+	c := fakeClient(t, pm)
+	r := returning(t, c)
+	freeze := func() string {
+		waitsFor, err := r.freeze(t.Context(), pm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return waitsFor
+	}
+	if freeze() == "" {
+		t.Error("the operator has not seen that it is frozen, and is not waited for")
+	}
+	if len(pm.Annotations) > 0 {
+		t.Error("frozen again at once: the condition of before would look like an answer")
+	}
+	pm.Status.Conditions[0].Reason = appsv1.ReasonAvailable
+	if err := c.Update(t.Context(), pm); err != nil {
+		t.Fatal(err)
+	}
+	if freeze() == "" || len(pm.Annotations) == 0 {
+		t.Errorf("want it frozen and waited for, with the annotations %v", pm.Annotations)
+	}
+	pm.Status.Conditions[0].Reason = appsv1.ReasonTakingOver
+	if waitsFor := freeze(); waitsFor != "" {
+		t.Errorf("%s, although the operator has seen it", waitsFor)
+	}
+}
+
 // A ReplicaSet of the name that others left, such as one that was scaled to 0, would take the
 // pods and delete them.
 func TestAReplicaSetOfTheNameIsInTheWay(t *testing.T) {
