@@ -18,6 +18,8 @@ package migrate
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +82,28 @@ func TestAnInterruptedExportIsEnded(t *testing.T) {
 				t.Errorf("left: %v, %v", records, err)
 			}
 		})
+	}
+}
+
+// A PodManager that another person deletes while it is exported leaves nothing to make a
+// workload of: the command crashed, also when it was run again.
+func TestAnExportOfAPodManagerThatIsDeletedMeanwhile(t *testing.T) {
+	key := client.ObjectKey{Namespace: "shop", Name: "web"}
+	c := fakeClient(t)
+	if _, err := newStore(t.Context(), c, key, &Record{Stage: Taken}, ""); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	m := &Mover{Client: c, Holder: "me", Say: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }}
+	err := m.Export(t.Context(), key, Deployments)
+	if err == nil || !strings.Contains(err.Error(), "PodManager web was deleted by others") {
+		t.Errorf("got %v, want that it was deleted", err)
+	}
+	if text := strings.Join(said, "; "); strings.Contains(text, "its pods run on") {
+		t.Errorf("it said %q", text)
+	}
+	if _, err := LoadRecord(t.Context(), c, key); !errors.Is(err, ErrNoRecord) {
+		t.Errorf("the record: %v, want none", err)
 	}
 }
 

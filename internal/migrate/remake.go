@@ -110,6 +110,10 @@ func (r *run) remake(ctx context.Context) error {
 		err = r.createAll(ctx)
 	case err == nil:
 		err = r.sameSelector(top)
+		if err != nil && r.store.record.Stage == Taken && r.noneFree(ctx) == nil {
+			r.Say("podmanager/%s was deleted before, and others made %s again: there is nothing to give back", r.Name, r.Workload)
+			return nil
+		}
 	}
 	if err != nil {
 		return err

@@ -100,6 +100,9 @@ func (m *Mover) begin(ctx context.Context, kind *Kind, key client.ObjectKey, s *
 	switch {
 	case record.Resource == "":
 		return nil, fmt.Errorf("an export of PodManager %s is under way: finish it with kubectl podmanager export", key.Name)
+	case record.kind() != kind && record.Stage == Taken && apierrors.IsNotFound(errors.Unwrap(m.exists(ctx, key))):
+		return nil, fmt.Errorf("PodManager %s was taken over from %s before, and is gone: remove the record with kubectl delete configmap %s -n %s, then run migrate again",
+			key.Name, &record.Target, RecordName(key.Name), key.Namespace)
 	case record.kind() != kind:
 		return nil, fmt.Errorf("PodManager %s was taken over from %s: undo that first, with kubectl podmanager migrate --undo %s",
 			key.Name, &record.Target, &record.Target)
