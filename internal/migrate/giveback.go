@@ -246,7 +246,7 @@ func (r *run) cancel(ctx context.Context) error {
 	if err := r.dismiss(ctx, now); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{r.spareKeeper, r.unlabel, r.store.remove} {
+	for _, step := range []func(context.Context) error{r.spareKeeper, r.unlabel, r.followBack, r.store.remove} {
 		if err := step(ctx); err != nil {
 			return err
 		}

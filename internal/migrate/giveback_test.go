@@ -52,7 +52,10 @@ func TestAnUndoFindsTheWorkloadMadeAgain(t *testing.T) {
 	}
 	for _, stage := range []Stage{Prepared, Releasing} {
 		t.Run(string(stage), func(t *testing.T) {
-			c := fakeClient(t, deployment("again"))
+			hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+			hpa.Spec.ScaleTargetRef = managerRef
+			hpa.Spec.ScaleTargetRef.Name = "web"
+			c := fakeClient(t, deployment("again"), hpa)
 			record := &Record{Stage: stage, Replicas: 1, Target: Target{
 				Resource: Deployments.id(), Name: "web", Selector: "app=web",
 				Parts: []unstructured.Unstructured{*partOf(deployment("before"), Deployments).Unstructured},
@@ -70,6 +73,9 @@ func TestAnUndoFindsTheWorkloadMadeAgain(t *testing.T) {
 			}
 			if err := c.Get(t.Context(), key, &kappsv1.Deployment{}); err != nil {
 				t.Error(err)
+			}
+			if err := c.Get(t.Context(), key, hpa); err != nil || hpa.Spec.ScaleTargetRef.Kind != "Deployment" {
+				t.Errorf("the autoscaler, which the migration had directed to the PodManager: %v, %v", err, hpa.Spec.ScaleTargetRef)
 			}
 		})
 	}
