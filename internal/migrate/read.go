@@ -122,8 +122,11 @@ func (w *Workload) deploymentParts(d *kappsv1.Deployment, sets []kappsv1.Replica
 		if sets[i].Status.Replicas > 0 || ptr.Deref(sets[i].Spec.Replicas, 1) > 0 {
 			still := fmt.Sprintf("%d pods are still on revision %d", sets[i].Status.Replicas, revisionNumber(&sets[i]))
 			w.Busy = "a rollout is under way: " + still
-			if d.Spec.Paused {
+			switch {
+			case d.Spec.Paused:
 				w.Refused = "it is paused, and " + still + resume
+			case slices.ContainsFunc(d.Status.Conditions, rolloutFailed):
+				w.Refused = "its rollout has failed, and " + still + ": kubectl rollout undo deployment/" + w.Name + ", or mend its template"
 			}
 		}
 	}
@@ -136,6 +139,11 @@ func (w *Workload) deploymentParts(d *kappsv1.Deployment, sets []kappsv1.Replica
 	case ptr.Deref(current.Spec.Replicas, 1) != w.Replicas() || current.Status.Replicas != w.Replicas():
 		w.Busy = fmt.Sprintf("%d of %d pods are there: it is being scaled", current.Status.Replicas, w.Replicas())
 	}
+}
+
+// rolloutFailed: the Deployment's controller says that its progress deadline has passed.
+func rolloutFailed(c kappsv1.DeploymentCondition) bool {
+	return c.Type == kappsv1.DeploymentProgressing && c.Reason == "ProgressDeadlineExceeded"
 }
 
 func hashLabel(rs *kappsv1.ReplicaSet) map[string]string {
