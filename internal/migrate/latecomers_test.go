@@ -222,6 +222,31 @@ func TestALatecomerIsOnTheRevisionThatWasTakenOver(t *testing.T) {
 	}
 }
 
+// Others label and annotate the workload while its pods are labelled. An undo brought it back
+// without that.
+func TestAWorkloadIsAnnotatedDuringItsMigration(t *testing.T) {
+	rs := aReplicaSet()
+	c := fakeClient(t, rs)
+	r := lateRun(t, c)
+	if err := c.Get(t.Context(), r.key(), rs); err != nil {
+		t.Fatal(err)
+	}
+	rs.Labels, rs.Annotations = map[string]string{"team": "a"}, map[string]string{"note": "b"}
+	if err := c.Update(t.Context(), rs); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.letGo(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	record, err := LoadRecord(t.Context(), c, r.key())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if part := &record.Parts[0]; part.GetLabels()["team"] != "a" || part.GetAnnotations()["note"] != "b" || part.GetUID() != rs.UID {
+		t.Errorf("the record has the labels %v and annotations %v", part.GetLabels(), part.GetAnnotations())
+	}
+}
+
 // The workload was scaled once it was deleted, while the garbage collector let its pods go. The
 // scaling was lost.
 func TestAWorkloadIsScaledAsItGoes(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"time"
 
@@ -327,7 +328,22 @@ func (r *run) unchanged(ctx context.Context, live *unstructured.Unstructured) er
 	if !reflect.DeepEqual(without(was, "replicas"), without(is, "replicas")) {
 		return fmt.Errorf("%s was edited in the meantime: wait until its rollout has ended", r.Workload)
 	}
-	return r.scaled(ctx, 0, live)
+	if err := r.scaled(ctx, 0, live); err != nil {
+		return err
+	}
+	return r.noteMetadata(ctx, live)
+}
+
+// noteMetadata stores labels and annotations of the workload that others set since it was recorded.
+func (r *run) noteMetadata(ctx context.Context, live *unstructured.Unstructured) error {
+	was := &r.store.record.Parts[0]
+	if maps.Equal(was.GetLabels(), live.GetLabels()) && maps.Equal(was.GetAnnotations(), live.GetAnnotations()) {
+		return nil
+	}
+	was.SetLabels(live.GetLabels())
+	was.SetAnnotations(live.GetAnnotations())
+	was.SetManagedFields(live.GetManagedFields())
+	return r.store.save(ctx)
 }
 
 // scaled follows a change of the workload's replicas since they were last read. It may be scaled
