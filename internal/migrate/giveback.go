@@ -126,6 +126,9 @@ func (m *Mover) returnAs(ctx context.Context, key client.ObjectKey, s *store, ch
 	if untouched {
 		return r.cancel(ctx)
 	}
+	if r.nothingLeft(ctx) {
+		return r.forget(ctx)
+	}
 	if err := r.leave(ctx, choose); err != nil {
 		if errors.Is(err, errLost) {
 			return err // it is another's now
@@ -134,6 +137,9 @@ func (m *Mover) returnAs(ctx context.Context, key client.ObjectKey, s *store, ch
 	}
 	if r, err = m.runOf(key, s); err != nil {
 		return err
+	}
+	if r.Kind == nil {
+		return errors.Join(fmt.Errorf("PodManager %s was deleted by others, and nothing is made of it", key.Name), s.remove(ctx))
 	}
 	steps := []func(context.Context) error{r.unlabel}
 	if r.Kind != BarePods {
@@ -213,13 +219,34 @@ func (r *run) sameSelector(again *unstructured.Unstructured) error {
 	return nil
 }
 
+// managerGone: there is no PodManager, which others may have deleted.
+func (r *run) managerGone(ctx context.Context) bool {
+	return apierrors.IsNotFound(errors.Unwrap(r.exists(ctx, r.key())))
+}
+
+// nothingLeft: others deleted the workload before it let its pods go, and the PodManager.
+func (r *run) nothingLeft(ctx context.Context) bool {
+	return r.store.record.Stage == Prepared && r.Kind != BarePods && r.managerGone(ctx)
+}
+
+// forget ends a migration of which nothing is left to go on with.
+func (r *run) forget(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{r.unlabel, r.store.remove} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	r.Say("others deleted %s and podmanager/%s: there is nothing to give back", r.Workload, r.Name)
+	return nil
+}
+
 // cancel ends a migration that has not taken anything over.
 func (r *run) cancel(ctx context.Context) error {
 	now := func(context.Context, *appsv1.PodManager) (string, error) { return "", nil }
 	if err := r.dismiss(ctx, now); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{r.spareKeeper, r.unlabel, r.store.remove} {
+	for _, step := range []func(context.Context) error{r.spareKeeper, r.unlabel, r.followBack, r.store.remove} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -233,7 +260,11 @@ func (r *run) cancel(ctx context.Context) error {
 func (r *run) leave(ctx context.Context, choose choose) error {
 	if stage := r.store.record.Stage; stage == Prepared || stage == Releasing {
 		// The take-over is ended first, so that there is one way back.
-		for _, step := range []func(context.Context) error{r.letGo, r.adopt} {
+		steps := []func(context.Context) error{r.letGo, r.adopt, r.follow}
+		if r.managerGone(ctx) { // by others: the pods that it left have no owner
+			steps = []func(context.Context) error{r.letGo, func(ctx context.Context) error { return r.store.setStage(ctx, Returning) }}
+		}
+		for _, step := range steps {
 			if err := step(ctx); err != nil {
 				return err
 			}
@@ -292,20 +323,24 @@ func (r *run) warn(ctx context.Context, pm *appsv1.PodManager, target *Target) {
 
 // freeze stops the PodManager, and waits until the operator has seen that.
 func (r *run) freeze(ctx context.Context, pm *appsv1.PodManager) (waitsFor string, err error) {
+	waitsFor = "waiting for the operator to look at PodManager " + pm.Name + " (does it run? kubectl podmanager doctor)"
+	seen := func(c metav1.Condition) bool {
+		return c.Reason == appsv1.ReasonTakingOver && c.ObservedGeneration == pm.Generation
+	}
 	if _, frozen := pm.Annotations[appsv1.AnnotationTakeOver]; !frozen {
+		if slices.ContainsFunc(pm.Status.Conditions, seen) {
+			return waitsFor, nil // that is of the last time, and it may be making pods by now
+		}
 		before := client.MergeFrom(pm.DeepCopy())
 		metav1.SetMetaDataAnnotation(&pm.ObjectMeta, appsv1.AnnotationTakeOver, r.frozenFor())
 		if err := r.Client.Patch(ctx, pm, before); err != nil {
 			return "", fmt.Errorf("freeze PodManager %s: %w", pm.Name, err)
 		}
 	}
-	seen := slices.ContainsFunc(pm.Status.Conditions, func(c metav1.Condition) bool {
-		return c.Reason == appsv1.ReasonTakingOver && c.ObservedGeneration == pm.Generation
-	})
-	if !seen {
-		return "waiting for the operator to look at PodManager " + pm.Name + " (does it run? kubectl podmanager doctor)", nil
+	if slices.ContainsFunc(pm.Status.Conditions, seen) {
+		return "", nil
 	}
-	return "", nil
+	return waitsFor, nil
 }
 
 // frozenFor is the value of the take-over annotation.
@@ -381,7 +416,7 @@ func pointers(pods []corev1.Pod) []client.Object {
 // dismiss deletes the PodManager and leaves its pods running. It is deleted as it
 // was when it was found ready, and in no later state.
 func (r *run) dismiss(ctx context.Context, ready func(context.Context, *appsv1.PodManager) (waitsFor string, err error)) error {
-	stood := false
+	found := false
 	err := r.await(ctx, func(ctx context.Context) (string, error) {
 		pm, err := r.manager(ctx)
 		if apierrors.IsNotFound(errors.Unwrap(err)) {
@@ -390,7 +425,7 @@ func (r *run) dismiss(ctx context.Context, ready func(context.Context, *appsv1.P
 		if err != nil {
 			return "", err
 		}
-		stood = true
+		found = true
 		if pm.DeletionTimestamp != nil {
 			return "waiting for the operator to let the pods of PodManager " + r.Name + " go", r.rescale(ctx, pm)
 		}
@@ -410,11 +445,10 @@ func (r *run) dismiss(ctx context.Context, ready func(context.Context, *appsv1.P
 		}
 		return "deleting PodManager " + r.Name, nil
 	})
-	if err != nil || !stood {
-		return err // others deleted it, or an interrupted run did
+	if err == nil && found {
+		r.Say("podmanager/%s is deleted; its pods run on", r.Name)
 	}
-	r.Say("podmanager/%s is deleted; its pods run on", r.Name)
-	return nil
+	return err
 }
 
 // rescale follows a PodManager that is scaled while it goes.

@@ -19,11 +19,13 @@ package migrate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	kappsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,7 +52,10 @@ func TestAnUndoFindsTheWorkloadMadeAgain(t *testing.T) {
 	}
 	for _, stage := range []Stage{Prepared, Releasing} {
 		t.Run(string(stage), func(t *testing.T) {
-			c := fakeClient(t, deployment("again"))
+			hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+			hpa.Spec.ScaleTargetRef = managerRef
+			hpa.Spec.ScaleTargetRef.Name = "web"
+			c := fakeClient(t, deployment("again"), hpa)
 			record := &Record{Stage: stage, Replicas: 1, Target: Target{
 				Resource: Deployments.id(), Name: "web", Selector: "app=web",
 				Parts: []unstructured.Unstructured{*partOf(deployment("before"), Deployments).Unstructured},
@@ -69,7 +74,191 @@ func TestAnUndoFindsTheWorkloadMadeAgain(t *testing.T) {
 			if err := c.Get(t.Context(), key, &kappsv1.Deployment{}); err != nil {
 				t.Error(err)
 			}
+			if err := c.Get(t.Context(), key, hpa); err != nil || hpa.Spec.ScaleTargetRef.Kind != "Deployment" {
+				t.Errorf("the autoscaler, which the migration had directed to the PodManager: %v, %v", err, hpa.Spec.ScaleTargetRef)
+			}
 		})
+	}
+}
+
+// Others deleted the PodManager of an interrupted take-over. Neither migrate nor --undo went on
+// from there: both looked for the PodManager.
+func TestAnUndoWhereOthersDeletedThePodManager(t *testing.T) {
+	key := client.ObjectKey{Namespace: "shop", Name: "web"}
+	for stage, made := range map[Stage]bool{Prepared: false, Releasing: true} { // Prepared: others deleted the workload, too
+		t.Run(string(stage), func(t *testing.T) {
+			c := &kubeControllerManager{&replicaSetController{fakeClient(t)}}
+			if made {
+				if err := c.Create(t.Context(), freePod("web-a", corev1.PodRunning)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			record := returning(t, c).store.record
+			record.Stage = stage
+			if _, err := newStore(t.Context(), c, key, record, ""); err != nil {
+				t.Fatal(err)
+			}
+			var said []string
+			say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+			if err := (&Mover{Client: c, Holder: "me", Say: say, Patience: time.Second}).GiveBack(t.Context(), key, Deployments); err != nil {
+				t.Error(err)
+			}
+			if err := c.Get(t.Context(), key, &kappsv1.Deployment{}); (err == nil) != made {
+				t.Errorf("the Deployment: %v, want it made: %v", err, made)
+			}
+			if _, err := LoadRecord(t.Context(), c, key); !errors.Is(err, ErrNoRecord) {
+				t.Errorf("the record: %v, want none", err)
+			}
+			text := strings.Join(said, "; ")
+			if strings.Contains(text, "its pods run on") || strings.Contains(text, "keeps its pods") != made {
+				t.Errorf("it said %q", text)
+			}
+		})
+	}
+}
+
+// undeletable is a client of a cluster in which a policy keeps PodManagers.
+type undeletable struct{ client.Client }
+
+func (c *undeletable) Delete(ctx context.Context, obj client.Object, options ...client.DeleteOption) error {
+	if _, manager := obj.(*appsv1.PodManager); manager {
+		return errors.New("denied by a policy")
+	}
+	return c.Client.Delete(ctx, obj, options...)
+}
+
+// An undo of an interrupted take-over that is refused leaves a PodManager that works. Its
+// autoscaler still scaled the Deployment, which was gone, and nothing directed it any more.
+func TestAnUndoThatIsRefusedEndsTheTakeOver(t *testing.T) {
+	key := client.ObjectKey{Namespace: "shop", Name: "web"}
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+	hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}
+	c := &permitted{Client: &undeletable{fakeClient(t, aFrozenManager(), hpa)}}
+	record := returning(t, c).store.record
+	record.Stage = Releasing
+	if _, err := newStore(t.Context(), c, key, record, ""); err != nil {
+		t.Fatal(err)
+	}
+	err := (&Mover{Client: c, Holder: "me", Say: t.Logf, Patience: time.Second}).GiveBack(t.Context(), key, Deployments)
+	if err == nil || !strings.Contains(err.Error(), "denied by a policy") {
+		t.Fatalf("got %v, want that it is refused", err)
+	}
+	if after, err := LoadRecord(t.Context(), c, key); err != nil || !after.Ended() {
+		t.Errorf("the record: %v, %+v", err, after)
+	}
+	if err := c.Get(t.Context(), key, hpa); err != nil || hpa.Spec.ScaleTargetRef.Kind != "PodManager" {
+		t.Errorf("the autoscaler: %v, it scales %v", err, hpa.Spec.ScaleTargetRef)
+	}
+}
+
+// aFrozenManager is a PodManager that the operator has seen to be frozen.
+func aFrozenManager() *appsv1.PodManager {
+	template := plainest()
+	pm := &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "pm"}}
+	pm.Annotations = map[string]string{appsv1.AnnotationTakeOver: "deployments.apps/web"}
+	pm.Spec.Template, pm.Spec.Replicas, pm.Spec.Identity = &template, ptr.To[int32](1), appsv1.IdentityRandom
+	pm.Status.Conditions = []metav1.Condition{{Type: appsv1.ConditionReady, Reason: appsv1.ReasonTakingOver}}
+	return pm
+}
+
+// A PodManager that was let go on a moment before has the condition of then, and the operator may
+// be making pods. A second undo took that for an answer, and overlooked the pods.
+func TestAnUndoDoesNotTrustTheConditionOfTheOneBefore(t *testing.T) {
+	pm := aFrozenManager()
+	pm.Annotations = nil
+	c := fakeClient(t, pm)
+	r := returning(t, c)
+	freeze := func() string {
+		waitsFor, err := r.freeze(t.Context(), pm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return waitsFor
+	}
+	if freeze() == "" {
+		t.Error("the operator has not seen that it is frozen, and is not waited for")
+	}
+	if len(pm.Annotations) > 0 {
+		t.Error("frozen again at once: the condition of before would look like an answer")
+	}
+	pm.Status.Conditions[0].Reason = appsv1.ReasonAvailable
+	if err := c.Update(t.Context(), pm); err != nil {
+		t.Fatal(err)
+	}
+	if freeze() == "" || len(pm.Annotations) == 0 {
+		t.Errorf("want it frozen and waited for, with the annotations %v", pm.Annotations)
+	}
+	pm.Status.Conditions[0].Reason = appsv1.ReasonTakingOver
+	if waitsFor := freeze(); waitsFor != "" {
+		t.Errorf("%s, although the operator has seen it", waitsFor)
+	}
+}
+
+// The PodManager was deleted long ago, and a Deployment made that selects by other labels. The
+// record stood in the way of a migration, and --undo, which was to remove it, refused for ever.
+func TestAnUndoRemovesARecordThatIsOutOfDate(t *testing.T) {
+	key := client.ObjectKey{Namespace: "shop", Name: "web"}
+	again := &kappsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "again"}}
+	again.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "other"}}
+	for name, free := range map[string]bool{"no pod is left": false, "a pod has no owner": true} {
+		t.Run(name, func(t *testing.T) {
+			objects := []client.Object{again.DeepCopy()}
+			if free {
+				objects = append(objects, freePod("web-a", corev1.PodRunning))
+			}
+			c := &counting{fakeClient(t, objects...)}
+			record := returning(t, c).store.record
+			record.Stage = Taken
+			if _, err := newStore(t.Context(), c, key, record, ""); err != nil {
+				t.Fatal(err)
+			}
+			err := (&Mover{Client: c, Holder: "me", Say: t.Logf, Patience: time.Second}).GiveBack(t.Context(), key, Deployments)
+			if free != (err != nil) {
+				t.Errorf("error %v", err)
+			}
+			if _, err := LoadRecord(t.Context(), c, key); errors.Is(err, ErrNoRecord) == free {
+				t.Errorf("the record: %v", err)
+			}
+		})
+	}
+}
+
+// The record of a PodManager that was deleted long ago names a Deployment, and what is migrated is a
+// StatefulSet. --undo, which the command named, would have made the Deployment again.
+func TestARecordOfAnotherKindIsRemovedByHand(t *testing.T) {
+	key := client.ObjectKey{Namespace: "shop", Name: "web"}
+	c := fakeClient(t)
+	record := returning(t, c).store.record
+	record.Stage = Taken
+	s := &store{Client: c, record: record}
+	_, err := (&Mover{Client: c}).begin(t.Context(), StatefulSets, key, s, &Workload{Kind: StatefulSets, Namespace: "shop", Name: "web"})
+	if err == nil || !strings.Contains(err.Error(), "kubectl delete configmap web-migration -n shop") || strings.Contains(err.Error(), "--undo") {
+		t.Errorf("got %v, want how the record is removed", err)
+	}
+}
+
+// counting has seen the pods that a budget counts.
+type counting struct{ client.Client }
+
+func (c *counting) Create(ctx context.Context, obj client.Object, options ...client.CreateOption) error {
+	if budget, ok := obj.(*policyv1.PodDisruptionBudget); ok {
+		var pods corev1.PodList
+		if err := c.List(ctx, &pods); err != nil {
+			return err
+		}
+		budget.Status.ObservedGeneration, budget.Status.ExpectedPods = 1, int32(len(pods.Items)) // #nosec G115 -- there are few
+	}
+	return c.Client.Create(ctx, obj, options...)
+}
+
+// A ReplicaSet of the name that others left, such as one that was scaled to 0, would take the
+// pods and delete them.
+func TestAReplicaSetOfTheNameIsInTheWay(t *testing.T) {
+	left := &kappsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-h"}}
+	left.Spec.Replicas = new(int32)
+	err := returning(t, fakeClient(t, left)).tryParts(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "ReplicaSet web-h exists already: rename or delete it first") {
+		t.Errorf("got %v, want that it exists", err)
 	}
 }
 

@@ -18,6 +18,7 @@ package migrate
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -27,6 +28,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -217,5 +219,52 @@ func TestALatecomerIsOnTheRevisionThatWasTakenOver(t *testing.T) {
 	}
 	if got := late.Labels[appsv1.LabelRevision]; got != "web-taken" {
 		t.Errorf("it is labelled as revision %q, want web-taken", got)
+	}
+}
+
+// Others label and annotate the workload while its pods are labelled. An undo brought it back
+// without that.
+func TestAWorkloadIsAnnotatedDuringItsMigration(t *testing.T) {
+	rs := aReplicaSet()
+	c := fakeClient(t, rs)
+	r := lateRun(t, c)
+	if err := c.Get(t.Context(), r.key(), rs); err != nil {
+		t.Fatal(err)
+	}
+	rs.Labels, rs.Annotations = map[string]string{"team": "a"}, map[string]string{"note": "b"}
+	if err := c.Update(t.Context(), rs); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.letGo(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	record, err := LoadRecord(t.Context(), c, r.key())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if part := &record.Parts[0]; part.GetLabels()["team"] != "a" || part.GetAnnotations()["note"] != "b" || part.GetUID() != rs.UID {
+		t.Errorf("the record has the labels %v and annotations %v", part.GetLabels(), part.GetAnnotations())
+	}
+}
+
+// The workload was scaled once it was deleted, while the garbage collector let its pods go. The
+// scaling was lost.
+func TestAWorkloadIsScaledAsItGoes(t *testing.T) {
+	c := fakeClient(t, aReplicaSet(), &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}})
+	r := lateRun(t, c)
+	rs := aReplicaSet()
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(rs), rs); err != nil {
+		t.Fatal(err)
+	}
+	rs.Finalizers, rs.Spec.Replicas = []string{finalizerMigrating}, ptr.To[int32](4)
+	if err := errors.Join(c.Update(t.Context(), rs), c.Delete(t.Context(), rs)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.letGo(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pm, err := r.manager(t.Context())
+	if err != nil || ptr.Deref(pm.Spec.Replicas, 0) != 4 || r.store.record.Replicas != 4 {
+		t.Errorf("%v; the PodManager has %v replicas and the record %d, want 4", err, pm.Spec.Replicas, r.store.record.Replicas)
 	}
 }

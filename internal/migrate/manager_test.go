@@ -153,3 +153,16 @@ func TestAnOwnerThatCannotBeTakenOver(t *testing.T) {
 		}
 	}
 }
+
+// Ordinals that begin very late are refused by name, and not counted one by one.
+func TestOrdinalsThatBeginTooLate(t *testing.T) {
+	for start, want := range map[int32]string{
+		maxReserved: "", 2_000_000_000: "spec.ordinals.start is 2000000000, and a PodManager leaves out at most 1000 ordinals",
+	} {
+		w := &Workload{Kind: StatefulSets}
+		w.ordinals(&kappsv1.StatefulSetSpec{Ordinals: &kappsv1.StatefulSetOrdinals{Start: start}})
+		if w.Refused != want || len(w.Spec.ReserveOrdinals) > maxReserved {
+			t.Errorf("from %d on: %d reserved, refused %q, want %q", start, len(w.Spec.ReserveOrdinals), w.Refused, want)
+		}
+	}
+}

@@ -105,8 +105,9 @@ func revisionNumber(rs *kappsv1.ReplicaSet) int {
 // deploymentParts tells the current ReplicaSet from the earlier ones. The newest
 // revision is the current one: a Deployment that goes back renumbers.
 func (w *Workload) deploymentParts(d *kappsv1.Deployment, sets []kappsv1.ReplicaSet) {
+	resume := ": kubectl rollout resume deployment/" + w.Name + " first"
 	if d.Spec.Paused && (len(sets) == 0 || !sameTemplate(plainTemplate(&sets[len(sets)-1].Spec.Template), w.Spec.Template)) {
-		w.Refused = "it is paused, and its pods are not on its template: kubectl rollout resume deployment/" + w.Name + " first"
+		w.Refused = "it is paused, and its pods are not on its template" + resume
 	}
 	if len(sets) == 0 {
 		w.Busy = "it has no ReplicaSet yet"
@@ -119,7 +120,14 @@ func (w *Workload) deploymentParts(d *kappsv1.Deployment, sets []kappsv1.Replica
 		w.Parts = append(w.Parts, partOf(&sets[i], ReplicaSets))
 		w.History = append(w.History, *plainTemplate(&sets[i].Spec.Template))
 		if sets[i].Status.Replicas > 0 || ptr.Deref(sets[i].Spec.Replicas, 1) > 0 {
-			w.Busy = fmt.Sprintf("a rollout is under way: %d pods are still on revision %d", sets[i].Status.Replicas, revisionNumber(&sets[i]))
+			still := fmt.Sprintf("%d pods are still on revision %d", sets[i].Status.Replicas, revisionNumber(&sets[i]))
+			w.Busy = "a rollout is under way: " + still
+			switch {
+			case d.Spec.Paused:
+				w.Refused = "it is paused, and " + still + resume
+			case slices.ContainsFunc(d.Status.Conditions, rolloutFailed):
+				w.Refused = "its rollout has failed, and " + still + ": kubectl rollout undo deployment/" + w.Name + ", or mend its template"
+			}
 		}
 	}
 	switch {
@@ -131,6 +139,11 @@ func (w *Workload) deploymentParts(d *kappsv1.Deployment, sets []kappsv1.Replica
 	case ptr.Deref(current.Spec.Replicas, 1) != w.Replicas() || current.Status.Replicas != w.Replicas():
 		w.Busy = fmt.Sprintf("%d of %d pods are there: it is being scaled", current.Status.Replicas, w.Replicas())
 	}
+}
+
+// rolloutFailed: the Deployment's controller says that its progress deadline has passed.
+func rolloutFailed(c kappsv1.DeploymentCondition) bool {
+	return c.Type == kappsv1.DeploymentProgressing && c.Reason == "ProgressDeadlineExceeded"
 }
 
 func hashLabel(rs *kappsv1.ReplicaSet) map[string]string {
@@ -215,8 +228,11 @@ func (w *Workload) ordinals(spec *kappsv1.StatefulSetSpec) {
 	w.Spec.ServiceName = spec.ServiceName
 	w.Spec.PodManagementPolicy = appsv1.PodManagementPolicy(cmp.Or(spec.PodManagementPolicy, kappsv1.OrderedReadyPodManagement))
 	if spec.Ordinals != nil {
-		for i := range spec.Ordinals.Start {
+		for i := range min(spec.Ordinals.Start, maxReserved) {
 			w.Spec.ReserveOrdinals = append(w.Spec.ReserveOrdinals, i)
+		}
+		if spec.Ordinals.Start > maxReserved {
+			w.Refused = fmt.Sprintf("spec.ordinals.start is %d, and a PodManager leaves out at most %d ordinals", spec.Ordinals.Start, maxReserved)
 		}
 	}
 	for i := range spec.VolumeClaimTemplates {

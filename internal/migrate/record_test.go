@@ -18,6 +18,8 @@ package migrate
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +82,70 @@ func TestAnInterruptedExportIsEnded(t *testing.T) {
 				t.Errorf("left: %v, %v", records, err)
 			}
 		})
+	}
+}
+
+// A PodManager that another person deletes while it is exported leaves nothing to make a
+// workload of: the command crashed, also when it was run again.
+func TestAnExportOfAPodManagerThatIsDeletedMeanwhile(t *testing.T) {
+	key := client.ObjectKey{Namespace: "shop", Name: "web"}
+	c := fakeClient(t)
+	if _, err := newStore(t.Context(), c, key, &Record{Stage: Taken}, ""); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	m := &Mover{Client: c, Holder: "me", Say: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }}
+	err := m.Export(t.Context(), key, Deployments)
+	if err == nil || !strings.Contains(err.Error(), "PodManager web was deleted by others") {
+		t.Errorf("got %v, want that it was deleted", err)
+	}
+	if text := strings.Join(said, "; "); strings.Contains(text, "its pods run on") {
+		t.Errorf("it said %q", text)
+	}
+	if _, err := LoadRecord(t.Context(), c, key); !errors.Is(err, ErrNoRecord) {
+		t.Errorf("the record: %v, want none", err)
+	}
+}
+
+// lettingGo lets the pods of a PodManager go that is deleted.
+type lettingGo struct{ client.Client }
+
+func (c *lettingGo) Delete(ctx context.Context, obj client.Object, options ...client.DeleteOption) error {
+	if pm, ok := obj.(*appsv1.PodManager); ok {
+		pod := &corev1.Pod{}
+		if err := c.Get(ctx, client.ObjectKey{Namespace: pm.Namespace, Name: "web-a"}, pod); err != nil {
+			return err
+		}
+		pod.OwnerReferences = nil
+		if err := c.Update(ctx, pod); err != nil {
+			return err
+		}
+	}
+	return c.Client.Delete(ctx, obj, options...)
+}
+
+// What was made of pods without a controller can become a Deployment. An export gave the pods
+// back as they had been, and nothing kept them any more.
+func TestAnExportOfWhatWereBarePods(t *testing.T) {
+	key := client.ObjectKey{Namespace: "shop", Name: "web"}
+	pm := aFrozenManager()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-a", Labels: merged(pm.Spec.Template.Labels, podLabels(pm, "r1"))}}
+	pod.Spec = pm.Spec.Template.Spec
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(pm, appsv1.GroupVersion.WithKind("PodManager"))}
+	c := &permitted{Client: &lettingGo{&kubeControllerManager{&replicaSetController{fakeClient(t, pm, pod)}}}}
+	record := &Record{Stage: Taken, Replicas: 1, Target: Target{Resource: BarePods.id(), Name: "web", Selector: "app=web"}}
+	if _, err := newStore(t.Context(), c, key, record, ""); err != nil {
+		t.Fatal(err)
+	}
+	m := &Mover{Client: c, Holder: "me", Say: t.Logf, Patience: time.Second}
+	if err := m.Export(t.Context(), key, Deployments); err != nil {
+		t.Error(err)
+	}
+	if err := c.Get(t.Context(), key, &kappsv1.Deployment{}); err != nil {
+		t.Error("the Deployment:", err)
+	}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil || metav1.GetControllerOf(pod) == nil {
+		t.Errorf("the pod: %v, its owners are %v", err, pod.OwnerReferences)
 	}
 }
 

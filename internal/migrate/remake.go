@@ -110,6 +110,10 @@ func (r *run) remake(ctx context.Context) error {
 		err = r.createAll(ctx)
 	case err == nil:
 		err = r.sameSelector(top)
+		if err != nil && r.store.record.Stage == Taken && r.noneFree(ctx) == nil {
+			r.Say("podmanager/%s was deleted before, and others made %s again: there is nothing to give back", r.Name, r.Workload)
+			return nil
+		}
 	}
 	if err != nil {
 		return err
@@ -156,10 +160,16 @@ func (r *run) create(ctx context.Context, i int) error {
 		return err
 	}
 	err = r.Client.Create(ctx, fresh, fieldManager)
-	if err != nil && !apierrors.IsAlreadyExists(err) && !r.spare(i, err) {
-		return fmt.Errorf("create %s %s: %w", fresh.GetKind(), fresh.GetName(), err)
+	switch {
+	case err == nil || apierrors.IsAlreadyExists(err):
+		return nil
+	case r.spare(i, err):
+		if gone(r.Client.Get(ctx, client.ObjectKeyFromObject(fresh), fresh)) {
+			r.Say("controllerrevision/%s does not come back: %v", r.Parts[i].GetName(), err)
+		}
+		return nil
 	}
-	return nil
+	return fmt.Errorf("create %s %s: %w", fresh.GetKind(), fresh.GetName(), err)
 }
 
 // fresh is a part as it is created again. What keeps the pods asks for as many as

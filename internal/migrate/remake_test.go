@@ -18,14 +18,17 @@ package migrate
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -123,5 +126,34 @@ func TestAnUndoGoesOnBesideADeploymentOfOthers(t *testing.T) {
 	err := r.remake(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "others made deployment/web meanwhile, and it did not adopt web-a") {
 		t.Errorf("got %v, want that others made it", err)
+	}
+}
+
+// noRevisions is a client of a user who may not write revisions, as with the role edit.
+type noRevisions struct{ client.Client }
+
+func (c *noRevisions) Create(ctx context.Context, obj client.Object, options ...client.CreateOption) error {
+	if obj.GetObjectKind().GroupVersionKind() == controllerRevision {
+		return apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "controllerrevisions"}, obj.GetName(), nil)
+	}
+	return c.Client.Create(ctx, obj, options...)
+}
+
+// One person migrates a StatefulSet, and another undoes that who may not write revisions. The
+// earlier ones were lost in silence.
+func TestRevisionsThatDoNotComeBackAreNamed(t *testing.T) {
+	stays := &kappsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1"}}
+	lost := &kappsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-2"}}
+	sts := &kappsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+	var said []string
+	r := &run{Workload: &Workload{Kind: StatefulSets, Namespace: "shop", Name: "web"}, store: &store{record: &Record{}}}
+	r.Mover = &Mover{Client: &noRevisions{fakeClient(t, stays)}, Say: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }}
+	revision := &Kind{GroupVersionKind: controllerRevision}
+	r.Parts = []Part{partOf(sts, StatefulSets), partOf(stays, revision), partOf(lost, revision)}
+	if err := r.createAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(said, "; "); !strings.Contains(text, "controllerrevision/web-2 does not come back") || strings.Contains(text, "web-1") {
+		t.Errorf("it said %q, want that web-2 does not come back", text)
 	}
 }

@@ -188,7 +188,7 @@ func (r *run) tryParts(ctx context.Context) error {
 		live := &unstructured.Unstructured{}
 		live.SetGroupVersionKind(r.Parts[i].GroupVersionKind())
 		err := r.Client.Get(ctx, client.ObjectKeyFromObject(r.Parts[i]), live)
-		if err == nil && i == 0 {
+		if err == nil && (i == 0 || i == r.Kind.keeper()) { // another's ReplicaSet would take the pods, and delete those it has too many
 			return fmt.Errorf("%s %s exists already: rename or delete it first", live.GetKind(), live.GetName())
 		}
 		if err != nil && live.GroupVersionKind() == ReplicaSets.GroupVersionKind {

@@ -21,6 +21,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"time"
 
@@ -117,6 +118,9 @@ func (m *Mover) resumable(ctx context.Context, kind *Kind, key client.ObjectKey,
 	switch {
 	case record.Resource == "":
 		return fmt.Errorf("an export of PodManager %s is under way: finish it with kubectl podmanager export", key.Name)
+	case record.kind() != kind && record.Stage == Taken && apierrors.IsNotFound(errors.Unwrap(m.exists(ctx, key))):
+		return fmt.Errorf("PodManager %s was taken over from %s before, and is gone: remove the record with kubectl delete configmap %s -n %s, then run migrate again",
+			key.Name, &record.Target, RecordName(key.Name), key.Namespace)
 	case record.kind() != kind:
 		return fmt.Errorf("PodManager %s was taken over from %s: undo that first, with kubectl podmanager migrate --undo %s",
 			key.Name, &record.Target, &record.Target)
@@ -292,6 +296,9 @@ func (r *run) letGo(ctx context.Context) error {
 			case live.GetUID() != part.GetUID():
 				return "", fmt.Errorf("%s %s was deleted and made again by others: delete it first", part.GetKind(), part.GetName())
 			case live.GetDeletionTimestamp() != nil:
+				if err := r.scaled(ctx, i, live); err != nil {
+					return "", err
+				}
 				return "waiting for the garbage collector to take the owner references of " + part.GetKind() + " " + part.GetName() + " off",
 					r.freeLatecomers(ctx, live)
 			}
@@ -352,8 +359,29 @@ func (r *run) unchanged(ctx context.Context, live *unstructured.Unstructured) er
 	if !reflect.DeepEqual(without(was, "replicas"), without(is, "replicas")) {
 		return fmt.Errorf("%s was edited in the meantime: wait until its rollout has ended", r.Workload)
 	}
-	replicas, _, _ := unstructured.NestedInt64(is, "replicas")
-	if replicas == int64(r.store.record.Replicas) {
+	if err := r.scaled(ctx, 0, live); err != nil {
+		return err
+	}
+	return r.noteMetadata(ctx, live)
+}
+
+// noteMetadata stores labels and annotations of the workload that others set since it was recorded.
+func (r *run) noteMetadata(ctx context.Context, live *unstructured.Unstructured) error {
+	was := &r.store.record.Parts[0]
+	if maps.Equal(was.GetLabels(), live.GetLabels()) && maps.Equal(was.GetAnnotations(), live.GetAnnotations()) {
+		return nil
+	}
+	was.SetLabels(live.GetLabels())
+	was.SetAnnotations(live.GetAnnotations())
+	was.SetManagedFields(live.GetManagedFields())
+	return r.store.save(ctx)
+}
+
+// scaled follows a change of the workload's replicas since they were last read. It may be scaled
+// until it is gone.
+func (r *run) scaled(ctx context.Context, i int, live *unstructured.Unstructured) error {
+	replicas, asked, _ := unstructured.NestedInt64(live.Object, "spec", "replicas")
+	if i > 0 || !asked || replicas == int64(r.store.record.Replicas) {
 		return nil
 	}
 	r.Say("%s was scaled to %d in the meantime", r.Workload, replicas)

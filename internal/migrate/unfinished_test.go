@@ -18,6 +18,8 @@ package migrate
 
 import (
 	"encoding/json"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -62,6 +64,44 @@ func TestARolloutThatWaitsForTheUser(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := w.Obstacle(); test.want == "" && got != "" || !strings.Contains(got, test.want) {
+				t.Errorf("the obstacle is %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// A Deployment that is paused, also after it made new pods, and one that failed end no rollout either.
+func TestARolloutOfADeploymentThatWaitsForTheUser(t *testing.T) {
+	for name, test := range map[string]struct {
+		paused    bool
+		condition kappsv1.DeploymentCondition
+		want      string
+	}{
+		"a rollout": {want: "a rollout is under way: 2 pods are still on revision 1: wait until it has ended"},
+		"paused":    {paused: true, want: "it is paused, and 2 pods are still on revision 1: kubectl rollout resume deployment/web first"},
+		"failed": {
+			condition: kappsv1.DeploymentCondition{Type: kappsv1.DeploymentProgressing, Reason: "ProgressDeadlineExceeded"},
+			want:      "its rollout has failed, and 2 pods are still on revision 1: kubectl rollout undo deployment/web, or mend its template",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &kappsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "d"}}
+			d.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+			d.Spec.Template, d.Spec.Replicas, d.Spec.Paused = plainest(), ptr.To[int32](3), test.paused
+			d.Status.Conditions = []kappsv1.DeploymentCondition{test.condition}
+			objects := []client.Object{d}
+			for i, pods := range []int32{2, 1} {
+				rs := &kappsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("web-%d", i), Labels: map[string]string{"app": "web"}}}
+				rs.Annotations = map[string]string{deploymentRevision: strconv.Itoa(i + 1)}
+				rs.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(d, Deployments.GroupVersionKind)}
+				rs.Spec.Selector, rs.Spec.Template, rs.Spec.Replicas, rs.Status.Replicas = d.Spec.Selector, plainest(), &pods, pods
+				objects = append(objects, rs)
+			}
+			w, err := Read(t.Context(), fakeClient(t, objects...), Deployments, client.ObjectKeyFromObject(d))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := w.Obstacle(); !strings.Contains(got, test.want) || name != "a rollout" && strings.Contains(got, "wait until") {
 				t.Errorf("the obstacle is %q, want %q", got, test.want)
 			}
 		})
