@@ -207,7 +207,7 @@ func (s *scene) useful(b brief) bool {
 // while so many pods need one that stands in.
 func (s *scene) keepExtras(extras []brief, needed int, roomy bool) {
 	slices.SortFunc(extras, func(a, b brief) int {
-		return cmp.Or(first(a.available, b.available), cmp.Compare(a.slot, b.slot))
+		return cmp.Or(first(a.available, b.available), first(a.serving, b.serving), cmp.Compare(a.slot, b.slot))
 	})
 	s.extras = nil
 	for i, b := range extras[:min(len(extras), max(s.surge, needed, 0))] {
