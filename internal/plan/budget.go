@@ -172,7 +172,7 @@ func (s *scene) chooseExtras() {
 		case b.inFleet && b.pod.Node == "" && b.pod.Waiting != "":
 			roomy = false
 			s.waitForRoom(b.pod)
-		case b.standsIn && s.useful(b) && (b.pod.Surge || s.surplusStandsIn()):
+		case (b.standsIn || s.stoodIn(b)) && s.useful(b) && (b.pod.Surge || s.surplusStandsIn()):
 			extras = append(extras, b)
 		}
 	}
@@ -180,6 +180,12 @@ func (s *scene) chooseExtras() {
 		short, leaving = 0, 0
 	}
 	s.keepExtras(extras, short+leaving, roomy)
+}
+
+// stoodIn: fewer may stand in now, and the pod is beyond them. While one has to leave, it
+// stays rather than another that does not serve.
+func (s *scene) stoodIn(b brief) bool {
+	return s.draining && !s.desired.Ordered && b.pod.Surge && b.serving && !b.inFleet && s.position(b.slot) >= 0
 }
 
 // surplusStandsIn: a pod that is surplus now may stand in, too. A rebalance moves what
