@@ -172,7 +172,7 @@ func (s *scene) chooseExtras() {
 		case b.inFleet && b.pod.Node == "" && b.pod.Waiting != "":
 			roomy = false
 			s.waitForRoom(b.pod)
-		case b.standsIn && s.useful(b) && (b.pod.Surge || s.surplusStandsIn()):
+		case (b.standsIn || s.stoodIn(b)) && s.useful(b) && (b.pod.Surge || s.surplusStandsIn()):
 			extras = append(extras, b)
 		}
 	}
@@ -180,6 +180,12 @@ func (s *scene) chooseExtras() {
 		short, leaving = 0, 0
 	}
 	s.keepExtras(extras, short+leaving, roomy)
+}
+
+// stoodIn: fewer may stand in now, and the pod is beyond them. While one has to leave, it
+// stays rather than another that does not serve.
+func (s *scene) stoodIn(b brief) bool {
+	return s.draining && !s.desired.Ordered && b.pod.Surge && b.serving && !b.inFleet && s.position(b.slot) >= 0
 }
 
 // surplusStandsIn: a pod that is surplus now may stand in, too. A rebalance moves what
@@ -207,7 +213,7 @@ func (s *scene) useful(b brief) bool {
 // while so many pods need one that stands in.
 func (s *scene) keepExtras(extras []brief, needed int, roomy bool) {
 	slices.SortFunc(extras, func(a, b brief) int {
-		return cmp.Or(first(a.available, b.available), cmp.Compare(a.slot, b.slot))
+		return cmp.Or(first(a.available, b.available), first(a.serving, b.serving), cmp.Compare(a.slot, b.slot))
 	})
 	s.extras = nil
 	for i, b := range extras[:min(len(extras), max(s.surge, needed, 0))] {

@@ -203,15 +203,21 @@ func TestNewPodsThatReplaceOthers(t *testing.T) {
 	grown.desired.Generation++
 	drained := aFleet(3, ordinal(0), ordinal(2)).surgeFirst(1)
 	drained.desired.Generation++
+	left := aFleet(3, random(1), random(2)).random().surgeFirst(1)
+	left.desired.Generation++
+	more := aFleet(3, random(0), random(1)).random().surgeFirst(1)
+	more.desired.Generation++
 	for name, c := range map[string]struct {
 		given fleet
 		want  bool
 	}{
-		"one that is missing":          {aFleet(2, ordinal(0)).surgeFirst(1), true},
-		"one of a scale-up":            {grown, false},
-		"one below, in a scale-up":     {drained, true},
-		"one that stands in":           {aFleet(1, ordinal(0).evicted(0)).surgeFirst(1), true},
-		"one where evictions wait not": {aFleet(2, ordinal(0)), false},
+		"one that is missing":      {aFleet(2, ordinal(0)).surgeFirst(1), true},
+		"one of a scale-up":        {grown, false},
+		"one below, in a scale-up": {drained, true},
+		"with random names one whose name is free again, in a scale-up": {left, true},
+		"and not one with a new name":                                   {more, false},
+		"one that stands in":                                            {aFleet(1, ordinal(0).evicted(0)).surgeFirst(1), true},
+		"one where evictions wait not":                                  {aFleet(2, ordinal(0)), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := c.given.plan()

@@ -53,6 +53,17 @@ func TestMove(t *testing.T) {
 		"or it is broken": {
 			aFleet(1, ordinal(0).pending(), starting.waiting("CrashLoopBackOff")).surgeFirst(1), []string{"DeletePod web-1 SurgeOver"}, nil,
 		},
+		"of two that stand in the one stays that serves, though it is not available yet": {
+			aFleet(3, ordinal(0).evicted(0), ordinal(1), ordinal(2), ordinal(3).surge().unscheduled(), ordinal(4).surge().readyFor(time.Second)).
+				surgeFirst(2).minReady(time.Minute),
+			[]string{"DeletePod web-3 SurgeOver"},
+			[]string{"EvictPod web-0 Replacement"},
+		},
+		"also when its ordinal is beyond those that may stand in now": {
+			aFleet(3, ordinal(0).evicted(0), ordinal(1), ordinal(2), ordinal(3).surge().pending(), ordinal(4).surge()).surgeFirst(1).budget(0, 1),
+			[]string{"DeletePod web-3 SurgeOver", "EvictPod web-0 EvictionRequested"},
+			[]string{"CreatePod web-0 Terminating"},
+		},
 		"a stand-in that never served goes with the request": {
 			aFleet(2, ordinal(0), ordinal(1), standIn.pending()).surgeFirst(1), []string{"DeletePod web-2 SurgeOver"}, nil,
 		},

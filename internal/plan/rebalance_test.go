@@ -277,6 +277,16 @@ func TestRebalance(t *testing.T) {
 			nil,
 			nil,
 		},
+		"but not one that was moved for an earlier request": {
+			aFleet(3, ordinal(0).inZone("a", ""), ordinal(1).inZone("a", ""), ordinal(2).inZone("a", "b").created(3*time.Hour)).spread(time.Minute),
+			surge,
+			[]string{"EvictPod web-1 Replacement"},
+		},
+		"nor with Auto one that was moved an hour ago": {
+			aFleet(3, ordinal(0).inZone("a", ""), ordinal(1).inZone("a", ""), ordinal(2).inZone("a", "b").created(3*time.Hour)).spread(0).auto(),
+			surge,
+			[]string{"EvictPod web-1 Replacement"},
+		},
 		"a rollout goes first": {
 			func() fleet {
 				f := aFleet(3, uneven...).spread(time.Minute).rollingOut().budget(0, 1)

@@ -126,8 +126,8 @@ type filling struct {
 	tooMany bool
 	// updated and old count the pods on the goal, and those that stay on the one before.
 	updated, old int
-	// slots and names find the pod that has a place. highest is the highest ordinal
-	// that has one.
+	// slots and names find the pod that has a place. highest is the highest slot that
+	// has one.
 	slots   []*Pod
 	names   map[string]*Pod
 	highest int
@@ -386,9 +386,9 @@ func (f *filling) fill(pod *Pod, claims []Action) {
 	})
 }
 
-// succeeds: the ordinal had a pod before, whatever the fleet grows by in this pass. A
-// fleet grows at its end.
-func (f *filling) succeeds(slot int) bool { return f.ordinal() && slot < f.highest }
+// succeeds: the name that goes with the slot was another pod's before, whatever the
+// fleet grows by in this pass. A fleet grows at its end.
+func (f *filling) succeeds(slot int) bool { return slot < f.highest }
 
 // revisionFor is the revision of a new pod: the goal, unless the slot is
 // behind the partition, or the rollout stands still and the pod that was there had
@@ -416,6 +416,9 @@ func (f *filling) revisionFor(slot int) string {
 func (f *filling) findHolders() {
 	if !f.ordinal() {
 		f.names = f.occupied()
+		for slot := range f.holders() {
+			f.highest = max(f.highest, slot)
+		}
 		return
 	}
 	f.slots = make([]*Pod, len(f.observed.Pods))

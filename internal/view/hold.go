@@ -65,8 +65,15 @@ func NewHold(b plan.Blocked, about Subject, now time.Time) Hold {
 	if b.Until.After(now) {
 		hold.Until = duration.HumanDuration(b.Until.Sub(now))
 	}
+	if waits := b.By == appsv1.BlockedByReplacement || b.By == appsv1.BlockedByNodes; waits && !b.Until.IsZero() {
+		hold.Advice += letThrough
+	}
 	return hold
 }
+
+// letThrough is said of an eviction that waits. A pod that leaves because its node
+// announced its end, or for a rebalance, has no deadline.
+const letThrough = "; after spec.disruption.deadlineSeconds, or the operator's --max-eviction-hold where that is shorter, the eviction is let through"
 
 // Holds are all that holds a fleet back: what stalls it, the planner's blockers, and
 // what its pods cannot overcome.
@@ -160,10 +167,9 @@ func Advice(by string, about Subject) string {
 	case appsv1.BlockedByOrder:
 		return "wait for that pod, or set spec.podManagementPolicy to Parallel"
 	case appsv1.BlockedByReplacement:
-		return "wait for the replacement, or see what it waits for: kubectl podmanager status " + about.Name + about.Flags +
-			"; after spec.disruption.deadlineSeconds, or the operator's --max-eviction-hold where that is shorter, the eviction is let through"
+		return "wait for the replacement, or see what it waits for: kubectl podmanager status " + about.Name + about.Flags
 	case appsv1.BlockedByNodes:
-		return "uncordon a node or add one; after spec.disruption.deadlineSeconds, or the operator's --max-eviction-hold where that is shorter, the eviction is let through"
+		return "uncordon a node or add one"
 	case appsv1.BlockedByTakeOver:
 		return "let kubectl podmanager migrate end, or take the annotation " + appsv1.AnnotationTakeOver + " off when all pods are adopted"
 	case appsv1.ReasonQuotaExceeded:

@@ -84,6 +84,22 @@ func TestAHoldSaysWhatByWhatHowLongAndWhatToDo(t *testing.T) {
 			Subject{Name: "web"},
 			Hold{What: "the creation of web-1", By: "Terminating"},
 		},
+		"an eviction that waits": {
+			plan.Blocked{Verb: plan.EvictPod, Pod: "web-0", By: appsv1.BlockedByNodes, Until: now.Add(time.Minute)},
+			Subject{Name: "web"},
+			Hold{
+				What: "the eviction of web-0", By: "NodesCordoned", Until: "60s", Advice: "uncordon a node or add one; after spec.disruption.deadlineSeconds, " +
+					"or the operator's --max-eviction-hold where that is shorter, the eviction is let through",
+			},
+		},
+		"a pod that is moved and has no deadline": {
+			plan.Blocked{Verb: plan.EvictPod, Pod: "web-0", By: appsv1.BlockedByReplacement},
+			Subject{Name: "web"},
+			Hold{
+				What: "the eviction of web-0", By: "Replacement",
+				Advice: "wait for the replacement, or see what it waits for: kubectl podmanager status web",
+			},
+		},
 		"pods without a name": {
 			plan.Blocked{Verb: plan.CreatePod, Count: 2, By: appsv1.BlockedByTermination},
 			Subject{Name: "web"},

@@ -336,13 +336,20 @@ func TestAnEvictionDoesNotWaitForEver(t *testing.T) {
 			t.Errorf("a request %s stays: %s", what, requested(t, pod))
 		}
 	}
+	starts := fmt.Sprintf("pod web-%d is not ready yet", nodes)
+	testkit.Eventually(t, "the answer names the stand-in", func() error {
+		if said := expectWaits(t, pod); !strings.Contains(said, starts) {
+			return fmt.Errorf("it says %q", said)
+		}
+		return nil
+	})
 	since := time.Now().Add(-11 * time.Minute)
 	note(t, pod, since)
 	if err := evict(t, c, pod); err != nil {
 		t.Errorf("after the deadline: %v", err)
 	}
-	c.expect(t, "an eviction after the deadline", fmt.Sprintf("pod web-0 is evicted although no replacement is available: "+
-		"the eviction was asked for at %s, and disruption.deadlineSeconds of PodManager web is 600", since.UTC().Format(time.RFC3339)))
+	c.expect(t, "an eviction after the deadline", fmt.Sprintf("the eviction of pod web-0 is held no longer, and only a PodDisruptionBudget can refuse it: "+
+		"it was asked for at %s, and disruption.deadlineSeconds of PodManager web is 600; its replacement: %s", since.UTC().Format(time.RFC3339), starts))
 	gone(t, pod)
 }
 

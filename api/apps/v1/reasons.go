@@ -96,8 +96,8 @@ const (
 	// asked for with the eviction; none means the pod's own.
 	AnnotationEvictionGrace = "apps.mycompany.com/eviction-grace-period"
 	// AnnotationReplaces on a pod of a PodManager with disruption.policy SurgeFirst
-	// says why it was made, where that was not a scale-up: another pod may have had
-	// its name a moment before, and a client that evicts by name may mean that one.
+	// says why it was made, unless a scale-up added it at the fleet's end: another pod may
+	// have had its name a moment before, and a client that evicts by name may mean that one.
 	AnnotationReplaces = "apps.mycompany.com/replaces"
 	// AnnotationEvictedBy is on the Evictions that the operator itself posts, so
 	// that its webhook for evictions lets them through.

@@ -36,6 +36,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -84,6 +85,9 @@ func (h *Handler) Handle(ctx context.Context, req admission.Request) admission.R
 	}
 	key := client.ObjectKey{Namespace: req.Namespace, Name: req.Name}
 	response, err := h.answer(ctx, key, &asked, isDryRun(req, &asked))
+	if apierrors.IsConflict(err) { // the pod is another since it was read
+		response, err = h.answer(ctx, key, &asked, isDryRun(req, &asked))
+	}
 	if client.IgnoreNotFound(err) != nil {
 		return admission.Allowed("").WithWarnings(fmt.Sprintf(
 			"pod %s is evicted at once: the operator could not put it off until a replacement is available: %v", key.Name, err))
@@ -166,13 +170,16 @@ func (h *Handler) hold(ctx context.Context, f fleet, pod *corev1.Pod, asked *pol
 	}
 	if r.isOver(now) {
 		return admission.Allowed("").WithWarnings(fmt.Sprintf(
-			"pod %s is evicted although no replacement is available: the eviction was asked for at %s, and %s",
-			pod.Name, at(r.first), r.limit(pm))), nil
+			"the eviction of pod %s is held no longer, and only a PodDisruptionBudget can refuse it: it was asked for at %s, and %s; %s",
+			pod.Name, at(r.first), r.limit(pm), h.progress(ctx, f, pod, r))), nil
 	}
 	if dryRun { // 429 would have kubectl drain --dry-run=server try for ever
+		waits := fmt.Sprintf("PodManager %s makes a replacement first", pm.Name)
+		if !f.keeps(pod) {
+			waits = "it stands in for others of the fleet"
+		}
 		return admission.Allowed("").WithWarnings(fmt.Sprintf(
-			"pod %s would not be evicted at once: PodManager %s makes a replacement first, for which an eviction waits for at most %s",
-			pod.Name, pm.Name, r.deadline)), nil
+			"pod %s would not be evicted at once: %s, for which an eviction waits for at most %s", pod.Name, waits, r.deadline)), nil
 	}
 	return wait(pod, h.sentence(ctx, f, pod, r)), nil
 }

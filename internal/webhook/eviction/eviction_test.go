@@ -17,7 +17,9 @@ limitations under the License.
 package eviction
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -26,6 +28,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -34,6 +37,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -49,6 +53,8 @@ type world struct {
 	pm      *appsv1.PodManager
 	objects []client.Object
 	client  client.Client
+	// meanwhile happens once, before the webhook writes, and is what it is answered.
+	meanwhile func(client.Client) error
 }
 
 // aWorld has a PodManager with SurgeFirst, an open node and a cordoned one.
@@ -122,7 +128,8 @@ func (w *world) evictAt(t *testing.T, now time.Time, name string, options *metav
 	w.client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(w.objects, w.pm)...).
 		WithIndex(&corev1.Pod{}, observe.IndexPods, func(obj client.Object) []string {
 			return []string{string(metav1.GetControllerOf(obj).UID)}
-		}).Build()
+		}).
+		WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: w.patchStatus}).Build()
 	raw, err := json.Marshal(policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, DeleteOptions: options})
 	if err != nil {
 		t.Fatal(err)
@@ -131,6 +138,14 @@ func (w *world) evictAt(t *testing.T, now time.Time, name string, options *metav
 	return h.Handle(t.Context(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 		Namespace: "ns", Name: name, Object: runtime.RawExtension{Raw: raw},
 	}})
+}
+
+func (w *world) patchStatus(ctx context.Context, c client.Client, _ string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+	if happens := w.meanwhile; happens != nil {
+		w.meanwhile = nil
+		return happens(c)
+	}
+	return c.Status().Patch(ctx, obj, patch, opts...)
 }
 
 func code(r admission.Response) int32 {
@@ -198,6 +213,26 @@ func TestWhichEvictionsWait(t *testing.T) {
 				t.Errorf("answered with %d, want %d: %v %v", got, test.want, response.Result, response.Warnings)
 			}
 		})
+	}
+}
+
+// TestAPodThatIsReplacedMeanwhile: the API server refuses to write onto another pod than
+// the one that was read, and that one, on a node that stays, is not meant.
+func TestAPodThatIsReplacedMeanwhile(t *testing.T) {
+	old, next := pod("web-0"), pod("web-0", replaces, made(0))
+	next.UID = "next-uid"
+	w := aWorld(1, old)
+	w.meanwhile = func(c client.Client) error {
+		if err := c.Delete(t.Context(), old.DeepCopy()); err != nil {
+			return err
+		}
+		if err := c.Create(t.Context(), next); err != nil {
+			return err
+		}
+		return apierrors.NewConflict(corev1.Resource("pods"), "web-0", errors.New("the UID is another"))
+	}
+	if response := w.evict(t, "web-0", nil); code(response) != http.StatusNotFound {
+		t.Errorf("answered with %d: %v %v", code(response), response.Result, response.Warnings)
 	}
 }
 
@@ -270,6 +305,38 @@ func TestWhatTheAnswerSays(t *testing.T) {
 			response := test.world.evict(t, test.of, nil)
 			if code(response) != http.StatusTooManyRequests || !strings.Contains(response.Result.Message, test.want) {
 				t.Errorf("it does not say %q: %v", test.want, response.Result)
+			}
+		})
+	}
+}
+
+// TestWhatTheWarningSays of an eviction that is let through: a replacement may be there,
+// and a PodDisruptionBudget may still refuse.
+func TestWhatTheWarningSays(t *testing.T) {
+	dryRun := &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
+	for name, test := range map[string]struct {
+		world   *world
+		of      string
+		options *metav1.DeleteOptions
+		want    string
+	}{
+		"nothing was made":         {world: aWorld(1, pod("web-0", asked(11*time.Minute))), of: "web-0", want: "the operator was asked for one, and has made none yet"},
+		"the stand-in starts":      {world: aWorld(1, pod("web-0", asked(11*time.Minute)), pod("web-1", standIn, unready)), of: "web-0", want: "pod web-1 is not ready yet"},
+		"the stand-in is ready":    {world: aWorld(1, pod("web-0", asked(11*time.Minute)), pod("web-1", standIn)), of: "web-0", want: "ready to stand in: web-1;"},
+		"it is one that stands in": {world: aWorld(1, pod("web-0"), pod("web-1", standIn, asked(11*time.Minute))), of: "web-1", want: "the pod stands in for others of the fleet"},
+		"as a dry run": {
+			world: aWorld(1, pod("web-0")), of: "web-0", options: dryRun,
+			want: "PodManager web makes a replacement first, for which an eviction waits for at most 10m0s",
+		},
+		"as a dry run of one that stands in": {
+			world: aWorld(1, pod("web-0"), pod("web-1", standIn)), of: "web-1", options: dryRun,
+			want: "it stands in for others of the fleet, for which an eviction waits for at most 10m0s",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			warnings := test.world.evict(t, test.of, test.options).Warnings
+			if len(warnings) != 1 || !strings.Contains(warnings[0], test.want) || strings.Contains(warnings[0], "no replacement is available") {
+				t.Errorf("it does not say %q: %q", test.want, warnings)
 			}
 		})
 	}

@@ -43,6 +43,14 @@ func (h *Handler) podsOf(ctx context.Context, pm *appsv1.PodManager) ([]corev1.P
 	return pods.Items, nil
 }
 
+// progress says what of the pod's replacement is there when its eviction is let through.
+func (h *Handler) progress(ctx context.Context, f fleet, pod *corev1.Pod, r request) string {
+	if !f.keeps(pod) {
+		return "the pod stands in for others of the fleet"
+	}
+	return "its replacement: " + h.replacement(ctx, f, pod, r)
+}
+
 // sentence says what the eviction waits for. A PodDisruptionBudget is the API
 // server's to answer for: that it allows the eviction then is not promised.
 func (h *Handler) sentence(ctx context.Context, f fleet, pod *corev1.Pod, r request) string {
