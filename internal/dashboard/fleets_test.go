@@ -49,7 +49,7 @@ func (r *slowReader) count(change int) {
 func (r *slowReader) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
 	r.count(1)
 	defer r.count(-1)
-	time.Sleep(time.Second)
+	<-time.After(time.Second)
 	return apierrors.NewNotFound(appsv1.Resource("podmanagers"), key.Name)
 }
 

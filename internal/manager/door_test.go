@@ -209,7 +209,7 @@ func TestAddressesTakeTurns(t *testing.T) {
 				all.Go(func() {
 					g := &guest{Conn: &silent{from: fmt.Sprintf("10.0.1.%d", address)}, door: d}
 					if g.wait(); g.err == nil {
-						time.Sleep(works)
+						<-time.After(works)
 					}
 					_ = g.Close()
 				})

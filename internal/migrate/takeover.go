@@ -118,7 +118,7 @@ func (m *Mover) resumable(ctx context.Context, kind *Kind, key client.ObjectKey,
 	switch {
 	case record.Resource == "":
 		return fmt.Errorf("an export of PodManager %s is under way: finish it with kubectl podmanager export", key.Name)
-	case record.kind() != kind && record.Stage == Taken && apierrors.IsNotFound(errors.Unwrap(m.exists(ctx, key))):
+	case record.kind() != kind && record.Stage == Taken && m.gone(ctx, key):
 		return fmt.Errorf("PodManager %s was taken over from %s before, and is gone: remove the record with kubectl delete configmap %s -n %s, then run migrate again",
 			key.Name, &record.Target, RecordName(key.Name), key.Namespace)
 	case record.kind() != kind:
@@ -128,22 +128,39 @@ func (m *Mover) resumable(ctx context.Context, kind *Kind, key client.ObjectKey,
 		return record.complete()
 	case record.Stage == Returning:
 		return errors.New("an undo of this migration is under way: finish it with --undo")
-	case record.Stage == Taken && w != nil && apierrors.IsNotFound(errors.Unwrap(m.exists(ctx, key))):
-		return fmt.Errorf("%s was taken over before, and PodManager %s is gone: remove the record with kubectl podmanager migrate --undo %s, then run migrate again",
-			w, key.Name, w)
-	case record.Stage == Taken && apierrors.IsNotFound(errors.Unwrap(m.exists(ctx, key))):
-		return fmt.Errorf("%s was taken over before, and PodManager %s is gone: kubectl podmanager migrate --undo %s makes %s again",
-			&record.Target, key.Name, &record.Target, &record.Target)
+	case record.Stage == Taken:
+		return m.takenBefore(ctx, key, record, w)
 	case kind == BarePods && w != nil:
 		return record.covers(w)
-	case record.Stage == Taken && w != nil:
-		return fmt.Errorf("%s was taken over before and was made again since: delete one of the two, it or PodManager %s", w, key.Name)
 	case w == nil && record.Stage == Prepared:
 		return errors.New("the workload is gone, although its pods were not taken over: clean up with --undo")
-	case record.Stage != Taken && w != nil && w.Top().GetUID() != record.Parts[0].GetUID():
+	case w != nil && w.Top().GetUID() != record.Parts[0].GetUID():
 		return fmt.Errorf("%s was deleted and made again by others: delete it, or --undo", w)
 	}
 	return nil
+}
+
+// takenBefore fails where a workload that was taken over whole cannot be asked for again.
+func (m *Mover) takenBefore(ctx context.Context, key client.ObjectKey, record *Record, w *Workload) error {
+	gone := m.gone(ctx, key)
+	switch {
+	case gone && w != nil:
+		return fmt.Errorf("%s was taken over before, and PodManager %s is gone: remove the record with kubectl podmanager migrate --undo %s, then run migrate again",
+			w, key.Name, w)
+	case gone:
+		return fmt.Errorf("%s was taken over before, and PodManager %s is gone: kubectl podmanager migrate --undo %s makes %s again",
+			&record.Target, key.Name, &record.Target, &record.Target)
+	case w != nil && w.Kind == BarePods:
+		return record.covers(w)
+	case w != nil:
+		return fmt.Errorf("%s was taken over before and was made again since: delete one of the two, it or PodManager %s", w, key.Name)
+	}
+	return nil
+}
+
+// gone: there is no PodManager of the name.
+func (m *Mover) gone(ctx context.Context, key client.ObjectKey) bool {
+	return apierrors.IsNotFound(errors.Unwrap(m.exists(ctx, key)))
 }
 
 // covers fails where a record of pods without a controller is of others than those that were

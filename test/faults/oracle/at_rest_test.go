@@ -293,6 +293,21 @@ func TestClaimsAtRest(t *testing.T) {
 		s.delete(Operator, "web-1")
 		s.ends("web-1")
 	}
+	deletedAfter := func(edit func(pm *appsv1.PodManager)) func(s *tale) {
+		return func(s *tale) {
+			s.edit(func(pm *appsv1.PodManager) {
+				pm.Spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted = appsv1.ClaimRetain
+			})
+			s.edit(edit)
+			s.edit(func(pm *appsv1.PodManager) { pm.Spec.Replicas = ptrTo(1) })
+			s.edit(func(pm *appsv1.PodManager) { pm.DeletionTimestamp = &metav1.Time{Time: noon} })
+			for _, name := range []string{"web-0", "web-1"} {
+				s.delete(Operator, name)
+				s.ends(name)
+			}
+			s.write(Operator, s.web(), true)
+		}
+	}
 	judged(t, "K", map[string]broken{
 		"each has its own":            {withClaims(appsv1.ClaimRetain, func(*tale) {}), ""},
 		"kept with the policy Retain": {withClaims(appsv1.ClaimRetain, scaledDown), ""},
@@ -339,5 +354,10 @@ func TestClaimsAtRest(t *testing.T) {
 			s.edit(func(pm *appsv1.PodManager) { pm.DeletionTimestamp = &metav1.Time{Time: noon} })
 			s.write(Operator, s.web(), true)
 		}), "data-web-0 is left of an owner that is gone"},
+		"left of an owner that is gone, and was scaled down before": {withClaims(appsv1.ClaimDelete, deletedAfter(func(*appsv1.PodManager) {})),
+			"data-web-1 is left of an owner that is gone, and its pod was scaled away"},
+		"kept, because nothing is scaled down during a take-over": {withClaims(appsv1.ClaimDelete, deletedAfter(func(pm *appsv1.PodManager) {
+			metav1.SetMetaDataAnnotation(&pm.ObjectMeta, appsv1.AnnotationTakeOver, "deployments.apps/web")
+		})), ""},
 	}, func(h []Revision) []Violation { return ClaimsAtRest(h, Rules{}) })
 }

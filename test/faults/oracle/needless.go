@@ -425,29 +425,13 @@ func (c *chronicle) causesToCome(a *touch, rules Rules) []string {
 // back a pod behind the partition, "also if it had moved before", and one that was "on
 // another revision than the template's".
 func (c *chronicle) leftBehind(a *touch) string {
-	var before moment[*corev1.Pod]
-	for uid, l := range c.pods {
-		m := l.at(a.Version - 1)
-		if uid != a.pod.UID && m.Revision != nil && m.object.Name == a.pod.Name && controllerOf(m.object) == a.owner && (before.Revision == nil || m.Version > before.Version) {
-			before = m
-		}
-	}
+	before := c.lastOfName(a)
 	if before.Revision == nil {
 		return ""
 	}
 	was := before.object.Labels[appsv1.LabelRevision]
 	for _, owner := range c.owners[a.owner].within(min(c.goesAt(before.object.UID), a.Floor), a.Version) {
-		if !owner.there() {
-			return ""
-		}
-		spec := SpecOf(owner.object)
-		ordinal, ok := spec.Ordinal(a.pod.Name)
-		if !ok || !spec.InBase(ordinal) || spec.Strategy == appsv1.UpdateOnDelete || owner.object.Status.CurrentRevision == "" ||
-			!stays(owner.object, before.object) || !c.goalOf(owner.object, a.Version).plain() {
-			return ""
-		}
-		if a.pod.Labels[appsv1.LabelRevision] == owner.object.Status.CurrentRevision &&
-			(slices.Index(spec.Base(), ordinal) < spec.Partition || c.goalOf(owner.object, a.Version).name != was) {
+		if !owner.there() || !c.keepsBehind(a, owner.object, before.object) {
 			return ""
 		}
 	}
@@ -455,6 +439,30 @@ func (c *chronicle) leftBehind(a *touch) string {
 		return ""
 	}
 	return was
+}
+
+// lastOfName is the last state of the owner's pod that had the name before.
+func (c *chronicle) lastOfName(a *touch) (last moment[*corev1.Pod]) {
+	for uid, l := range c.pods {
+		m := l.at(a.Version - 1)
+		if uid != a.pod.UID && m.Revision != nil && m.object.Name == a.pod.Name && controllerOf(m.object) == a.owner && (last.Revision == nil || m.Version > last.Version) {
+			last = m
+		}
+	}
+	return last
+}
+
+// keepsBehind: what follows the pod has to be on its revision, as the owner says.
+func (c *chronicle) keepsBehind(a *touch, owner *appsv1.PodManager, before *corev1.Pod) bool {
+	spec := SpecOf(owner)
+	goal := c.goalOf(owner, a.Version)
+	ordinal, ok := spec.Ordinal(a.pod.Name)
+	if !ok || !spec.InBase(ordinal) || spec.Strategy == appsv1.UpdateOnDelete || owner.Status.CurrentRevision == "" ||
+		!stays(owner, before) || !goal.plain() {
+		return false
+	}
+	comesBack := slices.Index(spec.Base(), ordinal) < spec.Partition || goal.name != before.Labels[appsv1.LabelRevision]
+	return a.pod.Labels[appsv1.LabelRevision] != owner.Status.CurrentRevision || !comesBack
 }
 
 // goesAt is the version at which a pod began to go, failed, or was gone.
