@@ -177,6 +177,11 @@ conformance: build ## Judge a kind that keeps pods: KIND=deployment, statefulset
 	@go build -o $(BIN)/conformance ./conformance/cmd
 	@$(BIN)/conformance --kind $(KIND) $(if $(K8S),--bin $(BIN)/k8s/$(K8S)) --suite '$(commit)' --version '$(commit)' $(CONFORMANCE)
 
+.PHONY: openkruise
+openkruise: control-plane ## Take CloneSets and Advanced StatefulSets over and give them back, beside OpenKruise's own manager, which is built from its module.
+	@folder=$$(hack/openkruise) && go test -count=1 -timeout 30m -v ./test/migrate -run TestOpenKruise \
+		-args -kruise-manager "$$folder/manager" -kruise-config "$$folder/source/config/default"
+
 .PHONY: matrix
 matrix: binaries ## Try every version of Kubernetes: integration tests, an upgrade, conformance. Writes reports and docs/versions.md. MATRIX='-versions 1.36'.
 	@go build -o $(BIN)/conformance ./conformance/cmd

@@ -108,7 +108,7 @@ type kruised struct {
 func withKruise(t *testing.T, kind *migrate.Kind, strategy, gates string) *kruised {
 	t.Helper()
 	if *kruiseManager == "" {
-		t.Skip("OpenKruise's manager is not part of this project: docs/migrate.md says how to give one")
+		t.Skip("OpenKruise's manager is not part of this project: make openkruise builds it and runs this test")
 	}
 	t.Parallel()
 	w := newWorld(t)
