@@ -158,7 +158,7 @@ func TestAReplicaSetIsNotMadeBesideOthersThatFindIt(t *testing.T) {
 		want  string
 	}{
 		"a Deployment that selects it":         {deployment, Taken, "deployment/other selects by app=web and would take the pods of replicaset/web"},
-		"a pod of nobody's":                    {pod(nil), Taken, "pod by-hand has no owner, and replicaset/web would adopt it"},
+		"a pod without an owner":               {pod(nil), Taken, "pod by-hand has no owner, and replicaset/web would adopt it"},
 		"a pod of its own":                     {pod(map[string]string{appsv1.LabelName: "web"}), Taken, ""},
 		"a pod of another":                     {pod(map[string]string{appsv1.LabelName: "db"}, owned), Taken, ""},
 		"a pod of another that is given back":  {pod(map[string]string{appsv1.LabelName: "db"}, owned), Returning, "pod by-hand of PodManager db, which changes hands, would be adopted by replicaset/web"},
