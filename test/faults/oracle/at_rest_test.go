@@ -354,8 +354,10 @@ func TestClaimsAtRest(t *testing.T) {
 			s.edit(func(pm *appsv1.PodManager) { pm.DeletionTimestamp = &metav1.Time{Time: noon} })
 			s.write(Operator, s.web(), true)
 		}), "data-web-0 is left of an owner that is gone"},
-		"left of an owner that is gone, and was scaled down before": {withClaims(appsv1.ClaimDelete, deletedAfter(func(*appsv1.PodManager) {})),
-			"data-web-1 is left of an owner that is gone, and its pod was scaled away"},
+		"left of an owner that is gone, and was scaled down before": {
+			withClaims(appsv1.ClaimDelete, deletedAfter(func(*appsv1.PodManager) {})),
+			"data-web-1 is left of an owner that is gone, and its pod was scaled away",
+		},
 		"kept, because nothing is scaled down during a take-over": {withClaims(appsv1.ClaimDelete, deletedAfter(func(pm *appsv1.PodManager) {
 			metav1.SetMetaDataAnnotation(&pm.ObjectMeta, appsv1.AnnotationTakeOver, "deployments.apps/web")
 		})), ""},
