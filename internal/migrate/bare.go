@@ -64,6 +64,19 @@ func foreignGate(gate corev1.PodReadinessGate) bool {
 	return kruiseGate(gate) || gate.ConditionType == appsv1.GateInService
 }
 
+// loseOwn lists what a pod has for itself alone, so that it is not in the template for all.
+func (w *Workload) loseOwn() {
+	for i := range w.Pods {
+		pod := &w.Pods[i]
+		if pod.Spec.Hostname != "" {
+			w.lose("spec.hostname %s of pod %s: a new pod has its own name for one", pod.Spec.Hostname, pod.Name)
+		}
+		if len(pod.Spec.EphemeralContainers) > 0 {
+			w.lose("spec.ephemeralContainers of pod %s: a new pod has none", pod.Name)
+		}
+	}
+}
+
 // onlyShared drops a label that carries one pod's own name, number or place.
 func onlyShared(set map[string]string, selector labels.Selector) {
 	asked := map[string]bool{}

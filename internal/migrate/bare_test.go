@@ -92,6 +92,23 @@ func TestWhatABarePodLacksIsSaid(t *testing.T) {
 	}
 }
 
+// The hostname of a pod, by which others may know it, and its debugging containers were dropped
+// without a word.
+func TestWhatABarePodHasForItselfIsListed(t *testing.T) {
+	pod := aPod(func(p *corev1.Pod) {
+		p.Namespace, p.Spec.Hostname = "shop", "db-0"
+		p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{}}
+	})
+	w, err := ReadBare(t.Context(), fakeClient(t, pod), client.ObjectKey{Namespace: "shop", Name: "web"}, labels.SelectorFromSet(labels.Set{"app": "web"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"spec.hostname db-0 of pod web-1: a new pod has its own name for one", "spec.ephemeralContainers of pod web-1: a new pod has none"}
+	if !slices.Equal(w.Losses, want) {
+		t.Errorf("lost %q, want %q", w.Losses, want)
+	}
+}
+
 // The record is of the pods that were taken over. A run for others counted these as gone, or, after
 // an interruption, forgot the first ones, which the PodManager then deleted as too many.
 func TestARecordIsOfThePodsThatWereAskedFor(t *testing.T) {

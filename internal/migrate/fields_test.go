@@ -23,6 +23,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -143,7 +144,7 @@ func leaves(path string, t reflect.Type, at func(reflect.Value) reflect.Value, c
 
 func put(path string, v reflect.Value) {
 	value, fixed := drawn[path]
-	if fixed {
+	if fixed && reflect.TypeOf(value).ConvertibleTo(v.Type()) {
 		v.Set(reflect.ValueOf(value).Convert(v.Type()))
 		return
 	}
@@ -167,124 +168,246 @@ func plainest() corev1.PodTemplateSpec {
 type fate struct{ kept, refused, lost []string }
 
 func (f *fate) row(what string) string {
-	cell := func(fields []string) string {
-		var words []string
-		inTemplate := 0
-		for _, field := range fields {
-			if strings.HasPrefix(field, "template.") && len(fields) > 10 {
-				inTemplate++
-				continue
-			}
-			words = append(words, "`"+field+"`")
-		}
-		if inTemplate > 0 {
-			words = append(words, fmt.Sprintf("%d fields of `template`", inTemplate))
-		}
-		if len(words) == 0 {
-			return "none"
-		}
-		return strings.Join(words, ", ")
-	}
 	return fmt.Sprintf("| %s | %s | %s | %s |\n", what, cell(f.kept), cell(f.refused), cell(f.lost))
 }
 
-func fakeClient(t *testing.T, objects ...client.Object) client.Client {
-	t.Helper()
+// cell counts the fields of the template, if there are many, and names the others.
+func cell(fields []string) string {
+	var words []string
+	inTemplate := 0
+	for _, field := range fields {
+		if strings.HasPrefix(field, "`template.") && len(fields) > 10 {
+			inTemplate++
+			continue
+		}
+		words = append(words, field)
+	}
+	if inTemplate > 0 {
+		words = append(words, fmt.Sprintf("%d fields of `template`", inTemplate))
+	}
+	if len(words) == 0 {
+		return "none"
+	}
+	return strings.Join(words, ", ")
+}
+
+var scheme = sync.OnceValues(func() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{kappsv1.AddToScheme, corev1.AddToScheme, autoscalingv2.AddToScheme, policyv1.AddToScheme, networkingv1.AddToScheme, batchv1.AddToScheme, appsv1.AddToScheme} {
 		if err := add(scheme); err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 	}
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
-}
+	for _, kind := range []*Kind{CloneSets, AdvancedStatefulSets} {
+		scheme.AddKnownTypeWithName(kind.GroupVersionKind, &unstructured.Unstructured{})
+		list := kind.GroupVersionKind
+		list.Kind += "List"
+		scheme.AddKnownTypeWithName(list, &unstructured.UnstructuredList{})
+	}
+	return scheme, nil
+})
 
-// there reads a workload, makes a PodManager of it, and that a workload again.
-func there(t *testing.T, kind *Kind, objects ...client.Object) (w *Workload, again map[string]any) {
+func fakeClient(t *testing.T, objects ...client.Object) client.Client {
 	t.Helper()
-	w, err := Read(t.Context(), fakeClient(t, objects...), kind, client.ObjectKey{Namespace: "shop", Name: "web"})
+	known, err := scheme()
 	if err != nil {
 		t.Fatal(err)
 	}
-	target, err := (&Record{Target: recordOf(w).Target}).exportAnew(w.Manager(), kind)
-	if err != nil {
-		return w, nil
-	}
-	again, _, _ = unstructured.NestedMap(target.Parts[0].Object, "spec")
-	return w, again
+	return fake.NewClientBuilder().WithScheme(known).WithObjects(objects...).Build()
 }
 
-// judge sorts a field by what became of it.
-func (f *fate) judge(t *testing.T, path string, w *Workload, asked, again map[string]any) {
+// original is a kind of workload of which every field is drawn.
+type original struct {
+	kind *Kind
+	spec reflect.Type
+	// choices are the values of a field that has a fixed set of them.
+	choices map[string][]string
+}
+
+var originals = []original{
+	{kind: Deployments, spec: reflect.TypeFor[kappsv1.DeploymentSpec]()},
+	{kind: StatefulSets, spec: reflect.TypeFor[kappsv1.StatefulSetSpec]()},
+	{kind: ReplicaSets, spec: reflect.TypeFor[kappsv1.ReplicaSetSpec]()},
+	{kind: CloneSets, spec: reflect.TypeFor[cloneSetSpec](), choices: map[string][]string{
+		"updateStrategy.type": {"OnDelete", "ReCreate", "InPlaceIfPossible", "InPlaceOnly"},
+	}},
+	{kind: AdvancedStatefulSets, spec: reflect.TypeFor[advancedStatefulSetSpec](), choices: map[string][]string{
+		"updateStrategy.rollingUpdate.podUpdatePolicy": {"InPlaceIfPossible", "ReCreate", "InPlaceOnly"},
+	}},
+}
+
+// name is the kind as the table has it.
+func (o *original) name() string {
+	if o.kind == AdvancedStatefulSets {
+		return "Advanced StatefulSet"
+	}
+	return o.kind.Kind
+}
+
+// leaves are the fields of the spec.
+func (o *original) leaves(call func(path string, put func(spec reflect.Value))) {
+	leaves("", o.spec, func(v reflect.Value) reflect.Value { return v }, func(path string, put func(reflect.Value)) {
+		if !skipped(path) {
+			call(path, put)
+		}
+	})
+}
+
+// drawn is a workload that has pods of the plainest template, changed by put.
+func (o *original) drawn(put func(reflect.Value)) *unstructured.Unstructured {
+	spec := reflect.New(o.spec).Elem()
+	spec.FieldByName("Selector").Set(reflect.ValueOf(metav1.SetAsLabelSelector(map[string]string{"app": "web"})))
+	spec.FieldByName("Template").Set(reflect.ValueOf(plainest()))
+	put(spec)
+	top := &unstructured.Unstructured{Object: map[string]any{"spec": values(spec.Addr().Interface())}}
+	top.SetGroupVersionKind(o.kind.GroupVersionKind)
+	top.SetNamespace("shop")
+	top.SetName("web")
+	top.SetUID("original")
+	return top
+}
+
+// read reads a workload, which has all its pods.
+func (o *original) read(t *testing.T, top *unstructured.Unstructured) *Workload {
 	t.Helper()
-	name := path[strings.LastIndexByte(path, '.')+1:]
-	keys := strings.Split(path, ".")
-	was, _, _ := unstructured.NestedFieldNoCopy(asked, keys...)
-	is, _, _ := unstructured.NestedFieldNoCopy(again, keys...)
-	mentions := func(text string) bool { return strings.Contains(text, name) }
+	top = top.DeepCopy()
+	replicas, ok, _ := unstructured.NestedInt64(top.Object, "spec", "replicas")
+	if !ok {
+		replicas = 1
+	}
+	status := map[string]any{"replicas": replicas, "updatedReplicas": replicas}
+	c := fakeClient(t)
+	if o.kind == Deployments {
+		rs := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"replicas": replicas}}}
+		spec, _, _ := unstructured.NestedMap(top.Object, "spec")
+		rs.Object["spec"] = map[string]any{"replicas": replicas, "selector": spec["selector"], "template": spec["template"]}
+		rs.SetGroupVersionKind(ReplicaSets.GroupVersionKind)
+		rs.SetNamespace("shop")
+		rs.SetName("web-1")
+		rs.SetLabels(map[string]string{"app": "web"})
+		rs.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(top, o.kind.GroupVersionKind)})
+		if err := c.Create(t.Context(), rs); err != nil {
+			t.Fatal(err)
+		}
+		status = map[string]any{}
+	}
+	top.Object["status"] = status
+	if err := c.Create(t.Context(), top); err != nil {
+		t.Fatal(err)
+	}
+	w, err := Read(t.Context(), c, o.kind, client.ObjectKeyFromObject(top))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// fields sorts every field of the spec by what becomes of it in a PodManager.
+func (o *original) fields(t *testing.T) *fate {
+	f := &fate{}
+	plain := o.read(t, o.drawn(func(reflect.Value) {}))
+	o.leaves(func(path string, put func(reflect.Value)) {
+		top := o.drawn(put)
+		choices, several := o.choices[path]
+		if !several {
+			f.judge(t, path, o.read(t, top), plain, top)
+			return
+		}
+		before := plain
+		for _, choice := range choices {
+			if err := unstructured.SetNestedField(top.Object, choice, append([]string{"spec"}, strings.Split(path, ".")...)...); err != nil {
+				t.Fatal(err)
+			}
+			w := o.read(t, top)
+			f.judge(t, path, w, before, top)
+			before = w
+		}
+	})
+	return f
+}
+
+// judge sorts a field by what became of it. plain is the workload without it.
+func (f *fate) judge(t *testing.T, path string, w, plain *Workload, top *unstructured.Unstructured) {
+	t.Helper()
+	asked, _, _ := unstructured.NestedFieldNoCopy(top.Object, append([]string{"spec"}, strings.Split(path, ".")...)...)
+	as, kept := w.keeps(path, asked, plain)
+	listed := listed(w.Losses, path, asked)
+	note := func(list *[]string, field string) {
+		if !slices.Contains(*list, field) {
+			*list = append(*list, field)
+		}
+	}
 	switch {
-	case mentions(w.Obstacle()):
-		f.refused = append(f.refused, path)
-	case slices.ContainsFunc(w.Losses, mentions):
-		f.lost = append(f.lost, path)
-	case cmp.Equal(was, is):
-		f.kept = append(f.kept, path)
+	case strings.Contains(w.Obstacle(), path[strings.LastIndexByte(path, '.')+1:]):
+		note(&f.refused, "`"+path+"`")
+	case listed != "":
+		note(&f.lost, "`"+listed+"`")
+	case kept && as == path:
+		note(&f.kept, "`"+path+"`")
+	case kept:
+		note(&f.kept, "`"+path+"` as `"+as+"`")
 	default:
-		t.Errorf("%s is %v, and comes back as %v, and nothing says so (obstacle %q)", path, was, is, w.Obstacle())
+		t.Errorf("%s of %s is %v, and is neither kept nor refused nor listed (obstacle %q, lost %q)", path, w, asked, w.Obstacle(), w.Losses)
 	}
 }
 
-func deploymentFields(t *testing.T) *fate {
-	f := &fate{}
-	leaves("", reflect.TypeFor[kappsv1.DeploymentSpec](), func(v reflect.Value) reflect.Value { return v }, func(path string, put func(reflect.Value)) {
-		if skipped(path) {
-			return
+// listed is as what a field is listed, or empty: by its path, that of what it is in, or
+// by a value that is lost.
+func listed(losses []string, path string, asked any) string {
+	for at := path; at != ""; at = at[:max(0, strings.LastIndexByte(at, '.'))] {
+		if slices.Contains(losses, "spec."+at) {
+			return at
 		}
-		d := &kappsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "d"}}
-		d.Spec.Selector, d.Spec.Template = metav1.SetAsLabelSelector(map[string]string{"app": "web"}), plainest()
-		put(reflect.ValueOf(&d.Spec).Elem())
-		rs := &kappsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "shop", Name: "web-1", Labels: map[string]string{"app": "web"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "d", Controller: ptr.To(true)}},
-		}}
-		rs.Spec.Replicas, rs.Spec.Template, rs.Spec.Selector = d.Spec.Replicas, *d.Spec.Template.DeepCopy(), d.Spec.Selector
-		rs.Status.Replicas = ptr.Deref(d.Spec.Replicas, 1)
-		w, again := there(t, Deployments, d, rs)
-		f.judge(t, path, w, values(&d.Spec), again)
-	})
-	return f
+	}
+	value, _ := asked.(string)
+	if value != "" && slices.ContainsFunc(losses, func(l string) bool { return strings.HasPrefix(l, value+":") }) {
+		return path + ": " + value
+	}
+	return ""
 }
 
-func replicaSetFields(t *testing.T) *fate {
-	f := &fate{}
-	leaves("", reflect.TypeFor[kappsv1.ReplicaSetSpec](), func(v reflect.Value) reflect.Value { return v }, func(path string, put func(reflect.Value)) {
-		if skipped(path) {
-			return
+// keeps says as which field a PodManager has the value.
+func (w *Workload) keeps(path string, asked any, plain *Workload) (as string, kept bool) {
+	if again, native := w.again(); native {
+		is, _, _ := unstructured.NestedFieldNoCopy(again, strings.Split(path, ".")...)
+		return path, cmp.Equal(asked, is)
+	}
+	if path == "selector" {
+		selector, err := (Part{&unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"selector": asked}}}}).selector()
+		return path, err == nil && selector.String() == w.Selector.String()
+	}
+	if strings.HasPrefix(path, "template.") {
+		is, _, _ := unstructured.NestedFieldNoCopy(map[string]any{"template": content(w.Spec.Template)}, strings.Split(path, ".")...)
+		return path, cmp.Equal(asked, is)
+	}
+	is, was := fieldsOf(&w.Spec), fieldsOf(&plain.Spec)
+	for _, field := range sortedKeys(is) {
+		if !cmp.Equal(is[field], was[field]) && says(is[field], asked) {
+			return field, true
 		}
-		rs := &kappsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "rs"}}
-		rs.Spec.Selector, rs.Spec.Template = metav1.SetAsLabelSelector(map[string]string{"app": "web"}), plainest()
-		put(reflect.ValueOf(&rs.Spec).Elem())
-		rs.Status.Replicas = ptr.Deref(rs.Spec.Replicas, 1)
-		w, again := there(t, ReplicaSets, rs)
-		f.judge(t, path, w, values(&rs.Spec), again)
-	})
-	return f
+	}
+	return "", false
 }
 
-func statefulSetFields(t *testing.T) *fate {
-	f := &fate{}
-	leaves("", reflect.TypeFor[kappsv1.StatefulSetSpec](), func(v reflect.Value) reflect.Value { return v }, func(path string, put func(reflect.Value)) {
-		if skipped(path) {
-			return
-		}
-		sts := &kappsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "s"}}
-		sts.Spec.Selector, sts.Spec.Template = metav1.SetAsLabelSelector(map[string]string{"app": "web"}), plainest()
-		put(reflect.ValueOf(&sts.Spec).Elem())
-		sts.Status.Replicas = ptr.Deref(sts.Spec.Replicas, 1)
-		w, again := there(t, StatefulSets, sts)
-		f.judge(t, path, w, values(&sts.Spec), again)
-	})
-	return f
+// says: a field of a PodManager asks for the same. OpenKruise writes ReCreate, and a start
+// is so many ordinals that are left out.
+func says(is, asked any) bool {
+	list, _ := is.([]any)
+	return strings.EqualFold(fmt.Sprint(is), fmt.Sprint(asked)) || len(list) > 0 && fmt.Sprint(len(list)) == fmt.Sprint(asked)
+}
+
+// again is the spec of the workload that is made of its PodManager, for the kinds to which one
+// is exported. A ReplicaSet is compared with the Deployment.
+func (w *Workload) again() (spec map[string]any, native bool) {
+	if w.Kind.Group == kruiseGroup {
+		return nil, false
+	}
+	target, err := (&Record{Target: recordOf(w).Target}).exportAnew(w.Manager(), w.Kind)
+	if err != nil {
+		return nil, true
+	}
+	spec, _, _ = unstructured.NestedMap(target.Parts[0].Object, "spec")
+	return spec, true
 }
 
 func values(spec any) map[string]any {
@@ -315,7 +438,7 @@ func managerFields(t *testing.T, kind *Kind, identity appsv1.Identity) *fate {
 			if !strings.Contains(err.Error(), "spec."+path) {
 				t.Errorf("%s is refused without its name: %v", path, err)
 			}
-			f.refused = append(f.refused, path)
+			f.refused = append(f.refused, "`"+path+"`")
 			return
 		}
 		lost, err := lostBy(t.Context(), c, pm, target)
@@ -323,22 +446,30 @@ func managerFields(t *testing.T, kind *Kind, identity appsv1.Identity) *fate {
 			t.Fatal(err)
 		}
 		if slices.ContainsFunc(lost, func(l string) bool { return l == path || strings.HasPrefix(l, path+".") }) {
-			f.lost = append(f.lost, path)
+			f.lost = append(f.lost, "`"+path+"`")
 			return
 		}
-		f.kept = append(f.kept, path)
+		f.kept = append(f.kept, "`"+path+"`")
 	})
 	return f
 }
 
 // Every field of a workload is kept, refused by its name or listed as lost.
 func TestEveryFieldIsKeptRefusedOrLost(t *testing.T) {
-	table := "\n| from | kept | refused | lost, and listed |\n|---|---|---|---|\n" +
-		deploymentFields(t).row("Deployment to PodManager") +
-		statefulSetFields(t).row("StatefulSet to PodManager") +
-		replicaSetFields(t).row("ReplicaSet to PodManager") +
-		managerFields(t, Deployments, appsv1.IdentityRandom).row("PodManager, exported to Deployment") +
-		managerFields(t, StatefulSets, appsv1.IdentityOrdinal).row("PodManager, exported to StatefulSet") + "\n"
+	var there, undone, back strings.Builder
+	for i := range originals {
+		o := &originals[i]
+		f := o.fields(t)
+		there.WriteString(f.row(o.name() + " to PodManager"))
+		undone.WriteString(o.undone(t, f))
+	}
+	there.WriteString(bareFields(t).row("Pod without a controller to PodManager"))
+	back.WriteString(managerFields(t, Deployments, appsv1.IdentityRandom).row("PodManager, exported to Deployment"))
+	back.WriteString(managerFields(t, StatefulSets, appsv1.IdentityOrdinal).row("PodManager, exported to StatefulSet"))
+	table := "\n| from | kept | refused | lost, and listed |\n|---|---|---|---|\n" + there.String() + back.String() +
+		"\n`--undo` gives back the original. Of a PodManager that was changed since:\n\n" +
+		"| `--undo` of | fields that are as they were | changed since, and kept | changed since, and refused | changed since, listed, and as before the migration |\n" +
+		"|---|---|---|---|---|\n" + undone.String() + "\n"
 	raw, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

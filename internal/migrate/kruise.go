@@ -142,6 +142,8 @@ func (w *Workload) podUpdate(policy string) {
 	switch policy {
 	case "", "ReCreate":
 		w.Spec.Update.Strategy = appsv1.UpdateRecreate
+	case string(appsv1.UpdateOnDelete):
+		w.Spec.Update.Strategy = appsv1.UpdateOnDelete
 	case "InPlaceOnly":
 		w.Spec.Update.Strategy = appsv1.UpdateInPlace
 		w.lose("InPlaceOnly: a PodManager recreates pods where a change cannot be made in place; kubectl podmanager plan says so before")

@@ -143,3 +143,18 @@ spec:
 		}
 	}
 }
+
+// A CloneSet that leaves its pods alone until they are deleted became a PodManager that changed them.
+func TestACloneSetThatIsUpdatedOnDelete(t *testing.T) {
+	w := read(t, CloneSets, `
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: "web:1"}]}}
+  updateStrategy: {type: OnDelete}
+status: {replicas: 1, updatedReplicas: 1}
+`)
+	if got := w.Spec.Update.Strategy; got != appsv1.UpdateOnDelete {
+		t.Errorf("the strategy is %s, want OnDelete", got)
+	}
+}

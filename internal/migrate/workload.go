@@ -174,6 +174,7 @@ func ReadBare(ctx context.Context, c client.Client, key client.ObjectKey, select
 	newest := &w.Pods[len(w.Pods)-1]
 	w.Spec.Template = bareTemplate(newest, selector)
 	w.loseGates(newest.Spec.ReadinessGates)
+	w.loseOwn()
 	return w, nil
 }
 
