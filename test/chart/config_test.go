@@ -28,8 +28,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	kappsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 
 	"github.com/mycompany/pod-operator/internal/install"
 	"github.com/mycompany/pod-operator/internal/manager"
@@ -80,6 +85,35 @@ func TestTheChartSaysWhatConfigSays(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Two operators are shipped, on two nodes where there are two, and no drain takes both: the
+// webhook for evictions answers while the node of one of them is drained. That the chart
+// ships the same is said above.
+func TestADrainLeavesAnOperator(t *testing.T) {
+	t.Parallel()
+	shipped := kustomization(t, []string{"default"}, nil)
+	const name = "pod-operator-controller-manager"
+	operator, budget := &kappsv1.Deployment{}, &policyv1.PodDisruptionBudget{}
+	for kind, typed := range map[string]any{"Deployment": operator, "PodDisruptionBudget": budget} {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(find(t, shipped, kind, name).Object, typed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := ptr.Deref(operator.Spec.Replicas, 1); n < 2 {
+		t.Errorf("%d operator is shipped", n)
+	}
+	pods := operator.Spec.Template
+	if !slices.ContainsFunc(pods.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool { return c.TopologyKey == corev1.LabelHostname }) {
+		t.Error("the operators may all be on one node")
+	}
+	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !selector.Matches(labels.Set(pods.Labels)) || budget.Spec.MaxUnavailable.IntValue() != 1 {
+		t.Errorf("the PodDisruptionBudget allows a drain to take all operators: %+v", budget.Spec)
 	}
 }
 

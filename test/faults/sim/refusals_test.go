@@ -22,10 +22,14 @@ import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	kresource "k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/test/faults/oracle"
 	"github.com/mycompany/pod-operator/test/faults/scenario"
 )
 
@@ -122,29 +126,41 @@ func TestWhatCanBeDoneIsDone(t *testing.T) {
 	}
 }
 
-// TestRefusalsOfALargeFleet: of 600 pods that are missing, or 80 that go, every request
-// is refused, in every verb. Under H no more than a few a minute are sent.
+// TestRefusalsOfALargeFleet: every request of one verb is refused, of 600 pods that are
+// missing, or of enough pods that are there. Under H no more than a few a minute are sent.
 func TestRefusalsOfALargeFleet(t *testing.T) {
+	const missing, there = 600, oracle.RefusedPerMinute + 20
 	lab := newLab(t)
-	large := func(n int32, events ...scenario.Event) scenario.Scenario {
-		spec := appsv1.PodManagerSpec{Replicas: &n, Image: scenario.Old}
-		spec.Update.MaxUnavailable = ptr.To(intstr.FromString("100%"))
-		return scenario.Drawn(&spec, events)
-	}
+	newImage := scenario.Event{Do: "image", Text: scenario.New}
+	deleted := scenario.Event{Do: "delete", Text: "background"}
 	for name, story := range map[string]struct {
-		scenario scenario.Scenario
-		refusals []Refusal
+		pods    int32
+		spec    func(spec *appsv1.PodManagerSpec)
+		event   scenario.Event
+		refusal Refusal
 	}{
-		"creates":   {large(600), []Refusal{{Verb: "create", Kind: "Pod", How: ByQuota}}},
-		"deletes":   {large(80, scenario.Event{Do: "scale"}), []Refusal{{Verb: "delete", Kind: "Pod", How: ByPolicy}}},
-		"patches":   {large(80, scenario.Event{Do: "image", Text: scenario.New}), []Refusal{{Verb: "patch", Kind: "Pod", How: ByValidation}}},
-		"evictions": {largeEvicted(80), []Refusal{{Verb: "evict", Kind: "Pod", How: ByBudget}}},
+		"creates":                       {missing, nil, newImage, Refusal{Verb: "create", Kind: "Pod", How: ByQuota}},
+		"creates whose webhook is down": {missing, nil, newImage, Refusal{Verb: "create", Kind: "Pod", How: ByWebhook}},
+		"claims":                        {missing, oneClaim, newImage, Refusal{Verb: "create", Kind: "PersistentVolumeClaim", How: ByPolicy}},
+		"deletes":                       {there, nil, scenario.Event{Do: "scale"}, Refusal{Verb: "delete", Kind: "Pod", How: ByPolicy}},
+		"deletes at the owner's end":    {there, nil, deleted, Refusal{Verb: "delete", Kind: "Pod", How: ByWebhook}},
+		"releases":                      {there, orphaned, deleted, Refusal{Verb: "patch", Kind: "Pod", How: ByPolicy}},
+		"changes in place":              {there, nil, newImage, Refusal{Verb: "patch", Kind: "Pod", How: ByValidation}},
+		"changes that conflict":         {there, nil, newImage, Refusal{Verb: "patch", Kind: "Pod", How: ByConflict}},
+		"conditions of readiness gates": {there, gated, newImage, Refusal{Verb: "status", Kind: "Pod", How: ByPolicy}},
+		"resizes":                       {there, oneCPU, scenario.Event{Do: "template", Text: "size", N: 2}, Refusal{Verb: "resize", Kind: "Pod", How: ByQuota}},
+		"evictions":                     {there, byEvictions, newImage, Refusal{Verb: "evict", Kind: "Pod", How: ByBudget}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && name != "creates" && name != "deletes" {
 				t.Skip("two verbs are enough for a short run")
 			}
-			result := play(t, lab, Run{Scenario: story.scenario, Refusals: story.refusals})
+			spec := appsv1.PodManagerSpec{Replicas: &story.pods, Image: scenario.Old}
+			spec.Update.MaxUnavailable = ptr.To(intstr.FromString("100%"))
+			if story.spec != nil {
+				story.spec(&spec)
+			}
+			result := play(t, lab, Run{Scenario: scenario.Drawn(&spec, []scenario.Event{story.event}), Refusals: []Refusal{story.refusal}})
 			refused := 0
 			for _, r := range result.Requests {
 				if r.Refused {
@@ -162,11 +178,26 @@ func TestRefusalsOfALargeFleet(t *testing.T) {
 	}
 }
 
-// largeEvicted is a fleet whose rollout goes through the eviction API.
-func largeEvicted(n int32) scenario.Scenario {
-	spec := appsv1.PodManagerSpec{Replicas: &n, Image: scenario.Old}
-	spec.Update = appsv1.Update{Strategy: appsv1.UpdateRecreate, UseEviction: true, MaxUnavailable: ptr.To(intstr.FromString("100%"))}
-	return scenario.Drawn(&spec, []scenario.Event{{Do: "image", Text: scenario.New}})
+func orphaned(spec *appsv1.PodManagerSpec) { spec.Deletion.Policy = appsv1.DeletionOrphan }
+
+func gated(spec *appsv1.PodManagerSpec) { spec.Update.ReadinessGate = true }
+
+func byEvictions(spec *appsv1.PodManagerSpec) {
+	spec.Update.Strategy, spec.Update.UseEviction = appsv1.UpdateRecreate, true
+}
+
+// oneCPU gives the pods a size, which can be changed in place.
+func oneCPU(spec *appsv1.PodManagerSpec) {
+	app := corev1.Container{Name: appsv1.AppContainer}
+	app.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: kresource.MustParse("1")}
+	spec.Template = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{app}}}
+}
+
+func oneClaim(spec *appsv1.PodManagerSpec) {
+	claim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}}
+	claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: kresource.MustParse("1Gi")}
+	spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{claim}
 }
 
 // TestRefusalMechanisms: each is taken out, and one of the stories breaks its
