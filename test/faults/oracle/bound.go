@@ -47,15 +47,21 @@ func (c *checker) checkBound(r *Revision, created *corev1.Pod) {
 func (s *Spec) bound() int { return s.Replicas + s.SurgeAllowed() }
 
 // liveOf counts the live pods of an owner. Those that wait for their turn to go
-// are too many already, and keep no other from coming.
+// are too many already, and keep no other from coming; and "a pod whose node is gone before
+// it ran" counts as failed.
 func (c *checker) liveOf(owner types.UID, want *Spec) int {
 	live := 0
 	for _, pod := range c.pods {
-		if uid, ok := owned(pod); ok && uid == owner && Live(pod) && !c.beyond(want, pod) && !keptBeyond(want, pod) {
+		if uid, ok := owned(pod); ok && uid == owner && Live(pod) && !c.neverRan(pod) && !c.beyond(want, pod) && !keptBeyond(want, pod) {
 			live++
 		}
 	}
 	return live
+}
+
+// neverRan: the pod has not run, and its node is not there.
+func (c *checker) neverRan(pod *corev1.Pod) bool {
+	return pod.Status.Phase != corev1.PodRunning && pod.Spec.NodeName != "" && len(c.nodes) > 0 && !c.nodes[pod.Spec.NodeName]
 }
 
 // keptBeyond: "With ordinals, a held pod that is not one of the fleet any more takes no

@@ -43,6 +43,11 @@ func TestHowManyPods(t *testing.T) {
 			s.deletes("web-2")
 			s.creates("web-3", 3, "web-1", image1)
 		}},
+		"a pod whose node is gone before it ran": {story: tell(3), do: func(s *story) { s.bindsTo("web-3", "node-9", true); s.creates("web-4", 4, "web-1", image1) }},
+		"a pod that has not run, and whose node is there": {want: 1, story: tell(3), do: func(s *story) {
+			s.bindsTo("web-3", "node-9", false)
+			s.creates("web-4", 4, "web-1", image1)
+		}},
 		"a scale-down that the writer has not seen": {story: tell(3, budget(1, 0)), do: func(s *story) {
 			s.deletesAs("user", "web-2")
 			s.gone("web-2")
@@ -96,6 +101,18 @@ func TestHowManyPods(t *testing.T) {
 		"one slot, two pods": {want: 1, story: tell(2, random), do: func(s *story) { s.creates("web-x", 1, "web-1", image1) }},
 		"a successor":        {story: tell(2, random), do: func(s *story) { s.deletes("web-b"); s.creates("web-x", 1, "web-1", image1) }},
 	})
+}
+
+// bindsTo: the operator makes a pod one more, which is bound to a node that goes or stays.
+func (s *story) bindsTo(name, node string, goes bool) {
+	there := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}
+	s.write("user", there, false)
+	s.creates(name, 3, "web-1", image1)
+	s.change("kubelet", name, func(pod *corev1.Pod) { pod.Spec.NodeName = node })
+	if goes {
+		s.write("user", there, true)
+	}
+	s.look()
 }
 
 // stray is a pod without an owner.

@@ -77,7 +77,10 @@ func (w *world) accidents(s *state) []step {
 			s.spoil("the cluster fills up, or has room again", func(n *state) { n.Full = !n.Full }),
 			s.spoil("all nodes are cordoned, or open again", func(n *state) { n.Closed = !n.Closed }))
 	}
-	return append(list, s.spoil("the operator is away for "+away.String(), func(n *state) { n.pass(away) }))
+	return append(list, s.spoil("the operator is away for "+away.String(), func(n *state) {
+		n.pass(away)
+		n.Asked = nil // "all operators are down: evictions are let through at once"
+	}))
 }
 
 func (w *world) accidentsOf(s *state, p *plan.Pod) []step {

@@ -166,6 +166,9 @@ func (s *state) note() {
 		if s.waits(p) && !slices.Contains(s.Asked, p.Name) {
 			s.Asked = append(s.Asked, p.Name)
 		}
+		if s.waits(p) && s.standsIn() && !slices.Contains(s.Replaced, p.Name) {
+			s.Replaced = append(s.Replaced, p.Name)
+		}
 		if len(s.Desired.Claims.Templates) > 0 && slices.Contains(s.base(), p.Slot) && !slices.Contains(s.Joined, p.Name) {
 			s.Joined = append(s.Joined, p.Name)
 		}

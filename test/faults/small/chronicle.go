@@ -132,9 +132,15 @@ func (c *chronicle) wrote(before *plan.Pod, after *state, a plan.Action) {
 	if a.Verb.Facts().Object != plan.ObjectPod {
 		return
 	}
-	if p := after.pod(a.Pod); p != nil {
+	switch p := after.pod(a.Pod); {
+	case p != nil:
 		c.add(c.podOf(after, p), now, oracle.Operator, false)
-	} else if before != nil && a.Verb != plan.ReleasePod && a.Verb != plan.OrphanPod {
+	case before == nil:
+	case a.Verb == plan.ReleasePod || a.Verb == plan.OrphanPod:
+		released := c.podOf(after, before)
+		released.OwnerReferences = nil
+		c.add(released, now, oracle.Operator, false)
+	default:
 		c.add(c.podOf(after, before), now, oracle.Operator, true)
 	}
 }

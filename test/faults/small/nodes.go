@@ -208,6 +208,7 @@ func (w *world) answer(s *state, name string) *state {
 		next.end(name)
 	} else {
 		next.pod(name).EvictionRequested = now
+		next.Asked, next.Replaced = nil, nil // it is a new one
 	}
 	return next
 }

@@ -290,8 +290,8 @@ func (w *world) judgePlaces(s *state) (broken []string) {
 			broken = append(broken, "L1: rests, and "+p.Name+" is on a node that leaves")
 		}
 	}
-	if len(d.Spread) == 0 {
-		return broken
+	if len(d.Spread) == 0 || s.count(func(p *plan.Pod) bool { return p.Revision != s.wanted() }) > 0 {
+		return broken // "a rollout takes precedence, even while it is paused"
 	}
 	pods, lately := map[string]int{}, map[string]int{}
 	for i := range s.Pods {

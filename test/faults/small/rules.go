@@ -129,15 +129,21 @@ func (s *state) surgesFirst() bool {
 }
 
 // judgeEvicted is V for an eviction that is let through at its deadline: the operator
-// knew of it, and made a replacement if one could be made.
+// knew of it, and made a replacement if one could be made. After the deadline "no other is
+// made".
 func (s *state) judgeEvicted(p *plan.Pod) []string {
 	if !s.surgesFirst() || !serves(p) || !slices.Contains(s.Asked, p.Name) || s.troubled() {
 		return nil
 	}
-	if s.count(live) <= s.Desired.Replicas && s.count(func(p *plan.Pod) bool { return s.isExtra(p.Name) }) == 0 {
+	if !s.standsIn() && !slices.Contains(s.Replaced, p.Name) {
 		return []string{"V: the eviction of " + p.Name + " is let through, and no replacement was made"}
 	}
 	return nil
+}
+
+// standsIn: there is a pod more than replicas, or one that was made to stand in.
+func (s *state) standsIn() bool {
+	return s.count(live) > s.Desired.Replicas || s.count(func(p *plan.Pod) bool { return s.isExtra(p.Name) }) > 0
 }
 
 // judgeMeans: the write does what it is for. A pod is moved to another revision in

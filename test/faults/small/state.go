@@ -103,8 +103,10 @@ type state struct {
 	Drained []int
 	// Joined are the pods that were in the fleet's own slots when the operator looked.
 	Joined []string
-	// Asked are the pods whose eviction waited when the operator looked.
+	// Asked are the pods whose eviction waited when the operator looked, and Replaced those
+	// of them for which another pod was made.
 	Asked     []string
+	Replaced  []string
 	Condemned []int
 	Failed    []failures
 	Dead      []death
@@ -145,6 +147,7 @@ func (s *state) copy() *state {
 	c.Sized, c.Froze = slices.Clone(s.Sized), slices.Clone(s.Froze)
 	c.Joined = slices.Clone(s.Joined)
 	c.Extra, c.Drained, c.Asked = slices.Clone(s.Extra), slices.Clone(s.Drained), slices.Clone(s.Asked)
+	c.Replaced = slices.Clone(s.Replaced)
 	c.Condemned, c.Failed, c.Dead = slices.Clone(s.Condemned), slices.Clone(s.Failed), slices.Clone(s.Dead)
 	return &c
 }
@@ -202,6 +205,7 @@ func (s *state) remove(name string) {
 	s.Extra = slices.DeleteFunc(s.Extra, func(other string) bool { return other == name })
 	s.Sized = slices.DeleteFunc(s.Sized, func(other string) bool { return other == name })
 	s.Asked = slices.DeleteFunc(s.Asked, func(other string) bool { return other == name })
+	s.Replaced = slices.DeleteFunc(s.Replaced, func(other string) bool { return other == name })
 	s.Joined = slices.DeleteFunc(s.Joined, func(other string) bool { return other == name })
 	s.Pods = slices.DeleteFunc(s.Pods, func(p plan.Pod) bool { return p.Name == name })
 	s.freeClaims()

@@ -132,7 +132,9 @@ func (w *world) others(s *state) (list []step, working bool) {
 		if what := w.request(s, p); what != "" {
 			working = true
 			does(what, w.answer(s, p.Name))
-			list[len(list)-1].broken = s.judgeEvicted(p)
+			if w.budgetAllows(s, p) {
+				list[len(list)-1].broken = s.judgeEvicted(p)
+			}
 		}
 	}
 	if s.Desired.TakeOver != "" && !s.Woken && int(s.Status.CurrentReplicas) == s.count(live) {

@@ -341,7 +341,7 @@ func stories() []scenario {
 		},
 		{
 			name: "another client resizes", how: resize(), more: []accident{resizes}, pods: []int{1},
-			story: []event{{text: "then another client resizes web-0, and its node never can", do: func(s *state) {
+			story: []event{{text: "then another client resizes web-0, and its node never can", when: func(s *state) bool { return len(s.Pods) > 0 }, do: func(s *state) {
 				s.Pods[0].Resize, s.Pods[0].ResizeSince, s.Sized = plan.ResizeInfeasible, now, []string{s.Pods[0].Name}
 			}}},
 		},
