@@ -168,7 +168,8 @@ func addWork(ctx context.Context, mgr ctrl.Manager, o Options, records *records)
 func cacheOptions(o Options, records *records) cache.Options {
 	ours := labels.SelectorFromSet(labels.Set{podrender.LabelManagedBy: podrender.ManagedBy})
 	options := cache.Options{
-		DefaultTransform: records.strip(observe.SlimMeta),
+		DefaultTransform: records.strip(slimOurs),
+		// What is named here has to be there when the operator starts, so our kinds are not.
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}:                   {Transform: records.strip(observe.NewSlim())},
 			&corev1.Node{}:                  {Transform: records.strip(observe.NewSlimNode(o.NodeNotices))},
@@ -177,8 +178,6 @@ func cacheOptions(o Options, records *records) cache.Options {
 			&kappsv1.ControllerRevision{}:   {Label: ours, Transform: records.strip(observe.SlimRevision)},
 			&corev1.PersistentVolumeClaim{}: {Label: ours, Transform: records.strip(observe.SlimClaim)},
 			&corev1.ResourceQuota{}:         {Transform: observe.SlimQuota},
-			&appsv1.PodManager{}:            {Transform: records.strip(observe.SlimOwner)},
-			&collectorv1.Collector{}:        {Transform: records.strip(collector.Slim)},
 		},
 	}
 	if len(o.Namespaces) > 0 {
@@ -188,6 +187,17 @@ func cacheOptions(o Options, records *records) cache.Options {
 		}
 	}
 	return options
+}
+
+// slimOurs keeps no more than a part of objects of our kinds, however large they are.
+func slimOurs(raw any) (any, error) {
+	switch raw.(type) {
+	case *appsv1.PodManager:
+		return observe.SlimOwner(raw)
+	case *collectorv1.Collector:
+		return collector.Slim(raw)
+	}
+	return observe.SlimMeta(raw)
 }
 
 // addProbes makes /readyz true only when the caches are synced: before that

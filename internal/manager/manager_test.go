@@ -26,12 +26,15 @@ import (
 
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
@@ -66,6 +69,10 @@ func TestTheCallersSchemeIsTaken(t *testing.T) {
 // TestTheCacheIsSmall: of pods it keeps what planners read, of revisions ours.
 func TestTheCacheIsSmall(t *testing.T) {
 	options := cacheOptions(Options{}, nil)
+	scheme, err := Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(options.DefaultNamespaces) > 0 {
 		t.Errorf("without a flag only %v is watched", options.DefaultNamespaces)
 	}
@@ -76,6 +83,9 @@ func TestTheCacheIsSmall(t *testing.T) {
 			seen["pods"] = by
 		case *kappsv1.ControllerRevision:
 			seen["revisions"] = by
+		}
+		if gvk, err := apiutil.GVKForObject(obj, scheme); err != nil || gvk.Group != apiextensionsv1.GroupName && !clientgoscheme.Scheme.Recognizes(gvk) {
+			t.Errorf("without the CRD of %s the operator does not start: %v", gvk, err)
 		}
 	}
 	slim, err := seen["pods"].Transform(&corev1.Pod{Spec: corev1.PodSpec{Volumes: []corev1.Volume{{Name: "data"}}}})

@@ -221,7 +221,7 @@ func shardCacheOptions(o Options, records *records, n int) cache.Options {
 	in := shardlabels.In(n)
 	for obj, by := range options.ByObject {
 		switch obj.(type) {
-		case *corev1.Pod, *appsv1.PodManager:
+		case *corev1.Pod:
 			by.Label = in
 		case *kappsv1.ControllerRevision, *corev1.PersistentVolumeClaim:
 			requirements, _ := in.Requirements()
@@ -231,6 +231,7 @@ func shardCacheOptions(o Options, records *records, n int) cache.Options {
 		}
 		options.ByObject[obj] = by
 	}
+	options.ByObject[&appsv1.PodManager{}] = cache.ByObject{Label: in, Transform: options.DefaultTransform}
 	return options
 }
 
