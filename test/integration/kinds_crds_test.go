@@ -28,7 +28,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	collectorv1 "github.com/mycompany/pod-operator/api/collector/v1"
@@ -124,16 +123,6 @@ func (c *crdStory) install(t testing.TB, name string) {
 func (c *crdStory) uninstall(t testing.TB, name string) {
 	t.Helper()
 	c.Kubectl(t, "delete", "crd", name, "--timeout=60s")
-	// For a moment the API server still lists the group, without its kinds, and an operator
-	// that begins then ends.
-	lists, err := discovery.NewDiscoveryClientForConfig(c.Cluster.RESTConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	testkit.Eventually(t, "all groups that the API server lists have their kinds", func() error {
-		_, _, err := lists.ServerGroupsAndResources()
-		return err
-	})
 }
 
 // requests counts what the operator asked for of a resource since a mark. What it
