@@ -127,7 +127,8 @@ func TestWhatCanBeDoneIsDone(t *testing.T) {
 }
 
 // TestRefusalsOfALargeFleet: every request of one verb is refused, of 600 pods that are
-// missing, or of enough pods that are there. Under H no more than a few a minute are sent.
+// missing, or of enough pods for a minute. Under H no more than a few a minute are sent: a
+// run is over before each of 600 claims was tried, which P asks for.
 func TestRefusalsOfALargeFleet(t *testing.T) {
 	const missing, there = 600, oracle.RefusedPerMinute + 20
 	lab := newLab(t)
@@ -141,7 +142,7 @@ func TestRefusalsOfALargeFleet(t *testing.T) {
 	}{
 		"creates":                       {missing, nil, newImage, Refusal{Verb: "create", Kind: "Pod", How: ByQuota}},
 		"creates whose webhook is down": {missing, nil, newImage, Refusal{Verb: "create", Kind: "Pod", How: ByWebhook}},
-		"claims":                        {missing, oneClaim, newImage, Refusal{Verb: "create", Kind: "PersistentVolumeClaim", How: ByPolicy}},
+		"claims":                        {there, oneClaim, newImage, Refusal{Verb: "create", Kind: "PersistentVolumeClaim", How: ByPolicy}},
 		"deletes":                       {there, nil, scenario.Event{Do: "scale"}, Refusal{Verb: "delete", Kind: "Pod", How: ByPolicy}},
 		"deletes at the owner's end":    {there, nil, deleted, Refusal{Verb: "delete", Kind: "Pod", How: ByWebhook}},
 		"releases":                      {there, orphaned, deleted, Refusal{Verb: "patch", Kind: "Pod", How: ByPolicy}},
