@@ -249,9 +249,10 @@ func (r *run) tellHolder(ctx context.Context, action plan.Action) error {
 	return r.send(ctx, action, "", podPatch{Metadata: patchMeta{Labels: map[string]*string{appsv1.LabelWanted: wanted}}})
 }
 
-// keepPod takes the mark off a pod that was made to stand in for others.
+// keepPod takes the marks off a pod that was made to stand in for others: it is one of the
+// fleet's, and does not show whether a pod that is moved finds room.
 func (r *run) keepPod(ctx context.Context, action plan.Action) error {
-	return r.send(ctx, action, "", podPatch{Metadata: patchMeta{Annotations: map[string]*string{appsv1.AnnotationSurge: nil}}})
+	return r.send(ctx, action, "", podPatch{Metadata: patchMeta{Annotations: map[string]*string{appsv1.AnnotationSurge: nil, appsv1.AnnotationRebalancedTo: nil}}})
 }
 
 // evictPod deletes a pod if its PodDisruptionBudgets allow.

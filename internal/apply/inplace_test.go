@@ -381,13 +381,13 @@ func TestTheHolderIsAskedAndReleased(t *testing.T) {
 	}
 }
 
-// TestAStandInLosesItsMark: the pod is one of the fleet's now.
-func TestAStandInLosesItsMark(t *testing.T) {
+// TestAStandInLosesItsMarks: the pod is one of the fleet's now, and was not moved.
+func TestAStandInLosesItsMarks(t *testing.T) {
 	w := newWorld(t, pod("web-0", controlledBy(me)))
 	if _, err := w.apply(t, move(plan.KeepPod)); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"metadata":{"uid":"uid-web-0","resourceVersion":"999","annotations":{"` + appsv1.AnnotationSurge + `":null}}}`
+	want := `{"metadata":{"uid":"uid-web-0","resourceVersion":"999","annotations":{"` + appsv1.AnnotationRebalancedTo + `":null,"` + appsv1.AnnotationSurge + `":null}}}`
 	if diff := cmp.Diff(want, w.patches["web-0"]); diff != "" {
 		t.Errorf("the patch (-want +got):\n%s", diff)
 	}

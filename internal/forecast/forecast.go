@@ -169,7 +169,7 @@ func (m *rehearsal) touch(p *plan.Pod, action plan.Action) (gone bool) {
 		p.Gate = plan.GateOpen
 		m.serve(p)
 	case plan.KeepPod:
-		p.Surge = false
+		p.Surge, p.RebalancedTo = false, ""
 	case plan.TellHolder:
 		p.Wanted = action.Wanted
 	}

@@ -286,7 +286,7 @@ func (m *model) apply(a Action) Outcome {
 		}
 		m.pods[a.Pod] = p
 	case KeepPod:
-		p.Surge = false
+		p.Surge, p.RebalancedTo = false, ""
 		m.pods[a.Pod] = p
 	case TellHolder:
 		p.Wanted = a.Wanted

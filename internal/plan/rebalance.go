@@ -67,7 +67,8 @@ func (s *scene) rebalances() bool {
 }
 
 // giveUp notes that a pod was made for a place and runs in another. One that was moved
-// for an earlier request, or long ago, does not show whether there is room now.
+// for an earlier request, or long ago, does not show whether there is room now, and one that
+// stands in was not moved, even when it becomes one of the fleet's.
 func (s *scene) giveUp() {
 	failed := s.observed.Status.Rebalance
 	if !s.desired.Disruption.Rebalances(s.now) {
@@ -76,7 +77,7 @@ func (s *scene) giveUp() {
 	s.decision.Rebalance = failed
 	for _, b := range s.staying() {
 		p := b.pod
-		if !b.inFleet || p.Node == "" || p.RebalancedTo == "" || !s.movedLately(p) || failed != nil && !p.Created.After(failed.Time.Time) {
+		if !b.inFleet || p.Surge || p.Node == "" || p.RebalancedTo == "" || !s.movedLately(p) || failed != nil && !p.Created.After(failed.Time.Time) {
 			continue
 		}
 		for i, at := range p.Domains {

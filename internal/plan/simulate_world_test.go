@@ -508,7 +508,7 @@ func (w *world) touch(b *body, a Action) {
 		b.spec.size = size
 		b.Changing = b.spec.image != b.runs.image
 	case KeepPod:
-		b.Surge = false
+		b.Surge, b.RebalancedTo = false, ""
 	case TellHolder:
 		b.Wanted = a.Wanted
 	default:

@@ -172,10 +172,19 @@ func (r *rest) ownerItself() {
 }
 
 // waits: a pod does not serve or has to be made anew, also where the hold of a pod "whose
-// node is gone" keeps its successor back.
+// node is gone" keeps its successor back. And "a paused fleet, and one with OnDelete, keeps
+// the size and reports the pod as one that has to move".
 func (r *rest) waits() bool {
 	return slices.ContainsFunc(r.live, func(pod *corev1.Pod) bool {
-		return !Serves(pod) || r.nodeLost(pod.Spec.NodeName, r.end) || pod.CreationTimestamp.Time.Before(r.spec.Restart)
+		return !Serves(pod) || r.nodeLost(pod.Spec.NodeName, r.end) || pod.CreationTimestamp.Time.Before(r.spec.Restart) ||
+			keepsSize(r.spec) && resizeWaits(pod)
+	})
+}
+
+// resizeWaits: the node defers a resize of the pod, or can never do it.
+func resizeWaits(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodResizePending && c.Status == corev1.ConditionTrue
 	})
 }
 
@@ -189,16 +198,7 @@ func (r *rest) readiness() {
 	if r.waits() {
 		return
 	}
-	behind, mayBe := 0, r.spec.Partition
-	if s.CurrentRevision == "" {
-		mayBe = 0 // there is no old revision to stay on
-	}
-	for _, pod := range r.live {
-		if pod.Labels[appsv1.LabelRevision] != r.goal.name {
-			behind++
-		}
-	}
-	whole := len(r.found) == 0 && !r.obstacle && len(r.live) == r.spec.Replicas && behind <= mayBe &&
+	whole := len(r.found) == 0 && !r.obstacle && len(r.live) == r.spec.Replicas && r.moved() &&
 		!r.goal.lost && !r.goal.overrides && !r.goal.back && r.spec.MinReady == 0
 	for _, kind := range []string{appsv1.ConditionReconciling, appsv1.ConditionStalled} {
 		if c := meta.FindStatusCondition(s.Conditions, kind); whole && c != nil && !r.terminating() {
@@ -208,6 +208,26 @@ func (r *rest) readiness() {
 	if ready := meta.IsStatusConditionTrue(s.Conditions, appsv1.ConditionReady); whole && !ready {
 		r.report("Ready is False, and the fleet is what was asked for")
 	}
+}
+
+// moved: all pods are on the goal but those that the partition keeps, which with ordinals are
+// those of the lowest.
+func (r *rest) moved() bool {
+	behind, mayBe := 0, r.spec.Partition
+	if r.owner.Status.CurrentRevision == "" {
+		mayBe = 0 // there is no old revision to stay on
+	}
+	for _, pod := range r.live {
+		ordinal, _ := r.spec.Ordinal(pod.Name)
+		switch {
+		case pod.Labels[appsv1.LabelRevision] == r.goal.name:
+		case r.spec.Random:
+			behind++
+		case !slices.Contains(r.spec.Base()[:min(mayBe, r.spec.Replicas)], ordinal):
+			return false
+		}
+	}
+	return behind <= mayBe
 }
 
 // terminating: a pod that goes is still there.

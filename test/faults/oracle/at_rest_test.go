@@ -187,6 +187,22 @@ func TestAtRestRevisions(t *testing.T) {
 			s.edit(func(pm *appsv1.PodManager) { pm.Spec.Paused = true })
 			s.status("web-b", 2)
 		}), ""},
+		"rollouts are paused, and the wrong pod is behind the partition": {rests(func(s *tale) {
+			image(s)
+			follow(s, "web-0")
+			s.edit(func(pm *appsv1.PodManager) { pm.Spec.Paused = true })
+			s.status("web-b", 2, func(st *appsv1.PodManagerStatus) {
+				st.CurrentRevision, st.UpdatedReplicas = "web-a", 1
+				condition1(appsv1.ConditionReady, metav1.ConditionFalse, appsv1.ConditionPaused)(st)
+			})
+		}, partition), ""},
+		"rollouts are paused, and a resize waits for its node": {rests(func(s *tale) {
+			s.edit(func(pm *appsv1.PodManager) { pm.Spec.Paused = true })
+			s.change(kubelet, "web-0", func(pod *corev1.Pod) {
+				pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodResizePending, Status: corev1.ConditionTrue})
+			})
+			s.status("web-a", 2, condition1(appsv1.ConditionReady, metav1.ConditionFalse, appsv1.ConditionPaused))
+		}), ""},
 		"a pin keeps them": {rests(func(s *tale) {
 			image(s)
 			s.annotate(appsv1.AnnotationPin, "1 while 2")

@@ -209,11 +209,16 @@ func edits(s *state) []step {
 func scales(n int) func(*state) { return func(s *state) { s.Desired.Replicas = n } }
 
 // means has the template mean another revision. The pods behind the partition stay
-// on the one that they have.
+// on the one that they have, but "one that is on a revision in between and does not serve"
+// returns to the old one.
 func means(revision string) func(*state) {
 	return func(s *state) {
 		s.Template, s.Blame, s.Stuck = revision, false, 0
 		s.freeze(s.Desired.Update.Partition)
+		s.Froze = slices.DeleteFunc(s.Froze, func(f frozen) bool {
+			p := s.pod(plan.SlotName(&s.Desired, f.Slot))
+			return f.Revision != s.Status.CurrentRevision && !serves(p)
+		})
 	}
 }
 

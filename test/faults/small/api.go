@@ -121,6 +121,7 @@ const (
 // which it is carried out, and the rules that were broken.
 func (w *world) look(s *state, t trouble) (next *state, decision plan.Decision, broken []string) {
 	next = s.copy()
+	next.seeFailures()
 	seen := s.observed(w)
 	asked := s.Desired
 	if w.misread != nil {
@@ -139,6 +140,7 @@ func (w *world) look(s *state, t trouble) (next *state, decision plan.Decision, 
 	for i, a := range decision.Actions {
 		if t.kind == dies && i >= t.at {
 			next.Woken = true
+			next.forgetFailures(s)
 			return next, decision, pass.judge()
 		}
 		pass.do(i, a)
@@ -148,9 +150,6 @@ func (w *world) look(s *state, t trouble) (next *state, decision plan.Decision, 
 		return next, decision, append(pass.judge(), next.judgeGone()...)
 	}
 	next.Status = stored(report.Report(s.Desired, seen, decision, pass.outcomes, now).Status)
-	for i := range next.Failed {
-		next.Failed[i].Seen = true
-	}
 	next.note()
 	next.Woken, next.Next = pass.done > 0, decision.NextLook
 	if pass.done < len(pass.outcomes) && (next.Next == 0 || next.Next > retry) {
@@ -287,7 +286,7 @@ func (s *state) carryOutOnPod(a plan.Action, gated bool) {
 		s.Foreign = append(s.Foreign, p.Name)
 		s.remove(p.Name)
 	case plan.KeepPod:
-		p.Surge = false
+		p.Surge, p.RebalancedTo = false, ""
 	case plan.TellHolder:
 		p.Wanted = a.Wanted
 	case plan.CreatePod:

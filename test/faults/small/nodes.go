@@ -117,6 +117,7 @@ func (w *world) act(s *state, name string) *state {
 		if len(w.zones) > 0 {
 			at := w.placeFor(s, p)
 			p.Node, p.Zone, p.Domains = "node-"+at, at, []string{at}
+			next.Elsewhere = next.Elsewhere || p.RebalancedTo != "" && !p.Surge && p.RebalancedTo != zoneKey+"="+at
 		}
 		p.Ready = p.Gate == plan.GateNone && !broken
 	case restarts:
@@ -132,20 +133,23 @@ func (w *world) act(s *state, name string) *state {
 	return next
 }
 
-// placeFor is the scheduler: of the zones with room that keep the spread, and it
-// counts all pods, the one that is preferred, or else the one with the fewest.
+// placeFor is the scheduler: of the zones with room that keep the spread, the one that is
+// preferred, or else the one with the fewest. A pod that terminates takes room, and does not
+// count for the spread.
 func (w *world) placeFor(s *state, p *plan.Pod) string {
 	var open []zone
-	taken := map[string]int{}
+	used, taken := map[string]int{}, map[string]int{}
 	for i := range s.Pods {
-		taken[s.Pods[i].Zone]++
+		if used[s.Pods[i].Zone]++; !s.Pods[i].Terminating {
+			taken[s.Pods[i].Zone]++
+		}
 	}
 	least := len(s.Pods)
 	for _, z := range w.zones {
 		least = min(least, taken[z.name])
 	}
 	for _, z := range w.zones {
-		if taken[z.name] < z.room && taken[z.name]-least < 1 {
+		if used[z.name] < z.room && taken[z.name]-least < 1 {
 			open = append(open, z)
 		}
 	}
@@ -259,30 +263,66 @@ func (s *state) collect() []step {
 func (s *state) fail(name string) {
 	p := s.pod(name)
 	p.Phase, p.Ready, p.FailedAt, p.ReadySince = corev1.PodFailed, false, now, time.Time{}
-	row := s.countFailure(p.Revision)
-	s.Dead = append(s.Dead, death{p.Slot, p.Revision, now.Add(s.backoff(row))})
+	s.Dead = append(s.Dead, death{Slot: p.Slot, Revision: p.Revision, At: now})
 	slices.SortFunc(s.Dead, func(a, b death) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 }
 
-// countFailure counts how often in a row pods of a revision failed. Several that
-// the operator meets in one look are one failure.
-func (s *state) countFailure(revision string) int {
+// seeFailures counts the pods that failed since the operator looked before, unless others
+// deleted them meanwhile: of a pod that terminates it cannot tell whether it failed by itself.
+// Several of a revision are one failure.
+func (s *state) seeFailures() {
+	counted := map[string]bool{}
+	for i := range s.Dead {
+		d := &s.Dead[i]
+		if p := s.pod(plan.SlotName(&s.Desired, d.Slot)); d.Seen || p == nil || p.Terminating {
+			continue
+		}
+		last := d.At
+		for _, other := range s.Dead {
+			if other.Revision == d.Revision && other.At.After(last) {
+				last = other.At
+			}
+		}
+		if !counted[d.Revision] {
+			counted[d.Revision] = true
+			s.countFailure(d.Revision, last)
+		}
+		d.Seen = true
+	}
+	for i := range s.Dead {
+		if d := &s.Dead[i]; counted[d.Revision] && d.Seen && d.Until.IsZero() {
+			at := slices.IndexFunc(s.Failed, func(f failures) bool { return f.Revision == d.Revision })
+			d.Until = d.At.Add(s.backoff(s.Failed[at].Count))
+		}
+	}
+}
+
+// forgetFailures: an operator that dies before it wrote its status has not counted them.
+func (s *state) forgetFailures(before *state) {
+	s.Failed = slices.Clone(before.Failed)
+	for i := range s.Dead {
+		d := &s.Dead[i]
+		if slices.ContainsFunc(before.Dead, func(was death) bool { return was.Slot == d.Slot && was.At.Equal(d.At) && !was.Seen }) {
+			d.Seen, d.Until = false, time.Time{}
+		}
+	}
+}
+
+// countFailure notes one failure more of a revision, in a row or the first.
+func (s *state) countFailure(revision string, at time.Time) {
 	for i := range s.Failed {
 		f := &s.Failed[i]
 		if f.Revision != revision {
 			continue
 		}
-		switch since := now.Sub(f.Last); {
+		switch since := at.Sub(f.Last); {
 		case since == 0:
-		case !f.Seen:
-			f.Last = now
 		case since <= 2*s.Desired.FailedPods.Max:
-			f.Count, f.Last, f.Seen = f.Count+1, now, false
+			f.Count, f.Last = f.Count+1, at
 		default:
-			f.Count, f.Last, f.Seen = 1, now, false
+			f.Count, f.Last = 1, at
 		}
-		return f.Count
+		return
 	}
-	s.Failed = append(s.Failed, failures{Revision: revision, Count: 1, Last: now})
-	return 1
+	s.Failed = append(s.Failed, failures{Revision: revision, Count: 1, Last: at})
 }

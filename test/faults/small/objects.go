@@ -246,6 +246,9 @@ func (w *world) run(p *plan.Pod, pod *corev1.Pod) {
 		ready.Status, ready.LastTransitionTime = corev1.ConditionTrue, metav1.NewTime(p.ReadySince)
 	}
 	pod.Status.Conditions = append(pod.Status.Conditions, ready)
+	if p.Resize == plan.ResizeDeferred || p.Resize == plan.ResizeInfeasible {
+		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: string(p.Resize)})
+	}
 	if p.Gate != plan.GateNone {
 		pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: appsv1.GateInService}}
 	}

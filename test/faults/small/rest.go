@@ -95,7 +95,8 @@ func (s *state) judgePods() []string {
 		}
 		return nil
 	}
-	room := s.Desired.Replicas + s.Desired.MostSurge() - s.count(live)
+	// "As many live as may, because others cannot be deleted": one on a node that is gone, too.
+	room := s.Desired.Replicas + s.Desired.MostSurge() - s.count(func(p *plan.Pod) bool { return live(p) || p.NodeState != plan.NodePresent && !p.Terminating })
 	for _, slot := range s.base() {
 		if p := s.pod(plan.SlotName(&s.Desired, slot)); s.excused(slot) && (p == nil || !live(p)) {
 			room-- // it is kept for the pod that is refused
@@ -212,6 +213,9 @@ func (s *state) judgeHolders() (broken []string) {
 		if !live(p) || p.Membership != plan.Member {
 			continue
 		}
+		if slices.ContainsFunc(s.Refused, func(w write) bool { return w.Verb == plan.TellHolder && w.Slot == p.Slot }) {
+			continue
+		}
 		goes := !slices.Contains(s.base(), p.Slot) || p.DeleteRequested || !s.Desired.Paused && (p.Revision != s.wanted() || p.SizeOf != "")
 		listed := slices.ContainsFunc(s.Status.Held, func(h appsv1.HeldPod) bool { return h.Pod == p.Name })
 		switch {
@@ -262,7 +266,7 @@ func (s *state) judgeClaims() (broken []string) {
 	for _, template := range s.Desired.Claims.Templates {
 		for _, slot := range s.base() {
 			name := plan.ClaimName(template, plan.SlotName(&s.Desired, slot))
-			if c := s.claim(name); c == nil || c.Owner != s.Desired.UID || c.CondemnedBy != "" || c.Surge {
+			if c := s.claim(name); c == nil || !c.Terminating && (c.Owner != s.Desired.UID || c.CondemnedBy != "" || c.Surge) {
 				broken = append(broken, "K: rests, and the claim "+name+" is missing, condemned or another's")
 			}
 		}
@@ -290,13 +294,16 @@ func (w *world) judgePlaces(s *state) (broken []string) {
 			broken = append(broken, "L1: rests, and "+p.Name+" is on a node that leaves")
 		}
 	}
+	if s.Elsewhere && s.Left < w.wrong {
+		return broken // what went wrong took the place of a pod: the attempt is given up for an hour
+	}
 	if len(d.Spread) == 0 || s.count(func(p *plan.Pod) bool { return p.Revision != s.wanted() }) > 0 {
 		return broken // "a rollout takes precedence, even while it is paused"
 	}
 	pods, lately := map[string]int{}, map[string]int{}
 	for i := range s.Pods {
-		if p := &s.Pods[i]; s.Left < w.wrong && p.RebalancedTo != "" && p.RebalancedTo != zoneKey+"="+p.Zone {
-			return broken // what went wrong took its place: the attempt is given up for an hour
+		if !live(&s.Pods[i]) {
+			continue
 		}
 		pods[s.Pods[i].Zone]++
 		if s.Pods[i].RebalancedTo != "" {
@@ -324,7 +331,8 @@ func (s *state) judgeHistory() []string {
 	whole := s.Desired.Replicas > 0 && meta.FindStatusCondition(s.Status.Conditions, appsv1.ConditionReady) != nil
 	for _, slot := range s.base() {
 		p := s.pod(plan.SlotName(&s.Desired, slot))
-		whole = whole && p != nil && s.available(p) && p.Revision == s.wanted()
+		whole = whole && p != nil && s.available(p) && p.Revision == s.wanted() && p.Membership == plan.Member &&
+			(p.Resize == plan.ResizeNone || slices.Contains(s.Sized, p.Name))
 	}
 	if s.Desired.Identity == appsv1.IdentityOrdinal && whole && s.Status.CurrentRevision != s.wanted() {
 		return []string{fmt.Sprintf("T: every pod of the fleet is on %s and available, and currentRevision is %s", s.wanted(), s.Status.CurrentRevision)}

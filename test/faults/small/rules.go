@@ -87,7 +87,7 @@ func (s *state) judgeCreate(a plan.Action) (broken []string) {
 		return broken
 	}
 	for _, d := range s.Dead {
-		if d.Slot == a.Slot && d.Revision == a.Revision && now.Before(d.Until) {
+		if d.Seen && d.Slot == a.Slot && d.Revision == a.Revision && now.Before(d.Until) {
 			broken = append(broken, fmt.Sprintf("B: %s follows a pod that failed, %s before its backoff ends", a.Pod, d.Until.Sub(now)))
 		}
 	}
@@ -130,9 +130,13 @@ func (s *state) surgesFirst() bool {
 
 // judgeEvicted is V for an eviction that is let through at its deadline: the operator
 // knew of it, and made a replacement if one could be made. After the deadline "no other is
-// made".
+// made". What replaces a pod that is too many is the fleet's own, and a name "is free only
+// when the old pod is gone".
 func (s *state) judgeEvicted(p *plan.Pod) []string {
 	if !s.surgesFirst() || !serves(p) || !slices.Contains(s.Asked, p.Name) || s.troubled() {
+		return nil
+	}
+	if !slices.Contains(s.base(), p.Slot) && s.count(func(p *plan.Pod) bool { return p.Terminating && slices.Contains(s.base(), p.Slot) }) > 0 {
 		return nil
 	}
 	if !s.standsIn() && !slices.Contains(s.Replaced, p.Name) {

@@ -101,6 +101,8 @@ type state struct {
 	// whose pods left their nodes and are not back.
 	Extra   []string
 	Drained []int
+	// Elsewhere: a pod that was moved was scheduled to another place than it was made for.
+	Elsewhere bool
 	// Joined are the pods that were in the fleet's own slots when the operator looked.
 	Joined []string
 	// Asked are the pods whose eviction waited when the operator looked, and Replaced those
@@ -123,7 +125,6 @@ type failures struct {
 	Revision string
 	Count    int
 	Last     time.Time
-	Seen     bool // the operator has looked since
 }
 
 // frozen is the revision of a slot in a rollout that is paused.
@@ -132,10 +133,13 @@ type frozen struct {
 	Revision string
 }
 
-// death is a pod that failed and has no successor yet, and when it may have one.
+// death is a pod that failed and has no successor yet. Once the operator has seen it, it says
+// when it may have one.
 type death struct {
 	Slot     int
 	Revision string
+	At       time.Time
+	Seen     bool
 	Until    time.Time
 }
 

@@ -350,6 +350,10 @@ func stories() []scenario {
 			story: []event{then("whenScaled becomes Retain", func(s *state) { s.Desired.Claims.WhenScaled = appsv1.ClaimRetain })},
 		},
 		{name: "the spread is lost", desired: spreads, zones: []zone{{"a", 3}, {"b", 3}}, edit: crowd, pods: []int{2}},
+		{
+			name: "the spread is lost, and scaled up and down", desired: spreads, zones: []zone{{"a", 3}, {"b", 3}}, edit: crowd, pods: []int{2},
+			story: []event{then("it scales to 3", scales(3)), then("it scales to 2", scales(2))},
+		},
 		{name: "the spread is lost, random", desired: all(spreads, random), zones: []zone{{"a", 3}, {"b", 3}}, edit: crowd, pods: []int{2}},
 		{name: "the spread over three nodes is lost", desired: spreads, zones: []zone{{"a", 3}, {"b", 3}, {"c", 3}}, edit: crowd, pods: []int{3}, large: true},
 	}
