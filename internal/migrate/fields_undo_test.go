@@ -43,8 +43,8 @@ func (o *original) undone(t *testing.T, f *fate) string {
 	return fmt.Sprintf("| %s | all %d | %s | %s | %s |\n", o.name(), all, fields(kept), fields(refused), fields(listed))
 }
 
-// givenBack takes over a workload that has every field, and one that has none, gives them back,
-// and compares. It returns how many fields there are.
+// givenBack reads a workload that has every field, and one that has none, gives them back by
+// their records, and compares. It returns how many fields there are.
 func (o *original) givenBack(t *testing.T, f *fate) (all int) {
 	var puts []func(reflect.Value)
 	o.leaves(func(path string, put func(reflect.Value)) {

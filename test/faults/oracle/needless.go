@@ -422,7 +422,7 @@ func (c *chronicle) causesToCome(a *touch, rules Rules) []string {
 // leftBehind is the revision of the pod that a created one follows, where a repair moved
 // it to another: "Paused stops rollouts. Scaling and repair go on", and behind a partition
 // pods stay on the old revision. Rollouts and restarts are no repairs. On the old one come
-// back a pod behind the partition, "also if it had moved before", and one that was "on
+// back a pod behind the partition, "even if it had moved before", and one that was "on
 // another revision than the template's".
 func (c *chronicle) leftBehind(a *touch) string {
 	before := c.lastOfName(a)

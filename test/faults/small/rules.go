@@ -130,13 +130,9 @@ func (s *state) surgesFirst() bool {
 
 // judgeEvicted is V for an eviction that is let through at its deadline: the operator
 // knew of it, and made a replacement if one could be made. After the deadline "no other is
-// made". What replaces a pod that is too many is the fleet's own, and a name "is free only
-// when the old pod is gone".
+// made".
 func (s *state) judgeEvicted(p *plan.Pod) []string {
 	if !s.surgesFirst() || !serves(p) || !slices.Contains(s.Asked, p.Name) || s.troubled() {
-		return nil
-	}
-	if !slices.Contains(s.base(), p.Slot) && s.count(func(p *plan.Pod) bool { return p.Terminating && slices.Contains(s.base(), p.Slot) }) > 0 {
 		return nil
 	}
 	if !s.standsIn() && !slices.Contains(s.Replaced, p.Name) {
