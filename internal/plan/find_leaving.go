@@ -170,7 +170,7 @@ func (s *scene) placedBeyond() int { return s.beyond(func(p *Pod) bool { return 
 func (s *scene) beyond(counts func(*Pod) bool) int {
 	n := 0
 	for _, b := range s.staying() {
-		if counts(b.pod) && (!s.ordinal() || b.standsIn) {
+		if counts(b.pod) && (!s.ordinal() || b.standsIn || s.stoodIn(b)) {
 			n++
 		}
 	}

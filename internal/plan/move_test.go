@@ -64,6 +64,14 @@ func TestMove(t *testing.T) {
 			[]string{"DeletePod web-3 SurgeOver", "EvictPod web-0 EvictionRequested"},
 			[]string{"CreatePod web-0 Terminating"},
 		},
+		"and a pod that comes back waits for the place of the one too many": {
+			aFleet(3, ordinal(0).evicted(0), ordinal(1).pending(), ordinal(3).surge(), ordinal(4).surge()).surgeFirst(1),
+			nil,
+			[]string{"EvictPod web-0 Replacement", "CreatePod web-2 Budget"},
+		},
+		"after the deadline a pod goes, wherever the one that stands in has its ordinal": {
+			aFleet(3, ordinal(0).evicted(6*time.Minute), ordinal(1), ordinal(2), ordinal(13).surge()).surgeFirst(1), goes, back,
+		},
 		"a stand-in that never served goes with the request": {
 			aFleet(2, ordinal(0), ordinal(1), standIn.pending()).surgeFirst(1), []string{"DeletePod web-2 SurgeOver"}, nil,
 		},

@@ -121,9 +121,10 @@ type filling struct {
 	adopted int
 	// places is how many more pods there may be while others move away, and tooMany
 	// says that more than that go in this pass: a new pod waits for one of them only,
-	// so all wait for a pass that sees them gone.
-	places  int
-	tooMany bool
+	// so all wait for a pass that sees them gone. beyond says that pods hold places that
+	// they have to give back.
+	places          int
+	tooMany, beyond bool
 	// updated and old count the pods on the goal, and those that stay on the one before.
 	updated, old int
 	// slots and names find the pod that has a place. highest is the highest slot that
@@ -177,7 +178,8 @@ func (s *scene) newFilling() filling {
 // its place for its successor, and may yet stay if its eviction is refused. One that is
 // adopted beyond the fleet has to go, too, in a later pass.
 func (f *filling) countPlaces() {
-	if len(f.movers) == 0 && len(f.going) == 0 && f.adopted == 0 {
+	f.beyond = len(f.movers)+f.adopted > 0 || len(f.scene.extras) > f.desired.MostSurge()
+	if !f.beyond && len(f.going) == 0 {
 		return
 	}
 	f.places = f.desired.Replicas + f.desired.MostSurge()
@@ -351,8 +353,9 @@ func (f *filling) shortOfSurge() bool {
 // surges: the rollout needs one more pod, and this may be its ordinal.
 func (f *filling) surges(slot int) bool { return f.shortOfSurge() && f.mayStandIn(slot) }
 
-// crowded: pods that move away, or are adopted to go, still take the places of others.
-func (f *filling) crowded() bool { return f.tooMany || len(f.movers)+f.adopted > 0 && f.places <= 0 }
+// crowded: pods that move away, or are adopted to go, or stand in though fewer may now,
+// still take the places of others.
+func (f *filling) crowded() bool { return f.tooMany || f.beyond && f.places <= 0 }
 
 func (f *filling) fill(pod *Pod, claims []Action) {
 	f.explain()
@@ -508,7 +511,7 @@ func (s *scene) blockOnName(name string, slot int) {
 func (s *scene) blockOnMovers(name string, slot int) {
 	s.block(Blocked{
 		Verb: CreatePod, Pod: name, Slot: slot, By: appsv1.BlockedByBudget,
-		Message: fmt.Sprintf("pods on other ordinals go first: %d and a surge of %d may be there", s.desired.Replicas, s.desired.Update.MaxSurge),
+		Message: fmt.Sprintf("pods on other ordinals go first: %d and a surge of %d may be there", s.desired.Replicas, s.desired.MostSurge()),
 	})
 }
 
