@@ -87,6 +87,9 @@ func TestHowAPodFollows(t *testing.T) {
 			want:    []string{"DeletePod web-0 ResizeInfeasible"},
 			because: "recreated: node small can never hold the new size",
 		},
+		"not behind the partition, though the node is too small": {
+			given:   smallNode(aFleet(1, old.on("small")).changing(Change{Resize: []string{"app"}}).progress(0, time.Minute), "small").partition(1),
+		},
 		"one that is beyond another node": {
 			given:   smallNode(aFleet(1, old.on("large")).changing(Change{Resize: []string{"app"}}).progress(0, time.Minute), "small"),
 			want:    []string{"ResizePod web-0 RolloutInPlace", "UpdatePod web-0 RolloutInPlace"},

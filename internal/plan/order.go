@@ -89,8 +89,11 @@ func (s *scene) waitToRemove(b brief) string {
 	}
 	there := make(map[int]bool, s.desired.Replicas)
 	for _, other := range s.staying() {
-		if other.inFleet && other.available {
+		switch {
+		case other.inFleet && other.available:
 			there[other.slot] = true
+		case other.slot > b.slot && s.extras[other.pod] && s.goesInOrder(other):
+			return "waiting until " + other.pod.Name + " no longer stands in"
 		}
 	}
 	for slot := 0; s.position(slot) < s.desired.Replicas; slot++ {

@@ -67,6 +67,11 @@ func TestOrderedReady(t *testing.T) {
 			[]string{"DeletePod web-2 ScaleDown"},
 			[]string{"DeletePod web-1 OrderedReady"},
 		},
+		"one that does not serve waits for a higher one that stands in": {
+			aFleet(2, ordinal(0).evicted(0), ordinal(1), ordinal(2).pending(), ordinal(3)).surgeFirst(2).ordered(),
+			[]string{"EvictPod web-0 EvictionRequested"},
+			[]string{"DeletePod web-2 OrderedReady", "CreatePod web-0 Terminating"},
+		},
 		"all go, one by one": {
 			aFleet(0, ordinal(0), ordinal(1).pending()).ordered(),
 			[]string{"DeletePod web-1 ScaleDown"},

@@ -76,12 +76,12 @@ func (s *scene) inScope() (moving, kept []*stalePod) {
 	}
 	isBehind := s.behindPartition(keep)
 	for _, p := range s.stale {
-		behind := isBehind(p)
+		behind, failed := isBehind(p), s.resizeFailed(p.pod)
 		current := s.decision.CurrentRevision
 		switch {
-		case !behind || p.reason != appsv1.WhyRolloutRecreate && p.reason != appsv1.WhyRolloutInPlace:
+		case !behind || p.outdated || failed && p.reason != appsv1.WhyRolloutRecreate && p.reason != appsv1.WhyRolloutInPlace:
 			moving = append(moving, p)
-		case s.findRevision(current) != nil && (!p.serving && p.pod.Revision != current || s.resizeFailed(p.pod)):
+		case s.findRevision(current) != nil && (!p.serving && p.pod.Revision != current || failed):
 			moving = append(moving, s.describeStale(p.brief, current))
 		case p.missized:
 			if back := s.describeStale(p.brief, p.pod.Revision); back.inPlace() {

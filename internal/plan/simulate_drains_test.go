@@ -254,7 +254,7 @@ func (w *world) mayMiss(a Action) int {
 	switch {
 	case w.hasToLeave(b):
 		return w.excuses(b)
-	case a.Why.Reason == appsv1.WhyRebalance, a.Why.Reason == appsv1.WhySurgeOver && w.desired.Disruption.SurgeFirst:
+	case a.Why.Reason == appsv1.WhyRebalance:
 		return 0
 	}
 	least := -1
@@ -263,10 +263,24 @@ func (w *world) mayMiss(a Action) int {
 			least = max(least, w.excuses(other))
 		}
 	}
-	if least >= 0 {
+	switch {
+	case a.Why.Reason == appsv1.WhySurgeOver && w.desired.Disruption.SurgeFirst && !(least < 0 && w.lacksRoom()):
+		return 0
+	case least >= 0:
 		return least
 	}
 	return missing
+}
+
+// lacksRoom: a pod could not be scheduled for deadlineSeconds, and may need the room of
+// one that stands in.
+func (w *world) lacksRoom() bool {
+	for _, b := range w.pods {
+		if b.Node == "" && !b.Terminating && !w.now.Before(b.Created.Add(w.desired.Disruption.Deadline)) {
+			return true
+		}
+	}
+	return false
 }
 
 // checkTaken is U: no act of ours takes a pod that serves when that leaves fewer than
