@@ -104,7 +104,7 @@ func (r *Record) export(pm *appsv1.PodManager, kind *Kind) (*Target, error) {
 		if err != nil {
 			return nil, err
 		}
-		if sameMeaning(podrender.Template(pm.Name, "", plainTemplate(was)), podrender.Template(pm.Name, pm.Spec.Image, pm.Spec.Template)) {
+		if sameMeaning(podrender.Template(pm.Name, "", kind.plainTemplate(was)), podrender.Template(pm.Name, pm.Spec.Image, pm.Spec.Template)) {
 			return nil, nil
 		}
 	}

@@ -201,6 +201,9 @@ func (k *Kind) plainTemplate(t *corev1.PodTemplateSpec) *corev1.PodTemplateSpec 
 	if k.Group == kruiseGroup {
 		t.Spec.ReadinessGates = slices.DeleteFunc(t.Spec.ReadinessGates, kruiseGate)
 	}
+	if k.Ordinal { // its controller gives every pod its own
+		t.Spec.Hostname, t.Spec.Subdomain = "", ""
+	}
 	return t
 }
 

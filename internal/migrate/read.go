@@ -301,6 +301,12 @@ func (w *Workload) template(t *corev1.PodTemplateSpec) {
 			w.Refused = fmt.Sprintf("spec.template.metadata.labels[%s] is a label of the operator's own: take it off first", key)
 		}
 	}
+	if w.Kind.Ordinal && t.Spec.Hostname != "" {
+		w.lose("spec.template.spec.hostname") // its pods have their names there
+	}
+	if w.Kind.Ordinal && t.Spec.Subdomain != "" {
+		w.lose("spec.template.spec.subdomain") // and serviceName
+	}
 }
 
 // plainTemplate is a template without what a controller added to it.

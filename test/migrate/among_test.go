@@ -51,7 +51,10 @@ import (
 	"github.com/mycompany/pod-operator/test/migrate/judge"
 )
 
-var seed = flag.Uint64("seed", 1, "The first seed of TestMigrationsAmongOthers.")
+var (
+	seed  = flag.Uint64("seed", 1, "The first seed of TestMigrationsAmongOthers.")
+	seeds = flag.Uint64("seeds", 4, "How many of them it plays for each kind.")
+)
 
 // judged are the resources whose history is judged.
 var judged = []schema.GroupVersionResource{
@@ -298,7 +301,7 @@ func (c *sleepy) Patch(ctx context.Context, obj client.Object, patch client.Patc
 func TestMigrationsAmongOthers(t *testing.T) {
 	testkit.Long(t, "it migrates in both directions again and again")
 	for name, s := range subjects {
-		for i := range uint64(4) {
+		for i := range *seeds {
 			t.Run(fmt.Sprintf("%s seed %d", name, *seed+i), func(t *testing.T) {
 				t.Parallel()
 				s.amongOthers(t, *seed+i)
@@ -309,9 +312,7 @@ func TestMigrationsAmongOthers(t *testing.T) {
 
 func (s subject) amongOthers(t *testing.T, seed uint64) {
 	w := newWorld(t)
-	s.make(w)
-	w.volume(2)
-	w.volume(3)
+	s.drawn(w, rand.New(rand.NewPCG(seed, 3))) // #nosec G404 -- it is a test
 	suite.Create(t, &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "web"},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
@@ -323,9 +324,9 @@ func (s subject) amongOthers(t *testing.T, seed uint64) {
 	draw := rand.New(rand.NewPCG(seed, seed)) // #nosec G404 -- it is a test
 	others, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
+	u := &user{w, rand.New(rand.NewPCG(seed, 2))} // #nosec G404 -- it is a test
 	go func() {
 		defer close(done)
-		u := &user{w, rand.New(rand.NewPCG(seed, 2))} // #nosec G404 -- it is a test
 		u.act(others)
 	}()
 	for range 4 {
@@ -333,9 +334,18 @@ func (s subject) amongOthers(t *testing.T, seed uint64) {
 	}
 	stop()
 	<-done
-	testkit.EventuallyEvery(t, poll, "it is given back", func() error { return s.back(w, w.mover(suite.Client)) })
-	testkit.EventuallyEvery(t, poll, "it is taken over", func() error { return w.take(suite.Client, s.kind) })
-	testkit.EventuallyEvery(t, poll, "it is given back", func() error { return s.back(w, w.mover(suite.Client)) })
+	there := func() error { return w.take(suite.Client, s.kind) }
+	back := func() error { return s.back(w, w.mover(suite.Client)) }
+	for _, way := range []struct {
+		what string
+		run  func() error
+	}{{"it is given back", back}, {"it is taken over", there}, {"it is given back", back}} {
+		testkit.EventuallyEvery(t, poll, way.what, func() error {
+			u.relent(t.Context())
+			return way.run()
+		})
+	}
+	u.relent(t.Context())
 	c.judge()
 }
 
