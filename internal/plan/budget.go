@@ -185,7 +185,7 @@ func (s *scene) chooseExtras() {
 // stoodIn: fewer may stand in now, and the pod is beyond them. While one has to leave, it
 // stays rather than another that does not serve.
 func (s *scene) stoodIn(b brief) bool {
-	return s.draining && !s.desired.Ordered && b.pod.Surge && b.serving && !b.inFleet && s.position(b.slot) >= 0
+	return s.draining && !s.desired.Ordered && b.serving && !b.inFleet && s.position(b.slot) >= 0
 }
 
 // surplusStandsIn: a pod that is surplus now may stand in, too. A rebalance moves what

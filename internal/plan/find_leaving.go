@@ -199,12 +199,11 @@ func (s *scene) maySurge() bool {
 }
 
 // standInRevision is the revision of new pods that stand in with ordinals of their
-// own: a rollout that stands still, or that a partition keeps from the whole fleet, is
-// not pushed on by them, and a restart does not wait for its revision. Nor does a pod
+// own: a rollout that stands still is not pushed on by them, and a restart does not wait for its revision. Nor does a pod
 // behind the partition that leaves its node wait for a revision that is tried out.
 func (s *scene) standInRevision() string {
 	current := s.decision.CurrentRevision
-	still := s.halted != "" || s.desired.Replicas > 0 && s.partition() == s.desired.Replicas || s.leavesFromBehind()
+	still := s.halted != "" || s.leavesFromBehind()
 	if still && current != "" && s.findRevision(current) != nil {
 		return current
 	}
@@ -214,7 +213,7 @@ func (s *scene) standInRevision() string {
 // leavesFromBehind: a pod that the partition keeps on its revision has to leave.
 func (s *scene) leavesFromBehind() bool {
 	keep := s.partition()
-	return keep > 0 && slices.ContainsFunc(s.leavers, func(l leaver) bool { return !s.gone[l.pod] && s.position(l.slot) < keep })
+	return slices.ContainsFunc(s.leavers, func(l leaver) bool { return !s.gone[l.pod] && s.position(l.slot) < keep })
 }
 
 // leaversText names the pods that leave, for a sentence.

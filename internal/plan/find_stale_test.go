@@ -88,7 +88,12 @@ func TestHowAPodFollows(t *testing.T) {
 			because: "recreated: node small can never hold the new size",
 		},
 		"not behind the partition, though the node is too small": {
-			given:   smallNode(aFleet(1, old.on("small")).changing(Change{Resize: []string{"app"}}).progress(0, time.Minute), "small").partition(1),
+			given: smallNode(aFleet(1, old.on("small")).changing(Change{Resize: []string{"app"}}).progress(0, time.Minute), "small").partition(1),
+		},
+		"on such a node, a change of something else": {
+			given:   smallNode(aFleet(1, old.on("small")).changing(images()).progress(0, time.Minute), "small"),
+			want:    []string{"UpdatePod web-0 RolloutInPlace"},
+			because: "in place: image of app",
 		},
 		"one that is beyond another node": {
 			given:   smallNode(aFleet(1, old.on("large")).changing(Change{Resize: []string{"app"}}).progress(0, time.Minute), "small"),

@@ -51,6 +51,14 @@ func TestKeepClaims(t *testing.T) {
 			want:    []string{"CreatePod web-1 RolloutSurge"},
 			blocked: []string{"UpdatePod web-0 Budget"},
 		},
+		"also where there are no templates any more": {
+			given: func() fleet {
+				f := aFleet(1, ordinal(0)).claiming(appsv1.ClaimDelete, "data").claims(0, 1).condemned()
+				f.desired.Claims.Templates = nil
+				return f
+			}(),
+			want: []string{"DeleteClaim data-web-1 ClaimRetention"},
+		},
 		"and goes when none does": {
 			given: aFleet(1, ordinal(0)).budget(0, 1).claiming(appsv1.ClaimDelete, "data").claims(0, 1).condemned(),
 			want:  []string{"DeleteClaim data-web-1 ClaimRetention"},

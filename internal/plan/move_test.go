@@ -69,6 +69,17 @@ func TestMove(t *testing.T) {
 			nil,
 			[]string{"EvictPod web-0 Replacement", "CreatePod web-2 Budget"},
 		},
+		"a surplus pod that serves stays rather than one that does not": {
+			aFleet(1, ordinal(0).evicted(0), ordinal(1).pending(), ordinal(2)).surgeFirst(1),
+			[]string{"DeletePod web-1 ScaleDown", "EvictPod web-0 EvictionRequested"},
+			back,
+		},
+		"one that starts on the revision of the partition stays": {
+			aFleet(3, ordinal(0).revision(oldRev), ordinal(1).evicted(0), ordinal(2), ordinal(3).surge().revision(oldRev).pending()).
+				rollingOut().partition(1).surgeFirst(1),
+			nil,
+			[]string{"EvictPod web-1 Replacement", "UpdatePod web-0 Partition"},
+		},
 		"after the deadline a pod goes, wherever the one that stands in has its ordinal": {
 			aFleet(3, ordinal(0).evicted(6*time.Minute), ordinal(1), ordinal(2), ordinal(13).surge()).surgeFirst(1), goes, back,
 		},

@@ -72,6 +72,11 @@ func TestOrderedReady(t *testing.T) {
 			[]string{"EvictPod web-0 EvictionRequested"},
 			[]string{"DeletePod web-2 OrderedReady", "CreatePod web-0 Terminating"},
 		},
+		"a change that takes no pod goes on beside it": {
+			aFleet(1, ordinal(0).revision(oldRev), ordinal(1)).changing(Change{Metadata: true}).ordered(),
+			[]string{"DeletePod web-1 ScaleDown", "UpdatePod web-0 RolloutInPlace"},
+			nil,
+		},
 		"all go, one by one": {
 			aFleet(0, ordinal(0), ordinal(1).pending()).ordered(),
 			[]string{"DeletePod web-1 ScaleDown"},

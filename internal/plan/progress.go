@@ -79,7 +79,7 @@ func (s *scene) forgetUnlessFailed(update string) {
 // is the goal, or the one that it was, or the newest.
 func (s *scene) wholeOn() string {
 	available := map[string]int{}
-	for _, b := range s.staying() {
+	for _, b := range s.briefs { // one that goes in this pass was available before
 		if b.inFleet && b.available && !b.resizing && !b.missized {
 			available[b.pod.Revision]++
 		}

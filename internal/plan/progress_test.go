@@ -384,9 +384,11 @@ func TestThePodsOfTheFleetCompleteARollout(t *testing.T) {
 		given fleet
 		want  string
 	}{
-		"a missing base pod": {aFleet(2, ordinal(1), ordinal(2).surge()).budget(0, 1), oldRev},
-		"a resize under way": {aFleet(2, ordinal(0), ordinal(1).resizing(ResizeInProgress, time.Second)), oldRev},
-		"everything there":   {aFleet(2, ordinal(0), ordinal(1)).budget(0, 1), newRev},
+		"a missing base pod":                   {aFleet(2, ordinal(1), ordinal(2).surge()).budget(0, 1), oldRev},
+		"a resize under way":                   {aFleet(2, ordinal(0), ordinal(1).resizing(ResizeInProgress, time.Second)), oldRev},
+		"everything there":                     {aFleet(2, ordinal(0), ordinal(1)).budget(0, 1), newRev},
+		"a user asks for one of them":          {aFleet(2, ordinal(0).requested(), ordinal(1)), newRev},
+		"a partition has nothing left to keep": {aFleet(2, random(0), random(1)).random().partition(1), newRev},
 		"an old pod above replicas is held": {
 			aFleet(2, ordinal(0), ordinal(1), ordinal(2).revision(oldRev).holdDelete()), newRev,
 		},
@@ -532,6 +534,30 @@ func TestARolloutThatFailedIsNotForgottenWithItsPods(t *testing.T) {
 	f.next(d, 3)
 	f.observed.Pods = nil
 	creates(t, f.plan(), oldRev)
+}
+
+// TestARolloutThatFailsAsItIsScaledToNothing has failed at its very deadline, too.
+func TestARolloutThatFailsAsItIsScaledToNothing(t *testing.T) {
+	for seconds, want := range map[int32]bool{599: false, 600: true} {
+		f := aFleet(0).rollingOut().progress(0, 20*time.Minute)
+		f.observed.Status.Rollout.StuckSeconds = seconds
+		if d := f.plan(); (d.Rollout != nil) != want {
+			t.Errorf("after %d s of 600 the record is %+v, want one: %t", seconds, d.Rollout, want)
+		}
+	}
+}
+
+// TestPodsEnoughOnTwoRevisionsAreTheGoals: a revision that is newer than the goal, after
+// a pin, is not the one that the fleet is whole on.
+func TestPodsEnoughOnTwoRevisionsAreTheGoals(t *testing.T) {
+	f := aFleet(1, random(0), random(1).revision("web-later").holdDelete()).random().rollingOut()
+	f.observed.Revisions = append(f.observed.Revisions, Revision{Name: "web-later", Number: 9})
+	for i := range f.observed.Revisions {
+		f.observed.Revisions[i].Equal = f.observed.Revisions[i].Name == newRev
+	}
+	if d := f.plan(); d.UpdateRevision != newRev || d.CurrentRevision != newRev {
+		t.Errorf("the goal is %s, and the fleet counts as whole on %s, want %s", d.UpdateRevision, d.CurrentRevision, newRev)
+	}
 }
 
 // TestPodsThatHadMovedAreForgottenWithTheirPlaces: what a scale-down took is not made

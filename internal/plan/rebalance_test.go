@@ -101,8 +101,13 @@ func TestRebalance(t *testing.T) {
 	uneven, even := in("aaa", ordinal), in("aba", ordinal)
 	surge, waits := []string{"CreatePod web-3 DisruptionSurge to zone=a"}, []string{"EvictPod web-2 Replacement"}
 	expectPlans(t, saidWithPlaces, map[string]planned{
-		"pods of a crowded zone move":                   {aFleet(3, uneven...).spread(time.Minute), surge, waits},
-		"an even spread stays":                          {aFleet(3, even...).spread(time.Minute), nil, nil},
+		"pods of a crowded zone move": {aFleet(3, uneven...).spread(time.Minute), surge, waits},
+		"an even spread stays":        {aFleet(3, even...).spread(time.Minute), nil, nil},
+		"several move at once where the zones differ by many": {
+			aFleet(7, in("aaaaaab", ordinal)...).spread(time.Minute).moving(3),
+			[]string{"CreatePod web-7 DisruptionSurge to zone=a", "CreatePod web-8 DisruptionSurge to zone=a"},
+			[]string{"EvictPod web-4 Replacement", "EvictPod web-5 Replacement"},
+		},
 		"without a request nothing moves":               {aFleet(3, uneven...), nil, nil},
 		"nor after an hour":                             {aFleet(3, uneven...).spread(time.Hour), nil, nil},
 		"always with Auto":                              {aFleet(3, uneven...).spread(0).auto(), surge, waits},

@@ -164,6 +164,10 @@ func TestFailedPodsOfARandomFleetAreReplacedBesideTheirCorpses(t *testing.T) {
 		"with replicas 0 nothing is on backoff": {
 			given: onBackoff(aFleet(0, random(0).failed(time.Second))),
 		},
+		"nor where pods are replaced before they leave": {
+			given: onBackoff(aFleet(0, random(0).failed(time.Second)).surgeFirst(1)).keeping(0),
+			want:  []string{"DeletePod " + randomName(0) + " FailedPodsLimit"},
+		},
 	})
 }
 

@@ -18,6 +18,7 @@ package plan
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -447,6 +448,19 @@ func TestANodeThatIsTooSmallIsRemembered(t *testing.T) {
 		}
 		f.observed.Status.Rollout = got
 	}
+	full := f.observed.Status.Rollout.DeepCopy()
+	for i := range appsv1.MaxStatusPods - 1 {
+		full.SmallNodes = append(full.SmallNodes, "other-"+strconv.Itoa(i))
+	}
+	full.SmallNodes, f.observed.Status.Rollout = full.SmallNodes[1:], full
+	for range 2 {
+		f.observed.Status.Rollout = Report(f.desired, f.observed, f.plan(), []Outcome{outcome}, noon()).Status.Rollout
+		outcome.Node = "one more"
+	}
+	if got := f.observed.Status.Rollout.SmallNodes; len(got) != appsv1.MaxStatusPods || !slices.Contains(got, "small") {
+		t.Errorf("%d nodes are remembered: %v", len(got), got)
+	}
+	f.observed.Status.Rollout.SmallNodes = []string{"small"}
 	// Progress and edits do not make the node larger.
 	f.observed.Status.ObservedGeneration--
 	if got := f.plan().Rollout; got == nil || !slices.Equal(got.SmallNodes, []string{"small"}) {

@@ -79,10 +79,12 @@ func (s *scene) inScope() (moving, kept []*stalePod) {
 		behind, failed := isBehind(p), s.resizeFailed(p.pod)
 		current := s.decision.CurrentRevision
 		switch {
-		case !behind || p.outdated || failed && p.reason != appsv1.WhyRolloutRecreate && p.reason != appsv1.WhyRolloutInPlace:
+		case !behind || p.outdated:
 			moving = append(moving, p)
 		case s.findRevision(current) != nil && (!p.serving && p.pod.Revision != current || failed):
 			moving = append(moving, s.describeStale(p.brief, current))
+		case failed:
+			moving = append(moving, p)
 		case p.missized:
 			if back := s.describeStale(p.brief, p.pod.Revision); back.inPlace() {
 				moving = append(moving, back)

@@ -168,7 +168,7 @@ func (s *scene) newFilling() filling {
 			f.updated++
 		}
 	}
-	f.missing = max(0, s.desired.Replicas+s.surge-f.live-s.waitedFor()-s.onBackoff)
+	f.missing = max(0, s.desired.Replicas+s.surge-f.live-s.waitedFor()-s.onBackoff-s.adoptedLost())
 	f.findGoing()
 	f.countPlaces()
 	return f
@@ -312,6 +312,24 @@ func (s *scene) waitedFor() int {
 		})
 	}
 	return waited
+}
+
+// adoptedLost counts the pods whose nodes are gone and that are adopted in this pass: the
+// next one deletes them.
+func (s *scene) adoptedLost() int {
+	n := 0
+	for _, p := range s.lost {
+		if p.Membership == Orphan {
+			n++
+		}
+	}
+	if n > 0 && !s.ordinal() {
+		s.block(Blocked{
+			Verb: CreatePod, Slot: NoSlot, By: appsv1.BlockedByTermination, Count: n,
+			Message: "successors wait until the pods whose nodes are gone are adopted and deleted",
+		})
+	}
+	return n
 }
 
 func waitsForEnd(policy appsv1.TerminatingPolicy) bool {

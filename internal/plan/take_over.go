@@ -35,6 +35,7 @@ func takeOver(s *scene) bool {
 		record.Waits, record.StuckSeconds, record.StuckTime = true, 0, nil
 		s.decision.Rollout = &record
 	}
+	s.countFailures()
 	pruneRevisions(s)
 	return true
 }

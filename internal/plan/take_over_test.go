@@ -90,6 +90,13 @@ func TestTakeOver(t *testing.T) {
 	})
 }
 
+// A pod that fails during a take-over counts for the backoff of the next one.
+func TestATakeOverCountsFailures(t *testing.T) {
+	if got := aFleet(2, ordinal(0).failed(time.Second), ordinal(1)).takingOver().plan().Failures; got == nil || got.Count != 1 {
+		t.Errorf("the record is %+v, want one failure", got)
+	}
+}
+
 // The pods of the other workload carry the label of the revision that they mean.
 // When the annotation is taken off, nothing happens to them.
 func TestAfterATakeOverNothingIsTouched(t *testing.T) {

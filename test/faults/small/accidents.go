@@ -195,18 +195,25 @@ func edits(s *state) []step {
 	}
 	edit("pauses or resumes", pauses)
 	if s.Desired.Pin != "" {
-		return append(list, s.spoil("a user unpins", func(n *state) { n.Desired.Pin, n.Froze = "", nil }))
+		return append(list, s.spoil("a user unpins", func(n *state) { n.Desired.Pin, n.Froze, n.Stuck = "", nil, 0 }))
 	}
 	for _, r := range s.Revisions {
 		for _, pin := range []string{r.Name, number(r)} {
-			list = append(list, s.spoil("a user pins "+pin, func(n *state) { n.Desired.Pin, n.Froze = pin, nil }))
+			list = append(list, s.spoil("a user pins "+pin, func(n *state) { n.Desired.Pin, n.Froze, n.Stuck = pin, nil, 0 }))
 		}
 	}
 	return list
 }
 
-// scales asks for so many pods, as a user does or an autoscaler.
-func scales(n int) func(*state) { return func(s *state) { s.Desired.Replicas = n } }
+// scales asks for so many pods, as a user does or an autoscaler. At 0 "no pod is left that
+// could be stuck".
+func scales(n int) func(*state) {
+	return func(s *state) {
+		if s.Desired.Replicas = n; n == 0 {
+			s.Stuck = 0
+		}
+	}
+}
 
 // means has the template mean another revision. The pods behind the partition stay
 // on the one that they have, but "one that is on a revision in between and does not serve"
@@ -222,10 +229,10 @@ func means(revision string) func(*state) {
 	}
 }
 
-// pauses stops the rollout or lets it go on. A pod that is replaced meanwhile comes
-// back on the revision that it had.
+// pauses stops the rollout or lets it go on, and its deadline begins anew. A pod that is
+// replaced meanwhile comes back on the revision that it had.
 func pauses(s *state) {
-	s.Desired.Paused = !s.Desired.Paused
+	s.Desired.Paused, s.Stuck = !s.Desired.Paused, 0
 	if s.Froze = nil; s.Desired.Paused {
 		s.freeze(len(s.base()))
 	}

@@ -333,7 +333,11 @@ func (s *state) create(a plan.Action, gated bool) {
 	if a.Prefer != nil {
 		p.RebalancedTo = a.Prefer.String()
 	}
-	if s.count(live) >= s.Desired.Replicas || slices.Contains(s.Drained, a.Slot) {
+	beyond := s.count(live) >= s.Desired.Replicas
+	if s.Desired.Identity == appsv1.IdentityOrdinal {
+		beyond = !slices.Contains(s.base(), a.Slot)
+	}
+	if beyond || slices.Contains(s.Drained, a.Slot) {
 		s.Extra = append(s.Extra, p.Name)
 	}
 	s.Drained = slices.DeleteFunc(s.Drained, func(slot int) bool { return slot == a.Slot })

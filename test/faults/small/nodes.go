@@ -177,6 +177,9 @@ func (s *state) turn(name string) {
 func (s *state) end(name string) {
 	p := s.pod(name)
 	p.Terminating, p.DeletedAt = true, now
+	if p.Phase == corev1.PodFailed { // "replaced at once"
+		s.Dead = slices.DeleteFunc(s.Dead, func(d death) bool { return d.Slot == p.Slot })
+	}
 }
 
 // waits: an eviction of the pod waits for its replacement.

@@ -130,12 +130,13 @@ func (s *state) surgesFirst() bool {
 
 // judgeEvicted is V for an eviction that is let through at its deadline: the operator
 // knew of it, and made a replacement if one could be made. After the deadline "no other is
-// made".
+// made", and what stands in for others has none.
 func (s *state) judgeEvicted(p *plan.Pod) []string {
 	if !s.surgesFirst() || !serves(p) || !slices.Contains(s.Asked, p.Name) || s.troubled() {
 		return nil
 	}
-	if !s.standsIn() && !slices.Contains(s.Replaced, p.Name) {
+	member := s.Desired.Identity != appsv1.IdentityOrdinal || slices.Contains(s.base(), p.Slot)
+	if member && !s.standsIn() && !slices.Contains(s.Replaced, p.Name) {
 		return []string{"V: the eviction of " + p.Name + " is let through, and no replacement was made"}
 	}
 	return nil
