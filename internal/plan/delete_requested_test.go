@@ -47,6 +47,11 @@ func TestDeleteRequested(t *testing.T) {
 			given: aFleet(2, random(0), random(1).requested()).random(),
 			want:  []string{"DeletePod " + randomName(1) + " RequestedByLabel", "CreatePod " + randomName(2) + " Missing"},
 		},
+		"a rollout waits for its successor": {
+			given:   aFleet(2, random(0).revision(oldRev), random(1).requested()).random().rollingOut(),
+			want:    []string{"DeletePod " + randomName(1) + " RequestedByLabel", "CreatePod " + randomName(2) + " RolloutRecreate"},
+			blocked: []string{"UpdatePod " + randomName(0) + " Budget"},
+		},
 		"a scale-down takes it first and replaces nothing": {
 			given: aFleet(2, random(0).pending(), random(1).requested(), random(2)).random(),
 			want:  []string{"DeletePod " + randomName(1) + " ScaleDown"},
