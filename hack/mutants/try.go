@@ -219,7 +219,9 @@ func (t *trial) runOne(ctx context.Context, name string, tests, number int, flag
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
 	flags = slices.Concat(flags, t.flags[tests], []string{"-test.short", "-test.failfast"})
-	cmd := exec.CommandContext(ctx, t.binary(name, tests), flags...)
+	// A mutant that never ends may also fill the memory: 8 GiB of addresses are enough.
+	limited := []string{"-c", `ulimit -v 8388608; exec "$0" "$@"`, t.binary(name, tests)}
+	cmd := exec.CommandContext(ctx, "sh", append(limited, flags...)...) // #nosec G204 -- what it compiled itself
 	cmd.Dir = t.tests[tests]
 	cmd.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(number))
 	var out bytes.Buffer
