@@ -264,7 +264,7 @@ func (w *world) mayMiss(a Action) int {
 		}
 	}
 	switch {
-	case a.Why.Reason == appsv1.WhySurgeOver && w.desired.Disruption.SurgeFirst && !(least < 0 && w.lacksRoom()):
+	case a.Why.Reason == appsv1.WhySurgeOver && w.desired.Disruption.SurgeFirst && (least >= 0 || !w.lacksRoom()):
 		return 0
 	case least >= 0:
 		return least
