@@ -199,11 +199,12 @@ func (s *scene) maySurge() bool {
 }
 
 // standInRevision is the revision of new pods that stand in with ordinals of their
-// own: a rollout that stands still is not pushed on by them, and a restart does not wait for its revision. Nor does a pod
+// own: a rollout that stands still, or that a partition keeps from the whole fleet, is
+// not pushed on by them, and a restart does not wait for its revision. Nor does a pod
 // behind the partition that leaves its node wait for a revision that is tried out.
 func (s *scene) standInRevision() string {
 	current := s.decision.CurrentRevision
-	still := s.halted != "" || s.leavesFromBehind()
+	still := s.halted != "" || s.partition() == s.desired.Replicas || s.leavesFromBehind()
 	if still && current != "" && s.findRevision(current) != nil {
 		return current
 	}

@@ -575,6 +575,15 @@ func TestPodsThatHadMovedAreForgottenWithTheirPlaces(t *testing.T) {
 	creates(t, f.plan(), oldRev)
 }
 
+// TestARestartBehindAWholePartition: what stands in is on the revision that works.
+func TestARestartBehindAWholePartition(t *testing.T) {
+	f := aFleet(2, ordinal(0).revision(oldRev), ordinal(1).revision(oldRev)).rollingOut().partition(2).budget(0, 1)
+	f.desired.Restart = noon()
+	creates(t, f.plan(), oldRev)
+	f.desired.Update.Partition = 1
+	creates(t, f.plan(), newRev)
+}
+
 // TestADrainedPodOfAPausedRolloutKeepsItsRevision: its successor is made before it goes.
 func TestADrainedPodOfAPausedRolloutKeepsItsRevision(t *testing.T) {
 	f := aFleet(3, random(0).evicted(time.Second), random(1), random(2).revision(oldRev)).random().rollingOut().paused().surgeFirst(1).budget(1, 1)

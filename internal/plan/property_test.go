@@ -278,7 +278,8 @@ func TestWhatIsMissingIsCreatedOrExplained(t *testing.T) {
 			}
 		}
 		for _, b := range d.Blocked {
-			if b.Verb == DeletePod && b.By == appsv1.BlockedByOrder {
+			// In order, or until the pods that they stand in for are available.
+			if b.Verb == DeletePod && (b.By == appsv1.BlockedByOrder || b.By == appsv1.BlockedByBudget) {
 				members -= b.Count
 			}
 		}
