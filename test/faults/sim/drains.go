@@ -253,6 +253,9 @@ func (w *World) checkStandIn(e *entry) {
 	}
 	want := int(ptr.Deref(pm.Spec.Replicas, 3))
 	for _, waits := range w.evictors {
+		if !waits.held.IsZero() && w.beginsAnew(waits, w.clock.Now()) {
+			continue // it is forgotten
+		}
 		if !waits.asked || waits.pod == pod.Name || waits.generation != pm.Generation || w.clock.Since(waits.since) > time.Hour {
 			continue
 		}
