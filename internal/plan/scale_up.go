@@ -168,7 +168,7 @@ func (s *scene) newFilling() filling {
 			f.updated++
 		}
 	}
-	f.missing = max(0, s.desired.Replicas+s.surge-f.live-s.waitedFor()-s.onBackoff-s.adoptedLost())
+	f.missing = max(0, s.desired.Replicas+s.surge-f.live-s.waitedFor()-s.onBackoff)
 	f.findGoing()
 	f.countPlaces()
 	return f
@@ -288,8 +288,8 @@ func (f *filling) surgeWhy() Why {
 }
 
 // waitedFor is how many pods that go still count as pods: those whose successor
-// has to wait for them, and those whose eviction may be refused. No successor
-// waits for a pod that ended.
+// has to wait for them, those whose eviction may be refused, and those that are adopted
+// in this pass though their nodes are gone. No successor waits for a pod that ended.
 func (s *scene) waitedFor() int {
 	if s.ordinal() {
 		return 0
@@ -305,6 +305,12 @@ func (s *scene) waitedFor() int {
 		waited += s.waitedForTerminating()
 		message = "terminating.policy is " + string(policy)
 	}
+	for _, p := range s.lost {
+		if p.Membership == Orphan { // the next pass deletes it
+			waited++
+			message = "those whose nodes are gone are adopted first"
+		}
+	}
 	if waited > 0 && len(s.staying()) < s.desired.Replicas {
 		s.block(Blocked{
 			Verb: CreatePod, Slot: NoSlot, By: appsv1.BlockedByTermination, Count: waited,
@@ -312,24 +318,6 @@ func (s *scene) waitedFor() int {
 		})
 	}
 	return waited
-}
-
-// adoptedLost counts the pods whose nodes are gone and that are adopted in this pass: the
-// next one deletes them.
-func (s *scene) adoptedLost() int {
-	n := 0
-	for _, p := range s.lost {
-		if p.Membership == Orphan {
-			n++
-		}
-	}
-	if n > 0 && !s.ordinal() {
-		s.block(Blocked{
-			Verb: CreatePod, Slot: NoSlot, By: appsv1.BlockedByTermination, Count: n,
-			Message: "successors wait until the pods whose nodes are gone are adopted and deleted",
-		})
-	}
-	return n
 }
 
 func waitsForEnd(policy appsv1.TerminatingPolicy) bool {

@@ -272,11 +272,11 @@ func (w *world) mayMiss(a Action) int {
 	return missing
 }
 
-// lacksRoom: a pod could not be scheduled for deadlineSeconds, and may need the room of
-// one that stands in.
+// lacksRoom: a pod that does not stand in could not be scheduled for deadlineSeconds, and
+// may need the room of one that does.
 func (w *world) lacksRoom() bool {
 	for _, b := range w.pods {
-		if b.Node == "" && !b.Terminating && !w.now.Before(b.Created.Add(w.desired.Disruption.Deadline)) {
+		if b.Node == "" && !b.Surge && !b.Terminating && !w.now.Before(b.Created.Add(w.desired.Disruption.Deadline)) {
 			return true
 		}
 	}

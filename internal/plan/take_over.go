@@ -22,7 +22,8 @@ import appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 // workload come one by one, first with a controller that would replace what we
 // delete, and until the last of them is adopted every count is too low: whatever
 // the other rules decided would be wrong. So the fleet gets its revisions and its
-// pods, and nothing more, until the annotation is taken off.
+// pods, its failures are counted, and nothing more happens until the annotation is taken
+// off.
 //
 // The time does not count against a rollout that was under way before.
 func takeOver(s *scene) bool {

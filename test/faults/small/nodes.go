@@ -270,9 +270,9 @@ func (s *state) fail(name string) {
 	slices.SortFunc(s.Dead, func(a, b death) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 }
 
-// seeFailures counts the pods that failed since the operator looked before. "A pod that others
-// deleted before the operator saw it fail does not count", and several of a revision that it
-// sees at once are one failure.
+// seeFailures counts the pods that failed since the operator looked before. One that others
+// delete "does not count if the operator had not seen it fail", and several of a revision
+// that it sees at once are one failure.
 func (s *state) seeFailures() {
 	counted := map[string]bool{}
 	for i := range s.Dead {
