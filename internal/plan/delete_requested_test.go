@@ -74,3 +74,17 @@ func TestTheDeleteLabelIsObeyedBesideASurge(t *testing.T) {
 		t.Error("the pod stays:", saidOf(d), heldBackOf(d))
 	}
 }
+
+// TestTheLabelIsObeyedByItsOwnRule: "why" names the rule, and a scale-down deleted
+// nothing where as many pods live as are asked for.
+func TestTheLabelIsObeyedByItsOwnRule(t *testing.T) {
+	for rule, given := range map[string]fleet{
+		"delete-requested": aFleet(2, random(0), random(1).requested()).random(),
+		"scale-down":       aFleet(1, random(0), random(1).requested()).random(),
+	} {
+		d := given.plan()
+		if len(d.Actions) == 0 || d.Actions[0].Pod != randomName(1) || d.Actions[0].Why.Rule != rule {
+			t.Errorf("%s does not delete %s: %v", rule, randomName(1), saidOf(d))
+		}
+	}
+}
