@@ -240,9 +240,14 @@ func (w *world) resize(b *body) {
 		w.say(b, ResizeInfeasible)
 	case b.Resize == ResizeInProgress && w.chance(30):
 		w.say(b, ResizeDeferred)
-	case b.Resize != ResizeDeferred || w.chance(20) || w.torn && w.calm:
+	case b.Resize != ResizeDeferred || w.chance(20) || w.calm && w.noneIsRecreatedForItsSize():
 		b.runs.size, b.Resize = b.spec.size, ResizeNone
 	}
+}
+
+// noneIsRecreatedForItsSize: its node has to find the room in the end.
+func (w *world) noneIsRecreatedForItsSize() bool {
+	return w.torn || w.desired.Update.Strategy == appsv1.UpdateOnDelete
 }
 
 func (w *world) say(b *body, state ResizeState) {
