@@ -16,9 +16,9 @@ limitations under the License.
 
 // Command reliability keeps the tables of results in docs/reliability.md: it
 // prints what the fault tests of the last run came to, writes these rows into the
-// page with -write, and counts for every row how many commits have changed
-// internal/ since it was measured. With -refuse-old it fails where there are any;
-// make release does that.
+// page with -write, and counts for every row how many commits have changed the code
+// that it is about since it was measured. With -refuse-old it fails where there are
+// any; make release does that.
 package main
 
 import (
@@ -47,11 +47,11 @@ var tables = []string{"faults", "mutants"}
 
 func main() {
 	write := flag.Bool("write", false, "write the results of the last run, and the age of every row, into "+page)
-	refuse := flag.Bool("refuse-old", false, "fail if internal/ has changed since a row was measured")
+	refuse := flag.Bool("refuse-old", false, "fail if the code of a row has changed since it was measured")
 	flag.Parse()
 	results, err := summary.Read(summary.Folder())
 	if err == nil {
-		err = run(options{root: ".", results: results, write: *write, refuse: *refuse}, os.Stdout)
+		err = run(options{root: ".", results: results, write: *write, refuse: *refuse, code: codeIn(".")}, os.Stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "reliability:", err)
@@ -63,11 +63,12 @@ type options struct {
 	root          string
 	results       []summary.Line
 	write, refuse bool
+	code          codeOf
 }
 
 func run(o options, out io.Writer) error {
 	if o.refuse {
-		return refuseOld(o.root, out)
+		return refuseOld(&o, out)
 	}
 	for i := range o.results {
 		fmt.Fprintln(out, sentence(&o.results[i]))
@@ -89,7 +90,7 @@ func run(o options, out io.Writer) error {
 		return err
 	}
 	text = counted.ReplaceAllString(text, "counted at commit `"+head+"`")
-	if text, _, err = countAges(o.root, text, head); err != nil {
+	if text, _, err = countAges(&o, text, head); err != nil {
 		return err
 	}
 	return os.WriteFile(file, []byte(text), 0o600)
@@ -160,12 +161,12 @@ var counted = regexp.MustCompile("counted at commit `([0-9a-f]{7,40})`")
 // row is a measurement.
 type row struct {
 	table, name, commit string
-	// since is how many commits have changed internal/ since.
+	// since is how many commits have changed its code since.
 	since int
 }
 
 // countAges sets the last column of every row.
-func countAges(root, text, head string) (string, []row, error) {
+func countAges(o *options, text, head string) (string, []row, error) {
 	var rows []row
 	for _, table := range tables {
 		begin, end, err := within(text, table)
@@ -180,7 +181,7 @@ func countAges(root, text, head string) (string, []row, error) {
 		for _, m := range found {
 			at := func(i int) string { return text[begin+m[i] : begin+m[i+1]] }
 			r := row{table: table, name: at(2), commit: at(4)}
-			if r.since, err = commitsSince(root, r.commit, head); err != nil {
+			if r.since, err = o.commitsSince(&r, head); err != nil {
 				return "", nil, fmt.Errorf("%s, %q: %w", page, r.name, err)
 			}
 			rows = append(rows, r)
@@ -190,13 +191,25 @@ func countAges(root, text, head string) (string, []row, error) {
 	return text, rows, nil
 }
 
-// commitsSince counts the commits after one that changed what runs: the code in
-// internal/ without its tests.
-func commitsSince(root, commit, head string) (int, error) {
+func (o *options) commitsSince(r *row, head string) (int, error) {
+	folders, err := o.code(r.table, r.name)
+	if err != nil {
+		return 0, err
+	}
+	return commitsSince(o.root, folders, r.commit, head)
+}
+
+// commitsSince counts the commits after one that changed what runs: the code in some
+// folders, without its tests.
+func commitsSince(root string, folders []string, commit, head string) (int, error) {
 	if _, err := git(root, "merge-base", "--is-ancestor", commit, head); err != nil {
 		return 0, fmt.Errorf("no commit %s in the history of %s; a shallow clone has too few", commit, head)
 	}
-	count, err := git(root, "rev-list", "--count", "--no-merges", commit+".."+head, "--", "internal/", ":(exclude)*_test.go", ":(exclude)internal/testkit")
+	args := []string{"rev-list", "--count", "--no-merges", commit + ".." + head, "--", ":(exclude)*_test.go"}
+	for _, folder := range folders {
+		args = append(args, ":(glob)"+folder+"/*")
+	}
+	count, err := git(root, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -208,12 +221,12 @@ func git(root string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-func refuseOld(root string, out io.Writer) error {
-	raw, err := os.ReadFile(filepath.Join(root, page))
+func refuseOld(o *options, out io.Writer) error {
+	raw, err := os.ReadFile(filepath.Join(o.root, page))
 	if err != nil {
 		return err
 	}
-	_, rows, err := countAges(root, string(raw), "HEAD")
+	_, rows, err := countAges(o, string(raw), "HEAD")
 	if err != nil {
 		return err
 	}
@@ -222,7 +235,7 @@ func refuseOld(root string, out io.Writer) error {
 	for _, r := range rows {
 		if r.since > 0 {
 			old++
-			fmt.Fprintf(out, "%s, %s: measured at %s, %d commits to internal/ ago\n", r.table, r.name, r.commit, r.since)
+			fmt.Fprintf(out, "%s, %s: measured at %s, %d commits to its code ago\n", r.table, r.name, r.commit, r.since)
 		}
 	}
 	if old > 0 {

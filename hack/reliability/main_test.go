@@ -19,6 +19,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ import (
 	"github.com/mycompany/pod-operator/test/faults/summary"
 )
 
-// mostBehind is how many commits to internal/ may pass before the page's ages are
+// mostBehind is how many commits to the operator may pass before the page's ages are
 // counted again.
 const mostBehind = 30
 
@@ -48,10 +49,11 @@ func TestThePageSaysHowOldItsRowsAre(t *testing.T) {
 	if at == nil {
 		t.Fatal("the page does not say at which commit it was counted")
 	}
-	if behind, err := commitsSince(root, at[1], "HEAD"); err != nil || behind > mostBehind {
+	o := &options{root: root, code: codeIn(root)}
+	if behind, err := o.commitsSince(&row{table: "faults", name: "real program", commit: at[1]}, "HEAD"); err != nil || behind > mostBehind {
 		t.Errorf("the ages were counted %d commits ago (%v): run go run ./hack/reliability -write", behind, err)
 	}
-	want, rows, err := countAges(root, string(raw), at[1])
+	want, rows, err := countAges(o, string(raw), at[1])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,24 +76,35 @@ func TestResultsAreWrittenAndGrowOld(t *testing.T) {
 	}
 	text := strings.ReplaceAll(r.read(t, page), "`0000000` | 0 |\n\n<!-- /mutants", "`"+first+"` | 0 |\n\n<!-- /mutants")
 	r.write(t, page, text)
-	if err := run(options{root: string(r), results: results, write: true}, t.Output()); err != nil {
+	code := func(table, name string) ([]string, error) {
+		if table == "mutants" {
+			return []string{name}, nil
+		}
+		return []string{"internal/plan", "internal/apply"}, nil
+	}
+	if err := run(options{root: string(r), results: results, write: true, code: code}, t.Output()); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(options{root: string(r), refuse: true}, t.Output()); err != nil {
+	if err := run(options{root: string(r), refuse: true, code: code}, t.Output()); err != nil {
 		t.Errorf("fresh results are refused: %v", err)
 	}
 	r.commit(t, "internal/plan/plan_test.go", "package plan")
 	r.commit(t, "README.md", "more")
-	if err := run(options{root: string(r), refuse: true}, t.Output()); err != nil {
+	if err := run(options{root: string(r), refuse: true, code: code}, t.Output()); err != nil {
 		t.Errorf("results are refused for a change of a test: %v", err)
+	}
+	r.commit(t, "internal/plan/fields/all.go", "package fields")
+	r.commit(t, "internal/cli/cli.go", "package cli")
+	if err := run(options{root: string(r), refuse: true, code: code}, t.Output()); err != nil {
+		t.Errorf("results are refused for code that they are not about: %v", err)
 	}
 	r.commit(t, "internal/apply/apply.go", "package apply")
 	var out strings.Builder
-	err := run(options{root: string(r), refuse: true}, &out)
-	if err == nil || !strings.Contains(out.String(), "faults, simulator: measured at "+first+", 1 commits to internal/ ago") {
+	err := run(options{root: string(r), refuse: true, code: code}, &out)
+	if err == nil || !strings.Contains(out.String(), "faults, simulator: measured at "+first+", 1 commits to its code ago") {
 		t.Errorf("old results gave %v and %q", err, out.String())
 	}
-	if err := run(options{root: string(r), write: true}, t.Output()); err != nil {
+	if err := run(options{root: string(r), write: true, code: code}, t.Output()); err != nil {
 		t.Fatal(err)
 	}
 	head, err := git(string(r), "rev-parse", "--short=7", "HEAD")
@@ -101,9 +114,33 @@ func TestResultsAreWrittenAndGrowOld(t *testing.T) {
 	want := "counted at commit `" + head + "`\n<!-- faults -->\n\n| tier |\n|---|\n" +
 		"| simulator | 12,345 | 0 | 1.2s | 2026-01-02 | `" + first + "` | 1 |\n" +
 		"| small worlds | 7 | 0 |  | 2026-01-02 | `" + first + "` | 1 |\n\n<!-- /faults -->\n" +
-		"<!-- mutants -->\n\n| internal/plan | 5 | `" + first + "` | 1 |\n\n<!-- /mutants -->\n"
+		"<!-- mutants -->\n\n| internal/plan | 5 | `" + first + "` | 0 |\n\n<!-- /mutants -->\n"
 	if diff := cmp.Diff(want, r.read(t, page)); diff != "" {
 		t.Errorf("the page (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatARowIsAbout(t *testing.T) {
+	code := codeIn(project.Root())
+	for name, tc := range map[string]struct {
+		table   string
+		has     string
+		without string
+	}{
+		"internal/apply":                      {table: "mutants", has: "internal/apply", without: "internal/plan"},
+		"small worlds, whole":                 {table: "faults", has: "internal/plan", without: "internal/apply"},
+		"simulator, random schedules":         {table: "faults", has: "internal/observe", without: "internal/cli/plan"},
+		"simulator against the API server":    {table: "faults", has: "internal/apply", without: "internal/testkit"},
+		"real API server, crash points":       {table: "faults", has: "internal/apply", without: "internal/localkube"},
+		"real program, broken while it works": {table: "faults", has: "internal/manager", without: "internal/migrate"},
+	} {
+		got, err := code(tc.table, name)
+		if err != nil || !slices.Contains(got, tc.has) || slices.Contains(got, tc.without) {
+			t.Errorf("%s is about %v (%v), want %s in it, and %s not", name, got, err, tc.has, tc.without)
+		}
+	}
+	if _, err := code("faults", "another tier"); err == nil {
+		t.Error("a tier that does not exist is about something")
 	}
 }
 
@@ -122,7 +159,7 @@ func TestWhatIsNotPublished(t *testing.T) {
 			}
 		})
 	}
-	if _, err := commitsSince(string(newRepository(t)), "0123abc", "HEAD"); err == nil {
+	if _, err := commitsSince(string(newRepository(t)), nil, "0123abc", "HEAD"); err == nil {
 		t.Error("a commit that does not exist has an age")
 	}
 }
