@@ -41,7 +41,12 @@ func main() {
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	session := kube.NewSession(streams)
 	err := root.New(session).ExecuteContext(ctx)
-	if err != nil && !errors.Is(err, kube.ErrNo) {
+	switch {
+	case err == nil || errors.Is(err, kube.ErrNo):
+	case ctx.Err() != nil:
+		fmt.Fprintln(session.ErrOut, "interrupted")
+		os.Exit(kube.ExitInterrupted)
+	default:
 		fmt.Fprintln(session.ErrOut, "error:", err)
 	}
 	os.Exit(kube.ExitCode(err))

@@ -27,6 +27,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -136,19 +138,23 @@ func run(ctx context.Context, s *kube.Session, e *explain.Options, output *kube.
 	return nil
 }
 
-// examine looks at one thing after the other. Without an API server there is
+// examine looks at all things at once. Without an API server there is
 // nothing else to look at.
 func (c *checkup) examine(ctx context.Context) []Finding {
 	findings, reached := c.server(ctx)
 	if !reached {
 		return findings
 	}
-	for _, look := range []func(context.Context) []Finding{
+	checks := []func(context.Context) []Finding{
 		c.definitions, c.versions, c.webhooks, c.policies, c.trial, c.deployment, c.work, c.migrations, c.myRights, c.itsRights, c.recorder,
-	} {
-		findings = append(findings, look(ctx)...)
 	}
-	return findings
+	found := make([][]Finding, len(checks))
+	var wait sync.WaitGroup
+	for i, check := range checks { // together, because an operator that hangs lets several wait
+		wait.Go(func() { found[i] = check(ctx) })
+	}
+	wait.Wait()
+	return append(findings, slices.Concat(found...)...)
 }
 
 // Print prints the findings, and what there is to do in all.

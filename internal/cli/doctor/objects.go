@@ -65,7 +65,7 @@ func kinds() []kind {
 func (c *checkup) work(ctx context.Context) []Finding {
 	var findings []Finding
 	var managers []appsv1.PodManager
-	count, aside := 0, map[string]bool{}
+	count, listed, aside := 0, false, map[string]bool{}
 	for _, k := range kinds() {
 		items, closed, err := c.everywhere(ctx, k.gvk)
 		if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
@@ -75,6 +75,7 @@ func (c *checkup) work(ctx context.Context) []Finding {
 			findings = append(findings, note("objects", "the %s could not be listed: %v", k.resource, cause(err)))
 			continue
 		}
+		listed = listed || len(items) > 0 || len(closed) == 0
 		for _, namespace := range closed {
 			aside[namespace] = true
 		}
@@ -86,7 +87,9 @@ func (c *checkup) work(ctx context.Context) []Finding {
 			}
 		}
 	}
-	findings = append(findings, ok("objects", "%s can be decoded", view.Count(count, "object")))
+	if listed {
+		findings = append(findings, ok("objects", "%s can be decoded", view.Count(count, "object")))
+	}
 	if len(aside) > 0 {
 		findings = append(findings, note("objects", "%s may hold more, which you may not read", view.Count(len(aside), "namespace")))
 	}

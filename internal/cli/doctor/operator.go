@@ -290,6 +290,8 @@ func lacking(rights []right, ask func(right) (bool, error)) ([]string, error) {
 
 // recorder asks the operator itself.
 func (c *checkup) recorder(ctx context.Context) []Finding {
+	ctx, cancel := context.WithTimeout(ctx, dialPatience)
+	defer cancel()
 	operator, err := c.explain.Connect(ctx, c.session)
 	if err != nil {
 		return []Finding{note("recorder", "not asked: %v", err)}

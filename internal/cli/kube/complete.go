@@ -119,6 +119,24 @@ func (s *Session) CompleteNameOrPod(cmd *cobra.Command, args []string, typed str
 	})
 }
 
+// CompleteNode offers the nodes, for the first word.
+func (s *Session) CompleteNode(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return s.complete(cmd, typed, func(ctx context.Context, c client.Client, _ string) []string {
+		var list corev1.NodeList
+		if c.List(ctx, &list) != nil {
+			return nil
+		}
+		var names []string
+		for i := range list.Items {
+			names = append(names, list.Items[i].Name)
+		}
+		return names
+	})
+}
+
 // CompleteRevision offers the numbers of the revisions of the PodManager that
 // is the first word.
 func (s *Session) CompleteRevision(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {

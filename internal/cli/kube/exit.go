@@ -27,6 +27,8 @@ const (
 	// that the rollout is held back, doctor that something is to be done,
 	// replay that a decision is another now.
 	ExitNo = 2
+	// ExitInterrupted: Ctrl-C ended it, as shells count it.
+	ExitInterrupted = 130
 )
 
 // ErrNo ends a verb whose answer is no. What there is to say was printed.

@@ -21,8 +21,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/yaml"
 )
 
@@ -80,28 +83,75 @@ func (p Paint) Strong(text string) string { return p.colour("01", text) }
 func (p Paint) Plain(text string) string { return p.colour("39", text) }
 
 // Output is the flag -o.
-type Output struct{ format string }
+type Output struct {
+	format string
+	// tables are the formats for people that a verb has beside its own.
+	tables []string
+}
 
-// Bind adds the flag.
-func (o *Output) Bind(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json or yaml, for programs.")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp))
+// jsonPath begins the format that picks fields by an expression.
+const jsonPath = "jsonpath="
+
+// Bind adds the flag. Some verbs have more tables than one, such as wide.
+func (o *Output) Bind(cmd *cobra.Command, tables ...string) {
+	o.tables = tables
+	known := append(slices.Clone(tables), "json", "yaml", jsonPath)
+	cmd.Flags().StringVarP(&o.format, "output", "o", "", strings.Join(slices.Concat(tables, []string{"json", "yaml"}), ", ")+" or jsonpath=EXPRESSION.")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Check rejects an unknown format before any request is sent.
 func (o *Output) Check() error {
-	switch o.format {
-	case "", "json", "yaml":
+	if expression, ok := strings.CutPrefix(o.format, jsonPath); ok {
+		_, err := parsePath(expression)
+		return err
+	}
+	if o.Is("") || o.Is("json") || o.Is("yaml") || slices.Contains(o.tables, o.format) {
 		return nil
 	}
-	return fmt.Errorf("-o %s is not known: leave it out, or say json or yaml", o.format)
+	return fmt.Errorf("-o %s is not known: leave it out, or say %s", o.format, strings.Join(append(slices.Clone(o.tables), "json", "yaml or jsonpath=EXPRESSION"), ", "))
 }
 
+// Is reports whether a format was asked for by name.
+func (o *Output) Is(format string) bool { return o.format == format }
+
 // Structured reports whether a program reads the output.
-func (o *Output) Structured() bool { return o.format != "" }
+func (o *Output) Structured() bool { return o.format != "" && !slices.Contains(o.tables, o.format) }
+
+func parsePath(expression string) (*jsonpath.JSONPath, error) {
+	path := jsonpath.New("output")
+	if err := path.Parse(expression); err != nil {
+		return nil, fmt.Errorf("-o jsonpath: %w", err)
+	}
+	return path, nil
+}
+
+// printPath prints what an expression picks of a value, by the names of its JSON.
+func printPath(out io.Writer, expression string, value any) error {
+	path, err := parsePath(expression)
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	var plain any
+	if err := json.Unmarshal(raw, &plain); err != nil {
+		return err
+	}
+	if err := path.Execute(out, plain); err != nil {
+		return fmt.Errorf("-o jsonpath: %w", err)
+	}
+	_, err = fmt.Fprintln(out)
+	return err
+}
 
 // Print prints a value for programs.
 func (o *Output) Print(out io.Writer, value any) error {
+	if expression, ok := strings.CutPrefix(o.format, jsonPath); ok {
+		return printPath(out, expression, value)
+	}
 	if o.format == "yaml" {
 		raw, err := yaml.Marshal(value)
 		if err == nil {

@@ -19,6 +19,7 @@ package migrate
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,27 +34,32 @@ func NewExport(s *kube.Session) *cobra.Command {
 	var patience time.Duration
 	var suspended bool
 	cmd := &cobra.Command{
-		Use:   "export TYPE NAME",
+		Use:   "export TYPE/NAME",
 		Short: "Make a Deployment or a StatefulSet of a PodManager, without a restart",
 		Long: "Make a Deployment or a StatefulSet of a PodManager, without a restart: the PodManager is deleted and leaves its pods running,\n" +
 			"and the workload adopts them. One that was taken over comes back as it was, if the template is still the same.",
-		Args: cobra.ExactArgs(2),
+		Example: "  kubectl podmanager export deployment/web",
+		Args:    cobra.RangeArgs(1, 2),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-			if len(args) == 0 {
-				return []string{"deployment", "statefulset"}, cobra.ShellCompDirectiveNoFileComp
+			if len(args) == 0 && !strings.Contains(typed, "/") {
+				return []string{"deployment/", "statefulset/"}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 			}
-			return s.CompleteName(cmd, args[1:], typed)
+			return s.CompleteName(cmd, args[min(1, len(args)):], typed)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			kind := migrate.FindKind(args[0])
+			resource, name, err := typeAndName(args)
+			if err != nil {
+				return err
+			}
+			kind := migrate.FindKind(resource)
 			if !slices.Contains(migrate.Exports(), kind) {
-				return fmt.Errorf("a PodManager cannot become a %s: give deployment NAME or statefulset NAME", args[0])
+				return fmt.Errorf("a PodManager cannot become a %s: give deployment/NAME or statefulset/NAME", resource)
 			}
 			c, err := s.Client()
 			if err != nil {
 				return err
 			}
-			ref, err := kube.ParseRef(args[1], kube.PodManagers)
+			ref, err := kube.ParseRef(name, kube.PodManagers)
 			if err != nil {
 				return err
 			}
@@ -69,4 +75,16 @@ func NewExport(s *kube.Session) *cobra.Command {
 	cmd.Flags().BoolVar(&suspended, "suspended", false, "The GitOps tool that keeps the PodManager is suspended: go on.")
 	cmd.Flags().DurationVar(&patience, "timeout", migrate.Patience, "How long one step may wait for the cluster.")
 	return cmd
+}
+
+// typeAndName takes TYPE/NAME, and TYPE NAME as kubectl does.
+func typeAndName(args []string) (resource, name string, err error) {
+	if len(args) == 2 {
+		return args[0], args[1], nil
+	}
+	resource, name, found := strings.Cut(args[0], "/")
+	if !found || resource == "" || name == "" {
+		return "", "", fmt.Errorf("%q is no TYPE/NAME: give deployment/NAME or statefulset/NAME", args[0])
+	}
+	return resource, name, nil
 }

@@ -38,9 +38,10 @@ func New(s *kube.Session) *cobra.Command {
 	cmd := &cobra.Command{Use: "rollout", Short: "Follow, pause, restart or undo a rollout", RunE: kube.Subcommands}
 	cmd.AddCommand(
 		newStatus(s), newHistory(s),
-		newChange(s, "pause", "Stop the rollout", "paused", func() []byte { return change.Pause(true) }),
-		newChange(s, "resume", "Let the rollout go on", "resumed", func() []byte { return change.Pause(false) }),
-		newChange(s, "restart", "Recreate all pods, within the budget", "restarted", func() []byte { return change.Restart(time.Now()) }),
+		newChange(s, "pause", "Stop the rollout", "paused", func(pm *appsv1.PodManager) ([]byte, error) { return pause(pm, true) }),
+		newChange(s, "resume", "Let the rollout go on", "resumed", func(pm *appsv1.PodManager) ([]byte, error) { return pause(pm, false) }),
+		newChange(s, "restart", "Recreate all pods, within the budget", "restarted",
+			func(*appsv1.PodManager) ([]byte, error) { return change.Restart(time.Now()), nil }),
 		newUndo(s),
 	)
 	return cmd
@@ -70,11 +71,26 @@ func verb(s *kube.Session, use, short string, run func(ctx context.Context, c cl
 	}
 }
 
+// pause refuses what is so already, as kubectl does: who asks believes that it is not.
+func pause(pm *appsv1.PodManager, paused bool) ([]byte, error) {
+	switch {
+	case paused && pm.Spec.Paused:
+		return nil, fmt.Errorf("podmanager %s is already paused", pm.Name)
+	case !paused && !pm.Spec.Paused:
+		return nil, fmt.Errorf("podmanager %s is not paused", pm.Name)
+	}
+	return change.Pause(paused), nil
+}
+
 // newChange makes a verb that patches.
-func newChange(s *kube.Session, use, short, did string, body func() []byte) *cobra.Command {
+func newChange(s *kube.Session, use, short, did string, body func(*appsv1.PodManager) ([]byte, error)) *cobra.Command {
 	w := &writer{Session: s}
 	cmd := verb(s, use, short, func(ctx context.Context, c client.Client, pm *appsv1.PodManager) error {
-		return w.patch(ctx, c, pm, body(), did)
+		patch, err := body(pm)
+		if err != nil {
+			return err
+		}
+		return w.patch(ctx, c, pm, patch, did)
 	})
 	w.dry.Bind(cmd)
 	return cmd

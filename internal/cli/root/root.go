@@ -18,6 +18,8 @@ limitations under the License.
 package root
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/mycompany/pod-operator/internal/cli/dashboard"
@@ -66,9 +68,19 @@ func New(s *kube.Session) *cobra.Command {
 	cmd.AddCommand(
 		status.New(s), plan.New(s), why.New(s, operator), whynot.New(s), events.New(s, operator), rollout.New(s),
 		deletepod.New(s), rebalance.New(s), reconcile.New(s, operator), top.New(s, operator), doctor.New(s, operator), replay.New(s, operator),
-		dashboard.New(s, operator), migrate.New(s), migrate.NewExport(s), versionverb.New(s, operator), newOptions(),
+		dashboard.New(s, operator), migrate.New(s), migrate.NewExport(s), versionverb.New(s, operator), newOptions(), newDrain(),
 	)
 	cmd.SetHelpCommand(newHelp())
 	cmd.SetUsageTemplate(usage(cmd.UsageTemplate()))
 	return cmd
+}
+
+// newDrain answers those who look for kubectl's drain here.
+func newDrain() *cobra.Command {
+	return &cobra.Command{
+		Use: "drain NODE", Hidden: true, DisableFlagParsing: true,
+		RunE: func(*cobra.Command, []string) error {
+			return errors.New("kubectl drain NODE moves the pods; kubectl podmanager plan drain NODE shows before what that does to them")
+		},
+	}
 }

@@ -43,6 +43,12 @@ import (
 // refresh is how often --watch looks again.
 const refresh = time.Second
 
+// The tables of -o.
+const (
+	tableWide  = "wide"
+	tableNames = "name"
+)
+
 type options struct {
 	watch, everywhere bool
 	output            kube.Output
@@ -70,7 +76,7 @@ func New(s *kube.Session) *cobra.Command {
 			return o.all(cmd, s)
 		},
 	}
-	o.output.Bind(cmd)
+	o.output.Bind(cmd, tableWide, tableNames)
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "Go on until the PodManager is at its goal.")
 	cmd.Flags().BoolVarP(&o.everywhere, "all-namespaces", "A", false, "The PodManagers of all namespaces.")
 	return cmd
@@ -96,7 +102,10 @@ func (o *options) all(cmd *cobra.Command, s *kube.Session) error {
 		}
 		return o.output.Print(s.Out, map[string]any{"items": summaries})
 	}
-	return PrintAll(s.Out, s.Paint(), managers)
+	if o.output.Is(tableNames) {
+		return printNames(s.Out, managers)
+	}
+	return o.printAll(s.Out, s.Paint(), managers)
 }
 
 // one prints the tree of one, once or until it is at its goal.
@@ -121,9 +130,12 @@ func (o *options) one(cmd *cobra.Command, s *kube.Session, name string) error {
 		if wipe {
 			fmt.Fprint(s.RawOut(), "\033[H\033[2J")
 		}
-		if o.output.Structured() {
+		switch {
+		case o.output.Structured():
 			err = o.output.Print(s.Out, detailOf(pm, &sight))
-		} else {
+		case o.output.Is(tableNames):
+			err = printNames(s.Out, []appsv1.PodManager{*pm})
+		default:
 			err = Print(s.Out, s.Paint(), pm, &sight)
 		}
 		if err != nil || !o.watch || settled(pm.Generation, &pm.Status) && settled(pm.Generation, &sight.Status) {
@@ -142,20 +154,50 @@ func settled(generation int64, status *appsv1.PodManagerStatus) bool {
 	return status.ObservedGeneration == generation && !slices.ContainsFunc(status.Conditions, func(c metav1.Condition) bool { return c.Type == appsv1.ConditionReconciling })
 }
 
-// PrintAll prints a line for each PodManager.
-func PrintAll(out io.Writer, paint kube.Paint, managers []appsv1.PodManager) error {
+// printAll prints a line for each PodManager, with its namespace where they are of
+// several.
+func (o *options) printAll(out io.Writer, paint kube.Paint, managers []appsv1.PodManager) error {
 	if len(managers) == 0 {
 		_, err := fmt.Fprintln(out, "There is no PodManager.")
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintf(w, "NAMESPACE\tNAME\tDESIRED\tREADY\tUPDATED\tAVAILABLE\t%s\tMESSAGE\n", paint.Plain("STATE"))
+	line := func(namespace, rest, image, revision, message string) {
+		if o.everywhere {
+			rest = namespace + "\t" + rest
+		}
+		if o.output.Is(tableWide) {
+			rest += "\t" + image + "\t" + revision
+		}
+		fmt.Fprintln(w, rest+"\t"+message)
+	}
+	line("NAMESPACE", "NAME\tDESIRED\tREADY\tUPDATED\tAVAILABLE\t"+paint.Plain("STATE"), "IMAGE", "REVISION", "MESSAGE")
 	for i := range managers {
 		m := summarize(&managers[i], &managers[i].Status)
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", m.Namespace, m.Name, m.Desired, m.Ready, m.Updated, m.Available,
-			stateColour(paint, m.State, m.State), m.Message)
+		line(m.Namespace, fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%s", m.Name, m.Desired, m.Ready, m.Updated, m.Available, stateColour(paint, m.State, m.State)),
+			orDash(imagesOf(&managers[i])), orDash(managers[i].Status.UpdateRevision), m.Message)
 	}
 	return w.Flush()
+}
+
+func imagesOf(pm *appsv1.PodManager) string {
+	if pm.Spec.Image != "" || pm.Spec.Template == nil {
+		return pm.Spec.Image
+	}
+	var images []string
+	for i := range pm.Spec.Template.Spec.Containers {
+		images = append(images, pm.Spec.Template.Spec.Containers[i].Image)
+	}
+	return strings.Join(images, ",")
+}
+
+func printNames(out io.Writer, managers []appsv1.PodManager) error {
+	for i := range managers {
+		if _, err := fmt.Fprintln(out, "podmanager."+appsv1.GroupVersion.Group+"/"+managers[i].Name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Print prints the tree.

@@ -67,15 +67,15 @@ func New(s *kube.Session, e *explain.Options) *cobra.Command {
 				return err
 			}
 			v := Versions{Client: build.Get()}
+			var unreachable error
 			if !onlyClient {
-				if err := v.ask(cmd.Context(), s, e); err != nil {
-					return err
-				}
+				unreachable = v.ask(cmd.Context(), s, e) // the plugin's version is known in any case
 			}
+			show := v.print
 			if output.Structured() {
-				return output.Print(s.Out, v)
+				show = func(out io.Writer) error { return output.Print(out, v) }
 			}
-			return v.print(s.Out)
+			return cmp.Or(show(s.Out), unreachable)
 		},
 	}
 	cmd.Flags().BoolVar(&onlyClient, "client", false, "Show only the version of the plugin, without a cluster.")
