@@ -129,7 +129,7 @@ func (s *scene) budgetFor(needed int) budget {
 
 // limits says what the budget was made from.
 func (s *scene) limits(b budget) string {
-	return fmt.Sprintf("%s available, %d have to be (replicas %d, maxUnavailable %d)",
+	return fmt.Sprintf("%s available, at least %d must be (replicas %d, maxUnavailable %d)",
 		podsAre(b.have), max(0, b.needed), s.desired.Replicas, s.desired.Replicas-b.needed)
 }
 

@@ -67,15 +67,15 @@ func (p *Pinned) Overrides() bool { return p != nil && p.Revision != p.Template 
 
 // String says what the pin does and how it ends.
 func (p *Pinned) String() string {
-	until := " until the annotation " + appsv1.AnnotationPin + " is taken off"
+	until := " until the annotation " + appsv1.AnnotationPin + " is removed"
 	switch {
 	case !p.Overrides():
-		return "pinned to revision " + p.Revision + ", which is the template's: a later one is not rolled out" + until
+		return "pods stay on revision " + p.Revision + ", which is the template's; a later one is not rolled out" + until
 	case p.Stays:
-		return "pinned to revision " + p.Revision + ": the template's revision " + p.Template + " is not rolled out, nor is a later one" + until
+		return "pods stay on revision " + p.Revision + "; neither the template's revision " + p.Template + " nor a later one is rolled out" + until
 	}
-	return "pinned to revision " + p.Revision + ": the template's revision " + p.Template +
-		" is not rolled out; the next template change ends the pin"
+	return "pods stay on revision " + p.Revision + "; the template's revision " + p.Template +
+		" is not rolled out, and the next template change ends the pin"
 }
 
 // pinHolds: a pin is in force for a template of this number.

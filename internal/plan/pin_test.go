@@ -156,17 +156,17 @@ func TestAPinIsVisible(t *testing.T) {
 		"none": {given: on("", newRev), ready: "True Available", kstatus: status.CurrentStatus},
 		"one that the next template ends": {
 			given: on("web-old while 2", oldRev), ready: "False Pinned", pinned: "True Pinned", kstatus: status.InProgressStatus,
-			words: "pinned to revision web-old: the template's revision web-new is not rolled out; the next template change ends the pin",
+			words: "pods stay on revision web-old; the template's revision web-new is not rolled out, and the next template change ends the pin",
 		},
 		"one that stays": {
 			given: on("1", oldRev), ready: "False Pinned", pinned: "True Pinned", kstatus: status.InProgressStatus,
-			words: "pinned to revision web-old: the template's revision web-new is not rolled out, nor is a later one until the annotation " +
-				"apps.mycompany.com/pin-revision is taken off",
+			words: "pods stay on revision web-old; neither the template's revision web-new nor a later one is rolled out until the annotation " +
+				"apps.mycompany.com/pin-revision is removed",
 		},
 		"one that stays on the template's revision": {
 			given: on("2", newRev), ready: "True Available", pinned: "True Pinned", kstatus: status.CurrentStatus,
-			words: "pinned to revision web-new, which is the template's: a later one is not rolled out until the annotation " +
-				"apps.mycompany.com/pin-revision is taken off",
+			words: "pods stay on revision web-new, which is the template's; a later one is not rolled out until the annotation " +
+				"apps.mycompany.com/pin-revision is removed",
 		},
 		"one that was for another template": {given: on("web-old while 1", newRev), ready: "True Available", kstatus: status.CurrentStatus},
 		"one that changes nothing":          {given: on("2 while 2", newRev), ready: "True Available", kstatus: status.CurrentStatus},

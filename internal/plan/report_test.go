@@ -194,7 +194,7 @@ func TestHistoryAndEvents(t *testing.T) {
 		"the same action for two reasons is two of each, the last on top": {
 			given: aFleet(1, ordinal(0).requested(), ordinal(1)),
 			history: []appsv1.Decision{
-				entry(appsv1.ReasonDeleted, 1, appsv1.WhyScaleDown, "ordinal 1 is not below replicas 1", "web-1"),
+				entry(appsv1.ReasonDeleted, 1, appsv1.WhyScaleDown, "only ordinal 0 remains at 1 replica", "web-1"),
 				entry(appsv1.ReasonDeleted, 1, appsv1.WhyRequested, "the pod carries the label apps.mycompany.com/delete=true", "web-0"),
 			},
 			events: []Event{
@@ -204,21 +204,29 @@ func TestHistoryAndEvents(t *testing.T) {
 				},
 				{
 					Type: corev1.EventTypeNormal, Reason: appsv1.ReasonDeleted, Action: "DeletePod", Pod: "web-1", UID: "uid-web-1",
-					Note: "Deleted 1 pod: web-1 (ordinal 1 is not below replicas 1)",
+					Note: "Deleted 1 pod: web-1 (only ordinal 0 remains at 1 replica)",
 				},
 			},
 		},
-		"three different messages are told, and no more": {
-			given: aFleet(0, podsOf(5, ordinal)...),
+		"a message that all share is reported once": {
+			given: aFleet(0, podsOf(2, ordinal)...),
 			history: []appsv1.Decision{
-				entry(appsv1.ReasonDeleted, 5, appsv1.WhyScaleDown,
-					"ordinal 4 is not below replicas 0; ordinal 3 is not below replicas 0; ordinal 2 is not below replicas 0",
+				entry(appsv1.ReasonDeleted, 2, appsv1.WhyScaleDown, "no pod remains at 0 replicas", "web-1", "web-0"),
+			},
+			events: []Event{{
+				Type: corev1.EventTypeNormal, Reason: appsv1.ReasonDeleted, Action: "DeletePod", Pod: "web-1", UID: "uid-web-1",
+				Note: "Deleted 2 pods: web-1, web-0 (no pod remains at 0 replicas)",
+			}},
+		},
+		"three different messages are reported, and no more": {
+			given: aFleet(0, podsOf(5, ordinal)...).reserving(0, 1, 2, 3, 4),
+			history: []appsv1.Decision{
+				entry(appsv1.ReasonDeleted, 5, appsv1.WhyReserved, "ordinal 4 is reserved; ordinal 3 is reserved; ordinal 2 is reserved",
 					"web-4", "web-3", "web-2", "web-1", "web-0"),
 			},
 			events: []Event{{
 				Type: corev1.EventTypeNormal, Reason: appsv1.ReasonDeleted, Action: "DeletePod", Pod: "web-4", UID: "uid-web-4",
-				Note: "Deleted 5 pods: web-4, web-3, web-2, web-1, web-0 (ordinal 4 is not below replicas 0; " +
-					"ordinal 3 is not below replicas 0; ordinal 2 is not below replicas 0)",
+				Note: "Deleted 5 pods: web-4, web-3, web-2, web-1, web-0 (ordinal 4 is reserved; ordinal 3 is reserved; ordinal 2 is reserved)",
 			}},
 		},
 		"adoptions and releases are shown": {

@@ -20,7 +20,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
@@ -144,7 +143,7 @@ func (s *scene) condemnWhy(p *Pod) (reason, message string) {
 	case p.Surge && s.mayStandIn(p.Slot):
 		return appsv1.WhySurgeOver, fmt.Sprintf("the rollout no longer needs more than %s", NumberOf(s.desired.Replicas, "pod"))
 	}
-	return appsv1.WhyScaleDown, s.beyondReplicas(p.Slot)
+	return appsv1.WhyScaleDown, s.beyondReplicas()
 }
 
 // recreateExtraWhy says why an extra pod that does not serve gives way to another.
@@ -155,13 +154,28 @@ func (s *scene) recreateExtraWhy(p *Pod) (reason, message string) {
 	return appsv1.WhyRolloutRecreate, "recreated: the extra pod is on an old revision and does not serve"
 }
 
-// beyondReplicas is said of every pod of a large scale-down: fmt would allocate
-// each of its numbers.
-func (s *scene) beyondReplicas(slot int) string {
-	text := append(make([]byte, 0, 64), "ordinal "...)
-	text = strconv.AppendInt(text, int64(slot), 10)
-	text = append(text, " is not below replicas "...)
-	return string(strconv.AppendInt(text, int64(s.desired.Replicas), 10))
+// beyondReplicas is said of every pod of a large scale-down, so it is written once.
+func (s *scene) beyondReplicas() string {
+	if s.remains == "" {
+		s.remains = s.whatRemains()
+	}
+	return s.remains
+}
+
+func (s *scene) whatRemains() string {
+	last := s.desired.Replicas - 1
+	for s.position(last) < s.desired.Replicas-1 {
+		last++
+	}
+	switch {
+	case s.desired.Replicas == 0:
+		return "no pod remains at 0 replicas"
+	case s.desired.Replicas == 1:
+		return fmt.Sprintf("only ordinal %d remains at 1 replica", last)
+	case last < s.desired.Replicas:
+		return fmt.Sprintf("only ordinals 0 to %d remain at %d replicas", last, s.desired.Replicas)
+	}
+	return fmt.Sprintf("only ordinals 0 to %d, without the reserved ones, remain at %d replicas", last, s.desired.Replicas)
 }
 
 // condemnOrdinals condemns the pods outside the fleet's ordinals, the highest

@@ -203,7 +203,7 @@ func TestADeleteSaysWhatAndWhy(t *testing.T) {
 			want: Action{
 				Verb: DeletePod, Pod: "web-1", UID: "uid-web-1", Slot: 1, Revision: newRev, ResourceVersion: "7",
 				Why: Why{
-					Rule: "scale-down", Reason: appsv1.WhyScaleDown, Message: "ordinal 1 is not below replicas 1",
+					Rule: "scale-down", Reason: appsv1.WhyScaleDown, Message: "only ordinal 0 remains at 1 replica",
 					Numbers: map[string]int64{"condemned": 1, "replicas": 1},
 				},
 			},

@@ -108,6 +108,8 @@ type scene struct {
 	claims  map[string]*Claim
 	changes map[[3]string]*Change
 
+	// remains is what remains of the ordinals, which is why those beyond go.
+	remains  string
 	rule     string
 	decision Decision
 }

@@ -28,7 +28,7 @@ import (
 // Every verb has one line in the table, with the words that a user sees.
 func TestVerbs(t *testing.T) {
 	var constants []Verb
-	file, err := parser.ParseFile(token.NewFileSet(), "types.go", nil, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(token.NewFileSet(), "decision.go", nil, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -175,7 +175,7 @@ func TestOrdinalVictims(t *testing.T) {
 	f.Kubectl("patch", "pod", "web-0", "--subresource=status", "--type=strategic", "-p",
 		`{"status":{"conditions":[{"type":"ContainersReady","status":"True"},{"type":"Ready","status":"True"}]}}`)
 	left("web-2 is gone, too", "web-0 web-1")
-	f.ExpectHistory(appsv1.ReasonDeleted, appsv1.WhyScaleDown, "is not below replicas 2")
+	f.ExpectHistory(appsv1.ReasonDeleted, appsv1.WhyScaleDown, "only ordinals 0 to 1 remain at 2 replicas")
 	old := f.Pod("web-1").UID
 	f.Kubectl("label", "pod", "web-1", appsv1.LabelDelete+"=true")
 	testkit.Eventually(t, "web-1 has a successor", func() error {

@@ -34,7 +34,7 @@ import (
 	"github.com/mycompany/pod-operator/internal/testkit"
 )
 
-const scaleDown = "ordinal 2 is not below replicas 2"
+const scaleDown = "only ordinals 0 to 1 remain at 2 replicas"
 
 // story asks why until the operator listens: it does so a moment after its
 // caches are synced.

@@ -54,9 +54,13 @@ func build(folder, path, overlay string) error {
 func nextRelease(dir string) (string, error) {
 	replace := map[string]string{}
 	for source, rewrite := range map[string]func(string) (string, error){
-		"api/apps/v1/podmanager_types.go": otherOrder,
-		"internal/podrender/revision.go":  otherEncoding,
-		"internal/podrender/pod.go":       spelledOut,
+		"api/apps/v1/podmanager_types.go":      oneFieldMore,
+		"api/apps/v1/podmanager_update.go":     otherOrder,
+		"api/apps/v1/podmanager_disruption.go": otherOrder,
+		"api/apps/v1/podmanager_pods.go":       otherOrder,
+		"api/apps/v1/podmanager_status.go":     otherOrder,
+		"internal/podrender/revision.go":       otherEncoding,
+		"internal/podrender/pod.go":            spelledOut,
 	} {
 		from := filepath.Join(testkit.Root(), source)
 		text, err := os.ReadFile(from)
@@ -81,7 +85,7 @@ func nextRelease(dir string) (string, error) {
 	return path, os.WriteFile(path, overlay, 0o600)
 }
 
-// otherOrder turns the fields of all structs round and gives the spec one more.
+// otherOrder turns the fields of all structs round.
 func otherOrder(source string) (string, error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, "types.go", source, parser.SkipObjectResolution)
@@ -103,7 +107,16 @@ func otherOrder(source string) (string, error) {
 	if err := format.Node(&text, files, file); err != nil {
 		return "", err
 	}
-	return change(text.String(), "type PodManagerSpec struct {",
+	return text.String(), nil
+}
+
+// oneFieldMore has another order, and a field that an older operator does not know.
+func oneFieldMore(source string) (string, error) {
+	turned, err := otherOrder(source)
+	if err != nil {
+		return "", err
+	}
+	return change(turned, "type PodManagerSpec struct {",
 		"type PodManagerSpec struct {\n\tFlavour string `json:\"flavour,omitempty\"`")
 }
 

@@ -130,7 +130,7 @@ func TestWarningsNameTheConsequences(t *testing.T) {
 	l.do(t, "a restart", l.patch(t, web(), `{"metadata":{"annotations":{"apps.mycompany.com/restartedAt":"2026-01-01T00:00:00Z"}}}`))
 	l.do(t, "a dry run of a change while paused", l.Patch(t.Context(), web(),
 		client.RawPatch(types.MergePatchType, []byte(`{"spec":{"paused":true,"image":"nginx:1.29"}}`)), client.DryRunAll),
-		"3 pods will not follow yet: spec.paused is true")
+		"3 pods will not change yet: spec.paused is true")
 	l.do(t, "fewer", l.patch(t, web(), `{"spec":{"replicas":1}}`),
 		"2 pods will be deleted: web-2, web-1")
 	suite.Fleet(t, ns, "web").ExpectRolledOut(1)

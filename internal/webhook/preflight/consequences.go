@@ -214,7 +214,7 @@ func heldBack(present, future plan.Decision) []string {
 				sentences = append(sentences, b.Message)
 			}
 		case appsv1.BlockedByPause, appsv1.BlockedByPartition, appsv1.BlockedByOnDelete, appsv1.BlockedByHold, appsv1.BlockedByPin:
-			sentences = append(sentences, fmt.Sprintf("%s will not follow yet: %s", number(max(1, b.Count), plan.Decision{}), b.Message))
+			sentences = append(sentences, fmt.Sprintf("%s will not change yet: %s", number(max(1, b.Count), plan.Decision{}), b.Message))
 		}
 	}
 	if taken > maxTaken {

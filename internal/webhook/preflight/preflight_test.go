@@ -110,12 +110,12 @@ func TestConsequences(t *testing.T) {
 				{By: appsv1.BlockedByPartition, Message: "partition 2 keeps them on their revision", Count: 2},
 				{By: appsv1.BlockedByBudget, Message: "later", Count: 3},
 			}},
-			want: []string{"2 pods will not follow yet: partition 2 keeps them on their revision"},
+			want: []string{"2 pods will not change yet: partition 2 keeps them on their revision"},
 		},
 		"a pin that holds against the new template": {
 			present: plan.Decision{Pinned: &plan.Pinned{Revision: "old", Template: "new", Stays: true}, Blocked: []plan.Blocked{{By: appsv1.BlockedByPin, Message: "pinned over new", Count: 2}}},
 			future:  plan.Decision{Pinned: &plan.Pinned{Revision: "old", Template: "newer", Stays: true}, Blocked: []plan.Blocked{{By: appsv1.BlockedByPin, Message: "pinned over newer", Count: 2}}},
-			want:    []string{"2 pods will not follow yet: pinned over newer"},
+			want:    []string{"2 pods will not change yet: pinned over newer"},
 		},
 		"a pin that the new template ends": {
 			present: plan.Decision{Pinned: &plan.Pinned{Revision: "old", Template: "new"}, Blocked: []plan.Blocked{{By: appsv1.BlockedByPin, Message: "pinned", Count: 2}}},
