@@ -159,6 +159,23 @@ func TestAllNamespacesThatMayBeReadAreLookedAt(t *testing.T) {
 	}
 }
 
+// What could not be listed is not said to be well.
+func TestNothingThatCouldBeListedIsNotZeroObjects(t *testing.T) {
+	for name, s := range map[string]shelf{
+		"no right, and no namespace is told": {objects: []string{well}},
+		"no right in any namespace":          {objects: []string{well}, namespaces: []string{"shop", "farm"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if findings := s.checkup(t).work(t.Context()); has(findings, OK, "can be decoded") {
+				t.Errorf("the findings are %+v", findings)
+			}
+		})
+	}
+	if findings := (shelf{readable: []string{""}}).checkup(t).work(t.Context()); !has(findings, OK, "0 objects can be decoded") {
+		t.Errorf("an empty cluster is not well: %+v", findings)
+	}
+}
+
 // A version that cannot be served is found, though the others can.
 func TestEveryServedVersionIsRead(t *testing.T) {
 	s := shelf{objects: []string{well}, readable: []string{"shop"}, broken: []string{"v1alpha1"}}

@@ -100,3 +100,46 @@ func TestFormatsForPrograms(t *testing.T) {
 		t.Error("xml is no format")
 	}
 }
+
+func TestOutputFormats(t *testing.T) {
+	value := map[string]any{"items": []map[string]any{{"name": "web"}, {"name": "db"}}}
+	for name, test := range map[string]struct {
+		args          []string
+		want, refused string
+	}{
+		"json":               {args: []string{"-o", "json"}, want: `"name": "web"`},
+		"yaml":               {args: []string{"-o", "yaml"}, want: "- name: web"},
+		"an expression":      {args: []string{"-o", "jsonpath={.items[*].name}"}, want: "web db\n"},
+		"a missing field":    {args: []string{"-o", "jsonpath={.nothing}"}, refused: "nothing is not found"},
+		"a broken one":       {args: []string{"-o", "jsonpath={.items["}, refused: "-o jsonpath: "},
+		"a table of another": {args: []string{"-o", "name"}, refused: "leave it out, or say wide, json, yaml or jsonpath=EXPRESSION"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var o Output
+			var out bytes.Buffer
+			cmd := &cobra.Command{SilenceErrors: true, SilenceUsage: true, RunE: func(*cobra.Command, []string) error {
+				if err := o.Check(); err != nil {
+					return err
+				}
+				return o.Print(&out, value)
+			}}
+			o.Bind(cmd, "wide")
+			cmd.SetArgs(test.args)
+			err := cmd.Execute()
+			if err != nil && (test.refused == "" || !strings.Contains(err.Error(), test.refused)) || err == nil && test.refused != "" {
+				t.Errorf("error %v, want %q", err, test.refused)
+			}
+			if !strings.Contains(out.String(), test.want) {
+				t.Errorf("printed %q, want %q", out.String(), test.want)
+			}
+		})
+	}
+}
+
+func TestATableIsNotForPrograms(t *testing.T) {
+	for format, want := range map[string]bool{"": false, "wide": false, "json": true, "jsonpath={.x}": true} {
+		if o := (Output{format: format, tables: []string{"wide"}}); o.Structured() != want {
+			t.Errorf("-o %q is for programs: %t, want %t", format, o.Structured(), want)
+		}
+	}
+}

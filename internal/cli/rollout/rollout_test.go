@@ -18,6 +18,7 @@ package rollout
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,6 +59,30 @@ func TestVerdict(t *testing.T) {
 			}
 			if errors.Is(err, kube.ErrNo) && told == "" {
 				t.Error("it ends with an answer that it does not print")
+			}
+		})
+	}
+}
+
+func TestPauseRefusesWhatIsSoAlready(t *testing.T) {
+	for name, test := range map[string]struct {
+		is, asked bool
+		refused   string
+	}{
+		"a pause":         {asked: true},
+		"a second pause":  {is: true, asked: true, refused: "podmanager web is already paused"},
+		"a resume":        {is: true},
+		"a second resume": {refused: "podmanager web is not paused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pm := &appsv1.PodManager{}
+			pm.Name, pm.Spec.Paused = "web", test.is
+			patch, err := pause(pm, test.asked)
+			if got := fmt.Sprint(err); err != nil && got != test.refused || (err == nil) != (test.refused == "") {
+				t.Errorf("got %v, want %q", err, test.refused)
+			}
+			if (patch == nil) != (err != nil) {
+				t.Errorf("it patches %s with the error %v", patch, err)
 			}
 		})
 	}

@@ -49,6 +49,7 @@ func TestAWrongVerbIsAnErrorThatNamesTheRightOne(t *testing.T) {
 		"status --nope":           {"unknown flag: --nope"},
 		"rollout undo":            {"accepts 1 arg"},
 		"why deploy/web":          {"give NAME, pm/NAME or pod/NAME"},
+		"drain node-1 --force":    {"kubectl podmanager plan drain NODE"},
 		"rollout pause pod/web-0": {`"pod/web-0" is of another type: give NAME or pm/NAME`},
 	} {
 		t.Run(words, func(t *testing.T) {
@@ -83,6 +84,13 @@ func TestHelpShowsTheFlagsOfAVerbAndOptionsTheOthers(t *testing.T) {
 				t.Errorf("it does not say where the other flags are:\n%s", out)
 			}
 		})
+	}
+}
+
+func TestTheClientsVersionIsPrintedWithoutAServer(t *testing.T) {
+	out, err := run(t, "version", "--server", "https://127.0.0.1:1")
+	if err == nil || !strings.HasPrefix(out, "Client: pod-operator ") || strings.Contains(out, "Operator") {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 
