@@ -207,8 +207,9 @@ type stage struct {
 	t         *testing.T
 	namespace string
 	operator  *operator
-	// encore is the plan of the lives after the first.
+	// encore is the plan of the lives after the first, and lives how many there were.
 	encore plan
+	lives  int
 
 	mu    sync.Mutex
 	wrote map[string]bool
@@ -240,18 +241,21 @@ func begin(t *testing.T, first plan) *stage {
 	return c
 }
 
-// strike removes the finalizers, because no operator is left to do so: the
-// namespace would terminate for ever, and many of those slow the API server
+// strike removes the finalizers, because no operator is left to do so, and those of
+// holds: the namespace would terminate for ever, and many of those slow the API server
 // down.
 func (c *stage) strike() {
 	ctx := context.Background()
-	var left appsv1.PodManagerList
-	if err := suite.Client.List(ctx, &left, client.InNamespace(c.namespace)); err != nil {
+	left, err := watched.Objects(ctx, c.namespace)
+	if err != nil {
 		c.t.Errorf("list what is left: %v", err)
 	}
-	for i := range left.Items {
+	for _, obj := range left {
+		if _, claim := obj.(*corev1.PersistentVolumeClaim); claim || len(obj.GetFinalizers()) == 0 {
+			continue
+		}
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
-		if err := suite.Client.Patch(ctx, &left.Items[i], patch); client.IgnoreNotFound(err) != nil {
+		if err := suite.Client.Patch(ctx, obj, patch); client.IgnoreNotFound(err) != nil {
 			c.t.Errorf("take the finalizers off: %v", err)
 		}
 	}
@@ -279,6 +283,7 @@ func (c *stage) start(what plan) {
 		c.t.Fatalf("start the operator: %v", err)
 	}
 	c.operator = &operator{line: l, stop: sync.OnceValue(stop)}
+	c.lives++
 }
 
 // tend starts the operator again where it crashed.

@@ -374,7 +374,7 @@ func resourceOf(req *http.Request) string {
 	for i, part := range parts {
 		if part == "namespaces" && i+2 < len(parts) {
 			switch parts[i+2] {
-			case "pods", "podmanagers", "controllerrevisions":
+			case "pods", "podmanagers", "controllerrevisions", "persistentvolumeclaims":
 				return parts[i+2]
 			}
 		}

@@ -81,6 +81,8 @@ func run(m *testing.M) (code int, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	suite, err = testkit.NewSuite(ctx, localkube.Options{
+		// Drawn fleets ask for cores, and many of them run at once.
+		Nodes:         localkube.NodeOptions{CPU: "64"},
 		APIServerArgs: []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement"},
 	})
 	if err != nil {

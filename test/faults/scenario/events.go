@@ -81,20 +81,37 @@ type Cluster interface {
 // ErrNothing is the error of an event that finds nothing to happen to.
 var ErrNothing = errors.New("there is nothing that this could happen to")
 
+// where says in which tier an event can happen.
+type where string
+
+const (
+	// anywhere: it needs the objects of a namespace only.
+	anywhere where = "anywhere"
+	// simulated: it needs a Cluster, or changes nodes, which on a real API server all
+	// schedules share.
+	simulated where = "simulated"
+)
+
 // kind is one line of the table of events.
 type kind struct {
 	name   string
 	weight int
-	draw   func(rng *rand.Rand, e *Event)
-	do     func(ctx context.Context, w World, e *Event) error
+	where
+	draw func(rng *rand.Rand, e *Event)
+	do   func(ctx context.Context, w World, e *Event) error
 }
 
 // Events are the names of all events. An edit counts by its field, and what has a
 // text by the text, where that is one of a few.
-func Events() []string {
+func Events() []string { return namesOf(table) }
+
+// APIEvents are the names of those that can happen on a real API server.
+func APIEvents() []string { return namesOf(onAPI) }
+
+func namesOf(kinds []kind) []string {
 	var names []string
-	for i := range table {
-		names = append(names, table[i].name)
+	for i := range kinds {
+		names = append(names, kinds[i].name)
 	}
 	for _, field := range specs.Fields() {
 		names = append(names, "edit "+field)
@@ -119,20 +136,36 @@ func (e *Event) Counts() []string {
 // DrawEvents draws some events. Most lists end with events that mend everything, so
 // that the fleet has to become what it asks for.
 func DrawEvents(rng *rand.Rand) []Event {
+	events := drawSome(rng, table)
+	if rng.IntN(4) > 0 || slices.ContainsFunc(events, func(e Event) bool { return e.Do == "delete" }) {
+		events = append(events, mended()...)
+	}
+	return events
+}
+
+// DrawOnAPI draws a PodManager and events that can happen on a real API server. Every list
+// ends with those that mend everything: a rollout that does not end waits for its deadline,
+// and there the clock cannot be set.
+func DrawOnAPI(rng *rand.Rand) (*appsv1.PodManagerSpec, []Event) {
+	spec := specs.Draw(func(_ string, n int) int { return rng.IntN(n) })
+	return &spec, append(drawSome(rng, onAPI), mended()...)
+}
+
+// mended is the end of a story in which all is well.
+func mended() []Event { return []Event{{Do: "mend"}, {Do: "image", Text: "nginx:1.29"}} }
+
+func drawSome(rng *rand.Rand, kinds []kind) []Event {
 	var events []Event
 	for range 1 + rng.IntN(7) {
-		events = append(events, drawNext(rng, events))
-	}
-	if rng.IntN(4) > 0 || slices.ContainsFunc(events, func(e Event) bool { return e.Do == "delete" }) {
-		events = append(events, Event{Do: "mend"}, Event{Do: "image", Text: "nginx:1.29"})
+		events = append(events, drawNext(rng, kinds, events))
 	}
 	return events
 }
 
 // drawNext draws an event, every now and then one that undoes another before it: few of
 // the independent ones would find what they undo.
-func drawNext(rng *rand.Rand, before []Event) Event {
-	e := drawEvent(rng)
+func drawNext(rng *rand.Rand, kinds []kind, before []Event) Event {
+	e := drawEvent(rng, kinds)
 	if len(before) == 0 || rng.IntN(4) > 0 {
 		return e
 	}
@@ -143,17 +176,17 @@ func drawNext(rng *rand.Rand, before []Event) Event {
 	return e
 }
 
-func drawEvent(rng *rand.Rand) Event {
+func drawEvent(rng *rand.Rand, kinds []kind) Event {
 	sum := 0
-	for i := range table {
-		sum += table[i].weight
+	for i := range kinds {
+		sum += kinds[i].weight
 	}
 	at := rng.IntN(sum)
-	for i := range table {
-		if at -= table[i].weight; at < 0 {
-			e := Event{Do: table[i].name}
-			if table[i].draw != nil {
-				table[i].draw(rng, &e)
+	for i := range kinds {
+		if at -= kinds[i].weight; at < 0 {
+			e := Event{Do: kinds[i].name}
+			if kinds[i].draw != nil {
+				kinds[i].draw(rng, &e)
 			}
 			switch rng.IntN(10) {
 			case 0, 1, 2: // at rest

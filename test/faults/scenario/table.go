@@ -53,6 +53,9 @@ var (
 // table is every event, with how often it is drawn.
 var table = slices.Concat(ofOwner, ofPods, ofNodes, ofOthers)
 
+// onAPI are the events that can happen on a real API server.
+var onAPI = slices.DeleteFunc(slices.Clone(table), func(k kind) bool { return k.where == simulated })
+
 // undoings are the events that undo others, on the same node or pod.
 var undoings = map[string]string{
 	"reserve": "unreserve", "pin": "unpin", "take over": "end the take-over", "hold": "end the holds", "hold with a finalizer": "end the holds",
@@ -62,49 +65,49 @@ var undoings = map[string]string{
 
 // ofOwner are what users and other programs do to the PodManager.
 var ofOwner = []kind{
-	{"scale", 8, func(rng *rand.Rand, e *Event) { e.N = pick[int32](rng, 0, 1, 1, 2, 3, 4, 5) }, rescale},
-	{"hpa", 2, func(rng *rand.Rand, e *Event) { e.N = pick[int32](rng, 1, -1) }, autoscale},
-	{"image", 6, func(rng *rand.Rand, e *Event) {
+	{"scale", 8, anywhere, func(rng *rand.Rand, e *Event) { e.N = pick[int32](rng, 0, 1, 1, 2, 3, 4, 5) }, rescale},
+	{"hpa", 2, anywhere, func(rng *rand.Rand, e *Event) { e.N = pick[int32](rng, 1, -1) }, autoscale},
+	{"image", 6, anywhere, func(rng *rand.Rand, e *Event) {
 		e.Text = pick(rng, Old, New, New, "nginx:1.29", Broken, UnreadyImage, FailingImage)
 	}, editOwner(func(_ World, e *Event, pm *appsv1.PodManager) bool {
 		changed := pm.Spec.Image != e.Text
 		pm.Spec.Image = e.Text
 		return changed
 	})},
-	{"template", 5, func(rng *rand.Rand, e *Event) { e.Text, e.N = pick(rng, retemplates...), 1+rng.Int32N(3) }, editOwner(retemplate)},
-	{"edit", 16, func(rng *rand.Rand, e *Event) {
+	{"template", 5, anywhere, func(rng *rand.Rand, e *Event) { e.Text, e.N = pick(rng, retemplates...), 1+rng.Int32N(3) }, editOwner(retemplate)},
+	{"edit", 16, anywhere, func(rng *rand.Rand, e *Event) {
 		e.Field, e.Spec = pick(rng, specs.Fields()...), &appsv1.PodManagerSpec{}
 		specs.Redraw(e.Spec, e.Field, func(_ string, n int) int { return rng.IntN(n) })
 		e.Spec = e.Spec.DeepCopy()
 	}, editOwner(func(_ World, e *Event, pm *appsv1.PodManager) bool { return specs.Copy(&pm.Spec, e.Spec, e.Field) })},
-	{"reserve", 2, func(rng *rand.Rand, e *Event) { e.N = 1 + rng.Int32N(4) }, editOwner(func(_ World, e *Event, pm *appsv1.PodManager) bool {
+	{"reserve", 2, anywhere, func(rng *rand.Rand, e *Event) { e.N = 1 + rng.Int32N(4) }, editOwner(func(_ World, e *Event, pm *appsv1.PodManager) bool {
 		pm.Spec.ReserveOrdinals = nil
 		for ordinal := range e.N {
 			pm.Spec.ReserveOrdinals = append(pm.Spec.ReserveOrdinals, ordinal)
 		}
 		return true
 	})},
-	{"unreserve", 2, nil, editOwner(func(_ World, _ *Event, pm *appsv1.PodManager) bool {
+	{"unreserve", 2, anywhere, nil, editOwner(func(_ World, _ *Event, pm *appsv1.PodManager) bool {
 		some := len(pm.Spec.ReserveOrdinals) > 0
 		pm.Spec.ReserveOrdinals = nil
 		return some
 	})},
-	{"delete", 3, func(rng *rand.Rand, e *Event) { e.Text = pick(rng, cascades...) }, removeOwner},
-	{"recreate", 2, func(rng *rand.Rand, e *Event) {
+	{"delete", 3, anywhere, func(rng *rand.Rand, e *Event) { e.Text = pick(rng, cascades...) }, removeOwner},
+	{"recreate", 2, anywhere, func(rng *rand.Rand, e *Event) {
 		spec := specs.Draw(func(_ string, n int) int { return rng.IntN(n) })
 		e.Spec = &spec
 	}, func(ctx context.Context, w World, e *Event) error {
 		return w.Create(ctx, &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: Name}, Spec: *e.Spec.DeepCopy()})
 	}},
-	{"pin", 3, func(rng *rand.Rand, e *Event) { e.Text = pick(rng, "1", "2", "1 while 2") }, annotate(appsv1.AnnotationPin)},
-	{"unpin", 1, nil, annotate(appsv1.AnnotationPin)},
-	{"restart", 3, nil, editOwner(func(w World, _ *Event, pm *appsv1.PodManager) bool {
+	{"pin", 3, anywhere, func(rng *rand.Rand, e *Event) { e.Text = pick(rng, "1", "2", "1 while 2") }, annotate(appsv1.AnnotationPin)},
+	{"unpin", 1, anywhere, nil, annotate(appsv1.AnnotationPin)},
+	{"restart", 3, anywhere, nil, editOwner(func(w World, _ *Event, pm *appsv1.PodManager) bool {
 		metav1.SetMetaDataAnnotation(&pm.ObjectMeta, appsv1.AnnotationRestart, w.Now.UTC().Format(time.RFC3339))
 		return true
 	})},
-	{"take over", 1, func(_ *rand.Rand, e *Event) { e.Text = "deployments.apps/old" }, annotate(appsv1.AnnotationTakeOver)},
-	{"end the take-over", 1, nil, annotate(appsv1.AnnotationTakeOver)},
-	{"rebalance", 2, nil, editOwner(func(w World, _ *Event, pm *appsv1.PodManager) bool {
+	{"take over", 1, anywhere, func(_ *rand.Rand, e *Event) { e.Text = "deployments.apps/old" }, annotate(appsv1.AnnotationTakeOver)},
+	{"end the take-over", 1, anywhere, nil, annotate(appsv1.AnnotationTakeOver)},
+	{"rebalance", 2, anywhere, nil, editOwner(func(w World, _ *Event, pm *appsv1.PodManager) bool {
 		metav1.SetMetaDataAnnotation(&pm.ObjectMeta, appsv1.AnnotationRebalance, w.Now.UTC().Format(time.RFC3339))
 		return true
 	})},
@@ -112,45 +115,45 @@ var ofOwner = []kind{
 
 // ofPods are what happens to one pod.
 var ofPods = []kind{
-	{"delete pod", 2, anyPod, withPod(func(ctx context.Context, w World, _ *Event, pod *corev1.Pod) error { return w.Delete(ctx, pod) })},
-	{"fail", 2, anyPod, withPod(func(ctx context.Context, w World, _ *Event, pod *corev1.Pod) error {
+	{"delete pod", 2, anywhere, anyPod, withPod(func(ctx context.Context, w World, _ *Event, pod *corev1.Pod) error { return w.Delete(ctx, pod) })},
+	{"fail", 2, anywhere, anyPod, withPod(func(ctx context.Context, w World, _ *Event, pod *corev1.Pod) error {
 		return fail(ctx, w, client.ObjectKeyFromObject(pod))
 	})},
-	{"ask for deletion", 2, anyPod, editPod(func(_ *Event, pod *corev1.Pod) bool {
+	{"ask for deletion", 2, anywhere, anyPod, editPod(func(_ *Event, pod *corev1.Pod) bool {
 		metav1.SetMetaDataLabel(&pod.ObjectMeta, appsv1.LabelDelete, "true")
 		return true
 	})},
-	{"hold", 3, func(rng *rand.Rand, e *Event) { e.Pod, e.Text = rng.IntN(6), pick(rng, holds...) }, editPod(func(e *Event, pod *corev1.Pod) bool {
+	{"hold", 3, anywhere, func(rng *rand.Rand, e *Event) { e.Pod, e.Text = rng.IntN(6), pick(rng, holds...) }, editPod(func(e *Event, pod *corev1.Pod) bool {
 		metav1.SetMetaDataLabel(&pod.ObjectMeta, e.Text, "backup")
 		return true
 	})},
-	{"hold with a finalizer", 1, func(rng *rand.Rand, e *Event) { e.Pod, e.Text = rng.IntN(6), pick(rng, holds...) }, editPod(func(e *Event, pod *corev1.Pod) bool {
+	{"hold with a finalizer", 1, anywhere, func(rng *rand.Rand, e *Event) { e.Pod, e.Text = rng.IntN(6), pick(rng, holds...) }, editPod(func(e *Event, pod *corev1.Pod) bool {
 		had := slices.Contains(pod.Finalizers, e.Text)
 		pod.Finalizers = append(pod.Finalizers, e.Text)
 		return !had
 	})},
-	{"end the holds", 1, nil, func(ctx context.Context, w World, _ *Event) error { return endHolds(ctx, w) }},
-	{"unready", 3, anyPod, withPod(func(_ context.Context, w World, _ *Event, pod *corev1.Pod) error {
+	{"end the holds", 1, anywhere, nil, func(ctx context.Context, w World, _ *Event) error { return endHolds(ctx, w) }},
+	{"unready", 3, simulated, anyPod, withPod(func(_ context.Context, w World, _ *Event, pod *corev1.Pod) error {
 		w.Cluster.Probe(pod.UID, false)
 		return nil
 	})},
-	{"ready", 2, anyPod, withPod(func(_ context.Context, w World, _ *Event, pod *corev1.Pod) error {
+	{"ready", 2, simulated, anyPod, withPod(func(_ context.Context, w World, _ *Event, pod *corev1.Pod) error {
 		w.Cluster.Probe(pod.UID, true)
 		return nil
 	})},
-	{"release", 1, anyPod, editPod(func(_ *Event, pod *corev1.Pod) bool {
+	{"release", 1, anywhere, anyPod, editPod(func(_ *Event, pod *corev1.Pod) bool {
 		metav1.SetMetaDataLabel(&pod.ObjectMeta, appsv1.LabelName, "other")
 		return true
 	})},
-	{"resize pod", 2, func(rng *rand.Rand, e *Event) { e.Pod, e.N = rng.IntN(6), 1+rng.Int32N(4) }, withPod(
+	{"resize pod", 2, anywhere, func(rng *rand.Rand, e *Event) { e.Pod, e.N = rng.IntN(6), 1+rng.Int32N(4) }, withPod(
 		func(ctx context.Context, w World, e *Event, pod *corev1.Pod) error {
 			if len(pod.Spec.Containers[0].Resources.Requests) == 0 {
 				return ErrNothing // it would change the QoS class, which the API server refuses
 			}
 			return resizePod(pod.Name, strconv.Itoa(int(e.N))).Do(ctx, w)
 		})},
-	{"evict", 3, anyPod, withPod(func(_ context.Context, w World, _ *Event, pod *corev1.Pod) error { return w.Cluster.Evict(pod.Name) })},
-	{"deletion cost", 1, anyPod, editPod(func(_ *Event, pod *corev1.Pod) bool {
+	{"evict", 3, anywhere, anyPod, withPod(evictPod)},
+	{"deletion cost", 1, anywhere, anyPod, editPod(func(_ *Event, pod *corev1.Pod) bool {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, corev1.PodDeletionCost, "-10")
 		return true
 	})},
@@ -158,47 +161,47 @@ var ofPods = []kind{
 
 // ofNodes are what happens to one node.
 var ofNodes = []kind{
-	{"cordon", 3, anyNode, editNode(cordon(true))},
-	{"uncordon", 2, anyNode, editNode(cordon(false))},
-	{"drain", 5, anyNode, func(ctx context.Context, w World, e *Event) error {
+	{"cordon", 3, simulated, anyNode, editNode(cordon(true))},
+	{"uncordon", 2, simulated, anyNode, editNode(cordon(false))},
+	{"drain", 5, simulated, anyNode, func(ctx context.Context, w World, e *Event) error {
 		if err := editNode(cordon(true))(ctx, w, e); err != nil && !errors.Is(err, ErrNothing) {
 			return err
 		}
 		return w.Cluster.Drain(Nodes[e.Node])
 	}},
-	{"notice", 3, anyNode, editNode(func(_ World, _ *Event, node *corev1.Node) bool {
+	{"notice", 3, simulated, anyNode, editNode(func(_ World, _ *Event, node *corev1.Node) bool {
 		had := node.Annotations[appsv1.AnnotationNodeLeaving] != ""
 		metav1.SetMetaDataAnnotation(&node.ObjectMeta, appsv1.AnnotationNodeLeaving, "spot")
 		return !had
 	})},
-	{"withdraw the notice", 1, anyNode, editNode(func(_ World, _ *Event, node *corev1.Node) bool {
+	{"withdraw the notice", 1, simulated, anyNode, editNode(func(_ World, _ *Event, node *corev1.Node) bool {
 		had := node.Annotations[appsv1.AnnotationNodeLeaving] != ""
 		delete(node.Annotations, appsv1.AnnotationNodeLeaving)
 		return had
 	})},
-	{"taint", 2, anyNode, editNode(taint("ToBeDeletedByClusterAutoscaler", corev1.TaintEffectNoSchedule))},
-	{"untaint", 1, anyNode, editNode(untaint("ToBeDeletedByClusterAutoscaler"))},
-	{"node down", 2, anyNode, editNode(taint(corev1.TaintNodeUnreachable, corev1.TaintEffectNoExecute))},
-	{"node up", 1, anyNode, editNode(untaint(corev1.TaintNodeUnreachable, corev1.TaintNodeOutOfService))},
-	{"node out of service", 1, anyNode, editNode(func(w World, e *Event, node *corev1.Node) bool {
+	{"taint", 2, simulated, anyNode, editNode(taint("ToBeDeletedByClusterAutoscaler", corev1.TaintEffectNoSchedule))},
+	{"untaint", 1, simulated, anyNode, editNode(untaint("ToBeDeletedByClusterAutoscaler"))},
+	{"node down", 2, simulated, anyNode, editNode(taint(corev1.TaintNodeUnreachable, corev1.TaintEffectNoExecute))},
+	{"node up", 1, simulated, anyNode, editNode(untaint(corev1.TaintNodeUnreachable, corev1.TaintNodeOutOfService))},
+	{"node out of service", 1, simulated, anyNode, editNode(func(w World, e *Event, node *corev1.Node) bool {
 		down := taint(corev1.TaintNodeUnreachable, corev1.TaintEffectNoExecute)(w, e, node)
 		return taint(corev1.TaintNodeOutOfService, corev1.TaintEffectNoExecute)(w, e, node) || down
 	})},
-	{"node gone", 2, anyNode, func(ctx context.Context, w World, e *Event) error {
+	{"node gone", 2, simulated, anyNode, func(ctx context.Context, w World, e *Event) error {
 		return w.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: Nodes[e.Node]}})
 	}},
-	{"node back", 1, anyNode, func(ctx context.Context, w World, e *Event) error { return w.Create(ctx, Node(e.Node)) }},
-	{"defer resizes", 2, anyNode, func(_ context.Context, w World, e *Event) error {
+	{"node back", 1, simulated, anyNode, func(ctx context.Context, w World, e *Event) error { return w.Create(ctx, Node(e.Node)) }},
+	{"defer resizes", 2, simulated, anyNode, func(_ context.Context, w World, e *Event) error {
 		w.Cluster.Resizes(Nodes[e.Node], corev1.PodReasonDeferred)
 		return nil
 	}},
-	{"infeasible resizes", 2, anyNode, func(_ context.Context, w World, e *Event) error {
+	{"infeasible resizes", 2, simulated, anyNode, func(_ context.Context, w World, e *Event) error {
 		w.Cluster.Resizes(Nodes[e.Node], corev1.PodReasonInfeasible)
 		return nil
 	}},
-	{"full", 3, nil, cluster(func(c Cluster) { c.Full(true) })},
-	{"room", 1, nil, cluster(func(c Cluster) { c.Full(false) })},
-	{"slow start", 3, func(rng *rand.Rand, e *Event) { e.N = pick[int32](rng, 5, 20, 45) }, func(_ context.Context, w World, e *Event) error {
+	{"full", 3, simulated, nil, cluster(func(c Cluster) { c.Full(true) })},
+	{"room", 1, simulated, nil, cluster(func(c Cluster) { c.Full(false) })},
+	{"slow start", 3, simulated, func(rng *rand.Rand, e *Event) { e.N = pick[int32](rng, 5, 20, 45) }, func(_ context.Context, w World, e *Event) error {
 		w.Cluster.Starts(time.Duration(e.N) * time.Second)
 		return nil
 	}},
@@ -213,30 +216,30 @@ var refusals = []string{
 
 // ofOthers are what other controllers, administrators and the API server do.
 var ofOthers = []kind{
-	{"budget", 2, func(rng *rand.Rand, e *Event) { e.N = pick[int32](rng, 1, 2, 3) }, budget},
-	{"end the budget", 1, nil, func(ctx context.Context, w World, _ *Event) error {
+	{"budget", 2, anywhere, func(rng *rand.Rand, e *Event) { e.N = pick[int32](rng, 1, 2, 3) }, budget},
+	{"end the budget", 1, anywhere, nil, func(ctx context.Context, w World, _ *Event) error {
 		return w.Delete(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: Name}})
 	}},
-	{"refuse", 4, func(rng *rand.Rand, e *Event) { e.Text = pick(rng, refusals...) }, func(_ context.Context, w World, e *Event) error {
+	{"refuse", 4, simulated, func(rng *rand.Rand, e *Event) { e.Text = pick(rng, refusals...) }, func(_ context.Context, w World, e *Event) error {
 		words := strings.Fields(e.Text)
 		w.Cluster.Refuse(words[0], words[1], words[2])
 		return nil
 	}},
-	{"allow", 1, nil, cluster(Cluster.Allow)},
-	{"restart the operator", 3, func(rng *rand.Rand, e *Event) {
+	{"allow", 1, simulated, nil, cluster(Cluster.Allow)},
+	{"restart the operator", 3, simulated, func(rng *rand.Rand, e *Event) {
 		e.N, e.Text = rng.Int32N(12), pick(rng, "", "Pod", "PodManager", "PodManager")
 	}, func(_ context.Context, w World, e *Event) error {
 		w.Cluster.Restart(int(e.N), e.Text)
 		return nil
 	}},
-	{"take a name", 1, func(rng *rand.Rand, e *Event) { e.N = rng.Int32N(5) }, func(ctx context.Context, w World, e *Event) error {
+	{"take a name", 1, anywhere, func(rng *rand.Rand, e *Event) { e.N = rng.Int32N(5) }, func(ctx context.Context, w World, e *Event) error {
 		return stray(fmt.Sprintf("%s-%d", Name, e.N), false).Do(ctx, w)
 	}},
-	{"pod of another owner", 1, func(rng *rand.Rand, e *Event) { e.N = rng.Int32N(5) }, impostor},
-	{"delete claim", 1, func(rng *rand.Rand, e *Event) { e.N = rng.Int32N(4) }, func(ctx context.Context, w World, e *Event) error {
+	{"pod of another owner", 1, anywhere, func(rng *rand.Rand, e *Event) { e.N = rng.Int32N(5) }, impostor},
+	{"delete claim", 1, anywhere, func(rng *rand.Rand, e *Event) { e.N = rng.Int32N(4) }, func(ctx context.Context, w World, e *Event) error {
 		return deleteClaim(int(e.N)).Do(ctx, w)
 	}},
-	{"mend", 1, nil, mend},
+	{"mend", 1, anywhere, nil, mend},
 }
 
 func cluster(do func(c Cluster)) func(context.Context, World, *Event) error {
@@ -390,8 +393,39 @@ func endHolds(ctx context.Context, w World) error {
 	return found
 }
 
+// evictPod has a client evict a pod. A real API server of the tests has none of our
+// webhooks, so there is nothing to try again for.
+func evictPod(ctx context.Context, w World, _ *Event, pod *corev1.Pod) error {
+	if w.Cluster != nil {
+		return w.Cluster.Evict(pod.Name)
+	}
+	return w.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{})
+}
+
 // mend puts everything outside the fleet in order again.
 func mend(ctx context.Context, w World, _ *Event) error {
+	if err := mendCluster(ctx, w); err != nil {
+		return err
+	}
+	if err := endHolds(ctx, w); err != nil && !errors.Is(err, ErrNothing) {
+		return err
+	}
+	err := w.Delete(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: Name}})
+	if client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	err = annotate(appsv1.AnnotationTakeOver)(ctx, w, &Event{})
+	if client.IgnoreNotFound(err) != nil && !errors.Is(err, ErrNothing) {
+		return err
+	}
+	return nil
+}
+
+// mendCluster undoes what only simulated events do.
+func mendCluster(ctx context.Context, w World) error {
+	if w.Cluster == nil {
+		return nil
+	}
 	w.Cluster.Mend()
 	for n := range Nodes {
 		err := w.Create(ctx, Node(n))
@@ -404,17 +438,6 @@ func mend(ctx context.Context, w World, _ *Event) error {
 		if err != nil {
 			return err
 		}
-	}
-	if err := endHolds(ctx, w); err != nil && !errors.Is(err, ErrNothing) {
-		return err
-	}
-	err := w.Delete(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: Name}})
-	if client.IgnoreNotFound(err) != nil {
-		return err
-	}
-	err = annotate(appsv1.AnnotationTakeOver)(ctx, w, &Event{})
-	if client.IgnoreNotFound(err) != nil && !errors.Is(err, ErrNothing) {
-		return err
 	}
 	return nil
 }

@@ -53,7 +53,9 @@ type Witness struct {
 }
 
 func lists() []client.ObjectList {
-	return []client.ObjectList{&corev1.PodList{}, &appsv1.PodManagerList{}, &kappsv1.ControllerRevisionList{}, &kappsv1.ReplicaSetList{}}
+	return []client.ObjectList{
+		&corev1.PodList{}, &appsv1.PodManagerList{}, &kappsv1.ControllerRevisionList{}, &kappsv1.ReplicaSetList{}, &corev1.PersistentVolumeClaimList{},
+	}
 }
 
 // New begins to watch, until the context ends.
@@ -191,7 +193,8 @@ func (w *Witness) Objects(ctx context.Context, namespace string) ([]client.Objec
 	var owners appsv1.PodManagerList
 	var revisions kappsv1.ControllerRevisionList
 	var sets kappsv1.ReplicaSetList
-	for _, list := range []client.ObjectList{&pods, &owners, &revisions, &sets} {
+	var claims corev1.PersistentVolumeClaimList
+	for _, list := range []client.ObjectList{&pods, &owners, &revisions, &sets, &claims} {
 		if err := w.client.List(ctx, list, client.InNamespace(namespace)); err != nil {
 			return nil, err
 		}
@@ -208,6 +211,9 @@ func (w *Witness) Objects(ctx context.Context, namespace string) ([]client.Objec
 	}
 	for i := range sets.Items {
 		all = append(all, &sets.Items[i])
+	}
+	for i := range claims.Items {
+		all = append(all, &claims.Items[i])
 	}
 	return all, nil
 }
