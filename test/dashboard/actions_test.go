@@ -210,6 +210,7 @@ func TestAnActionOnAnotherSpecThanItsPlanIsRefused(t *testing.T) {
 	b.See("scale is offered", `document.querySelector('[data-action=scale]') !== null`)
 	b.Do("open it", chromedp.Click(`[data-action=scale]`), choose("#ask-fields input", "4"))
 	b.See("the plan is shown", planText+`.includes('2 pods will be created')`)
+	b.See("the button says what it does", `document.getElementById('ask-do').textContent === 'Scale to 4'`)
 	if err := suite.Client.Patch(t.Context(), pm, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":3}}`))); err != nil {
 		t.Fatal(err)
 	}
