@@ -63,7 +63,7 @@ func scaling() []Behaviour {
 			},
 		},
 		{
-			Name: "quota", Profile: Core, Title: "a quota is filled, not said to be done, and goes on when it is raised",
+			Name: "quota", Profile: Core, Title: "fills the quota, and continues once the quota is raised",
 			steps: []step{quota(2), create(4), hasLive(2), rests(settleTime), notCurrent(), dropQuota(), settles(), exact()},
 		},
 		{
@@ -94,7 +94,7 @@ func ownership() []Behaviour {
 			},
 		},
 		{
-			Name: "name-conflict", Profile: Core, Title: "a foreign pod with a name that it needs is left alone, and not said to be done",
+			Name: "name-conflict", Profile: Core, Title: "a foreign pod with a name that it needs is left alone",
 			Needs: []Capability{HasOrdinals},
 			steps: []step{
 				bare("squatter", "$(NAME)-1", nil, nil), create(3), rests(settleTime), notCurrent(), untouched("squatter"),

@@ -83,7 +83,7 @@ func underFaults() []Behaviour {
 			},
 		},
 		{
-			Name: "fault-old-list", Profile: Faults, Title: "restarted on an API server that is behind, it creates and deletes nothing",
+			Name: "fault-old-list", Profile: Faults, Title: "after a restart against a stale API server, creates and deletes nothing",
 			steps: []step{
 				create(2), settles(), statusAgrees(), mark("before"), scale(6), settles(), statusAgrees(),
 				restartOn("before"), settles(), statusAgrees(), exact(),

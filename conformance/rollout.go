@@ -69,7 +69,7 @@ func rollouts() []Behaviour {
 			steps: []step{create(3), settles(), keepAll(), annotateObject(), rests(settleTime), settles(), samePods(), exact()},
 		},
 		{
-			Name: "rollout-while-scaling", Profile: Rollout, Title: "a scale in the middle of a rollout reaches both", Needs: template,
+			Name: "rollout-while-scaling", Profile: Rollout, Title: "scaling mid-rollout ends at the new size and the new revision", Needs: template,
 			steps: []step{create(3), settles(), setImage(""), scale(6), rolledOut(), scale(2), rolledOut(), statusAgrees(), current()},
 		},
 	}

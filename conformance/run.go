@@ -177,7 +177,7 @@ func (w *world) play(ctx context.Context, b *Behaviour) error {
 			return err
 		}
 	}
-	return nil
+	return w.early
 }
 
 func (r *runner) say(result *Result) {

@@ -60,7 +60,7 @@ func TestABrokenControllerFails(t *testing.T) {
 		"adopt-orphan":      "has no controller, though its labels match",
 		"release":           "still has its controller",
 		"kstatus-honest":    "kstatus said Current",
-		"quota":             "kstatus says Current",
+		"quota":             "kstatus said Current",
 		"victims-not-ready": "is not deleted",
 		"quiet":             "in which nothing changed",
 		"scale-subresource": "",

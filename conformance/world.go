@@ -59,6 +59,8 @@ type world struct {
 	marks map[string]string
 	// opened are the pods whose gate the suite has opened.
 	opened map[types.UID]bool
+	// early is that kstatus said Current too early, once.
+	early error
 	// undo runs when the behaviour has ended, whatever came of it.
 	undo []func(context.Context) error
 }

@@ -19,6 +19,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -88,15 +89,25 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 }
 
 func ended(this *run, result reconcile.Result, err error) trace.Text {
+	n := this.writes.Load()
 	switch {
 	case err != nil && errors.Is(err, reconcile.TerminalError(nil)):
 		return text("Reconcile #%d fails with a terminal error, which is not retried: %v", "第 %d 次 Reconcile 返回终止错误，不再重试：%v", this.number, err)
 	case err != nil:
 		return text("Reconcile #%d fails, so the queue tries again after a back-off: %v", "第 %d 次 Reconcile 失败，队列退避后重试：%v", this.number, err)
 	case result.RequeueAfter > 0:
-		return text("Reconcile #%d ends after %d writes and asks to run again in %s.", "第 %d 次 Reconcile 结束，写入 %d 次，要求 %s 后再执行。", this.number, this.writes.Load(), result.RequeueAfter)
+		return text("Reconcile #%[1]d ends after %[2]s and asks to run again in %[4]s.", "第 %[1]d 次 Reconcile 结束，写入 %[3]d 次，要求 %[4]s 后再执行。",
+			this.number, counted(n, "write"), n, result.RequeueAfter)
 	}
-	return text("Reconcile #%d ends without an error, after %d writes.", "第 %d 次 Reconcile 成功结束，写入 %d 次。", this.number, this.writes.Load())
+	return text("Reconcile #%[1]d ends without an error, after %[2]s.", "第 %[1]d 次 Reconcile 成功结束，写入 %[3]d 次。", this.number, counted(n, "write"), n)
+}
+
+// counted is a number with its noun.
+func counted[N int | int32](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // nextRun numbers the reconciles of all processes.

@@ -33,7 +33,7 @@ func TestThePageSaysThatTheOperatorIsAway(t *testing.T) {
 	page.CloseClientConnections()
 	page.Close()
 	b.Do("look now", chromedp.Evaluate(`document.dispatchEvent(new Event('visibilitychange'))`, nil))
-	b.See("the page says so and turns grey", `document.getElementById('problem').textContent.includes('does not answer since') && document.getElementById('app').classList.contains('stale')`)
+	b.See("the page says so and turns grey", `document.getElementById('problem').textContent.includes('has not answered since') && document.getElementById('app').classList.contains('stale')`)
 	b.See("what was known is still there", `document.getElementById('fleet-name').textContent === 'shop/web'`)
 	b.Keep("away")
 }

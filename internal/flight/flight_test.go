@@ -106,7 +106,7 @@ func TestWhatCameAlongEarlyIsNotTheCause(t *testing.T) {
 		{Kind: flightrecorder.TriggerRequeueAfter, Delay: flightrecorder.Duration(30 * time.Second), Early: true},
 		{Kind: flightrecorder.TriggerManual, User: "ada"},
 	}}
-	want := []string{"ada asked for it", "this run took the place of a second look that was planned for later"}
+	want := []string{"ada asked for it", "this reconcile took the place of one that was planned for later"}
 	if diff := cmp.Diff(want, flight.Causes(record)); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
 	}
@@ -131,7 +131,7 @@ func TestTheHumanCauseComesFirst(t *testing.T) {
 		"Pod web-2 is gone",
 		"Pod web-1 changed: metadata.labels.app",
 		"Pod web-0 has a new status from kubelet: status.a, status.b, status.c and 2 more fields",
-		"the run before wanted another look after 1s",
+		"the previous reconcile asked to be requeued after 1s",
 		"2 further events came in",
 	}
 	got := flight.Causes(record)

@@ -165,13 +165,13 @@ func cause(t *flightrecorder.Trigger) string {
 	case flightrecorder.TriggerManual:
 		text = fmt.Sprintf("%s asked for it", t.User)
 	case flightrecorder.TriggerRequeueAfter:
-		text = fmt.Sprintf("the run before wanted another look after %s", time.Duration(t.Delay).Round(time.Millisecond))
+		text = fmt.Sprintf("the previous reconcile asked to be requeued after %s", time.Duration(t.Delay).Round(time.Millisecond))
 	case flightrecorder.TriggerRetry, flightrecorder.TriggerRequeue:
-		text = fmt.Sprintf("the run before failed, this is try %d", t.Attempt+1)
+		text = fmt.Sprintf("the previous reconcile failed, this is try %d", t.Attempt+1)
 	case flightrecorder.TriggerStartup:
 		text = "the operator started and found " + about(t)
 	case flightrecorder.TriggerResync:
-		text = "the periodic second look at " + about(t) + " was due"
+		text = "the periodic resync of " + about(t) + " was due"
 	case flightrecorder.TriggerCreate:
 		text = about(t) + " was created" + written(t, "by")
 	case flightrecorder.TriggerDelete:
@@ -182,10 +182,10 @@ func cause(t *flightrecorder.Trigger) string {
 			text = about(t) + " has a new status" + written(t, "from")
 		}
 	default:
-		text = "it was woken without a recorded cause"
+		text = "no cause was recorded"
 	}
 	if t.Early {
-		return "this run took the place of a second look that was planned for later"
+		return "this reconcile took the place of one that was planned for later"
 	}
 	if t.Count > 1 {
 		text += fmt.Sprintf(" (%d events)", t.Count)

@@ -74,7 +74,7 @@ func (m *Mover) endExport(ctx context.Context, key client.ObjectKey, s *store) e
 		pm, err := r.manager(ctx)
 		switch {
 		case err == nil && pm.DeletionTimestamp == nil:
-			r.Say("podmanager/%s keeps its pods, as before", r.Name)
+			r.Say("podmanager/%s manages its pods, as before", r.Name)
 			return r.thaw(ctx)
 		case err != nil && !apierrors.IsNotFound(errors.Unwrap(err)):
 			return err

@@ -246,7 +246,7 @@ func (r *run) cancel(ctx context.Context) error {
 			return err
 		}
 	}
-	r.Say("%s keeps its pods, as before", r.Workload)
+	r.Say("%s manages its pods, as before", r.Workload)
 	return nil
 }
 
@@ -348,7 +348,7 @@ func (r *run) dismiss(ctx context.Context, ready func(context.Context, *appsv1.P
 		return "deleting PodManager " + r.Name, nil
 	})
 	if err == nil && found {
-		r.Say("podmanager/%s is deleted; its pods run on", r.Name)
+		r.Say("podmanager/%s is deleted; its pods keep running", r.Name)
 	}
 	return err
 }

@@ -110,7 +110,7 @@ func TestAnUndoWhereOthersDeletedThePodManager(t *testing.T) {
 				t.Errorf("the record: %v, want none", err)
 			}
 			text := strings.Join(said, "; ")
-			if strings.Contains(text, "its pods run on") || strings.Contains(text, "keeps its pods") != made {
+			if strings.Contains(text, "its pods keep running") || strings.Contains(text, "manages its pods") != made {
 				t.Errorf("it said %q", text)
 			}
 		})

@@ -46,7 +46,7 @@ func (r *run) leavable(ctx context.Context, pm *appsv1.PodManager) error {
 		}
 	}
 	if tool := appliedBy(pm); tool != nil && !r.Suspended {
-		return fmt.Errorf("PodManager %s is kept by %s (%s), which would make it again: %s; then add --suspended to this command",
+		return fmt.Errorf("PodManager %s is managed by %s (%s), which would make it again: %s; then add --suspended to this command",
 			pm.Name, tool.Name, tool.Owner, tool.Suspend)
 	}
 	return r.unfound(ctx, pm)

@@ -56,13 +56,13 @@ func TestAPodManagerThatCannotGoIsNotGivenBack(t *testing.T) {
 			pm.OwnerReferences = []metav1.OwnerReference{{Kind: "Shop", Name: "s", Controller: ptr.To(true)}}
 		}, want: "belongs to Shop s, which would make it again"},
 		"a finalizer of others":      {change: func(pm *appsv1.PodManager) { pm.Finalizers = append(pm.Finalizers, "example.com/dns") }, want: "has the finalizer example.com/dns"},
-		"Argo CD":                    {change: argo, want: "is kept by Argo CD (application shop), which would make it again: argocd app set"},
+		"Argo CD":                    {change: argo, want: "is managed by Argo CD (application shop), which would make it again: argocd app set"},
 		"Argo CD, suspended":         {change: argo, suspended: true},
 		"labels of the Deployment's": {change: func(pm *appsv1.PodManager) { pm.Labels = map[string]string{"argocd.argoproj.io/instance": "shop"} }},
 		"Helm": {change: func(pm *appsv1.PodManager) {
 			pm.Annotations = map[string]string{"meta.helm.sh/release-name": "shop"}
 			pm.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "helm", Operation: metav1.ManagedFieldsOperationApply}}
-		}, want: "is kept by Helm (release shop)"},
+		}, want: "is managed by Helm (release shop)"},
 		"a Service of the pods":         {other: service(app)},
 		"a Service by the operator's":   {other: service(managed), want: "Service x selects by the label podmanager, which the pods lose"},
 		"a Service of another":          {other: service(map[string]string{"podmanager": "other"})},

@@ -66,7 +66,7 @@ func (r *run) letGo(ctx context.Context) error {
 		}
 	}
 	if deleted {
-		r.Say("%s is deleted; its pods run on", r.Workload)
+		r.Say("%s is deleted; its pods keep running", r.Workload)
 	}
 	return nil
 }

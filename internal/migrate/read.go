@@ -35,6 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/view"
 )
 
 // deploymentRevision is where a ReplicaSet's number in its Deployment's history
@@ -120,7 +121,11 @@ func (w *Workload) deploymentParts(d *kappsv1.Deployment, sets []kappsv1.Replica
 		w.Parts = append(w.Parts, partOf(&sets[i], ReplicaSets))
 		w.History = append(w.History, *plainTemplate(&sets[i].Spec.Template))
 		if sets[i].Status.Replicas > 0 || ptr.Deref(sets[i].Spec.Replicas, 1) > 0 {
-			still := fmt.Sprintf("%d pods are still on revision %d", sets[i].Status.Replicas, revisionNumber(&sets[i]))
+			n, are := int(sets[i].Status.Replicas), "are"
+			if n == 1 {
+				are = "is"
+			}
+			still := fmt.Sprintf("%s %s still on revision %d", view.Count(n, "pod"), are, revisionNumber(&sets[i]))
 			w.Busy = "a rollout is under way: " + still
 			switch {
 			case d.Spec.Paused:

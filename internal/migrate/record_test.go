@@ -99,7 +99,7 @@ func TestAnExportOfAPodManagerThatIsDeletedMeanwhile(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "PodManager web was deleted by others") {
 		t.Errorf("got %v, want that it was deleted", err)
 	}
-	if text := strings.Join(said, "; "); strings.Contains(text, "its pods run on") {
+	if text := strings.Join(said, "; "); strings.Contains(text, "its pods keep running") {
 		t.Errorf("it said %q", text)
 	}
 	if _, err := LoadRecord(t.Context(), c, key); !errors.Is(err, ErrNoRecord) {

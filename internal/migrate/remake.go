@@ -30,6 +30,7 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/podrender"
+	"github.com/mycompany/pod-operator/internal/view"
 )
 
 // unlabel takes the PodManager's labels off what still has them.
@@ -130,7 +131,7 @@ func (r *run) remake(ctx context.Context) error {
 			return err
 		}
 	}
-	r.Say("%s keeps its pods again", r.Workload)
+	r.Say("%s manages its pods again", r.Workload)
 	return nil
 }
 
@@ -236,7 +237,7 @@ func (r *run) awaitOwner(ctx context.Context, part Part) error {
 			free++
 		}
 		if free > 0 {
-			return fmt.Sprintf("waiting for %s %s to adopt %d pods", part.GetKind(), part.GetName(), free), err
+			return fmt.Sprintf("waiting for %s %s to adopt %s", part.GetKind(), part.GetName(), view.Count(free, "pod")), err
 		}
 		return "", err
 	})

@@ -322,7 +322,7 @@ func (r *run) adopt(ctx context.Context) error {
 		if waiting == 0 {
 			return "", nil
 		}
-		return fmt.Sprintf("waiting for the operator to adopt %d pods", waiting), r.labelAll(ctx, pm, late)
+		return "waiting for the operator to adopt " + view.Count(waiting, "pod"), r.labelAll(ctx, pm, late)
 	})
 	if err != nil {
 		return err

@@ -110,8 +110,8 @@ func (e *Estimate) sentence(waves int, pace forecast.Pace, used basis, minReady,
 	var because []string
 	switch {
 	case e.Seconds == nil:
-		text += ", in an unknown time"
-		because = append(because, "no pod of this fleet shows how long it takes to be ready")
+		text += ", duration unknown"
+		because = append(because, "no ready pod shows how long a pod takes to become ready")
 	case *e.Seconds == 0:
 		text += ", at once"
 	default:

@@ -104,7 +104,7 @@ func TestAnEstimateIsTheSumOfTheWaves(t *testing.T) {
 			[]Step{step(1, Create)},
 			forecast.Pace{},
 			10 * time.Second,
-			&Estimate{MinReadySeconds: 10, Text: "1 wave, in an unknown time: no pod of this fleet shows how long it takes to be ready; minReadySeconds takes 10s in each wave."},
+			&Estimate{MinReadySeconds: 10, Text: "1 wave, duration unknown: no ready pod shows how long a pod takes to become ready; minReadySeconds takes 10s in each wave."},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

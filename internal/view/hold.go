@@ -35,6 +35,8 @@ type Hold struct {
 	// By is what holds it back, a documented reason, and Why a sentence.
 	By  string `json:"by"`
 	Why string `json:"why"`
+	// Text is all of that in a sentence.
+	Text string `json:"text"`
 	// Until is how long the wait lasts, where it ends by itself.
 	Until string `json:"until,omitempty"`
 	// Advice is what to do about it.
@@ -62,6 +64,7 @@ func NewHold(b plan.Blocked, about Subject, now time.Time) Hold {
 	case b.Count > 0:
 		hold.What += " of " + Count(b.Count, "pod")
 	}
+	hold.Text = sentence(hold.What, hold.By, hold.Why)
 	if b.Until.After(now) {
 		hold.Until = duration.HumanDuration(b.Until.Sub(now))
 	}
@@ -81,7 +84,10 @@ func Holds(status *appsv1.PodManagerStatus, causes []report.Cause, blocked []pla
 	holds := []Hold{}
 	stalled := meta.FindStatusCondition(status.Conditions, appsv1.ConditionStalled)
 	if stalled != nil {
-		holds = append(holds, Hold{By: stalled.Reason, Why: stalled.Message, Advice: Advice(stalled.Reason, about)})
+		holds = append(holds, Hold{
+			By: stalled.Reason, Why: stalled.Message, Advice: Advice(stalled.Reason, about),
+			Text: sentence("everything", stalled.Reason, stalled.Message),
+		})
 	}
 	for _, c := range causes {
 		if c.Trouble {
@@ -106,11 +112,18 @@ func Holds(status *appsv1.PodManagerStatus, causes []report.Cause, blocked []pla
 
 // heldBy puts the cause that keeps pods from being available in words.
 func heldBy(c report.Cause, about Subject) Hold {
-	hold := Hold{What: "the availability of " + c.Pods[0], By: c.Reason, Why: c.String(), Advice: podAdvice(c.Reason, c.Pods[0], about)}
+	pods, are := c.Pods[0], "is"
 	if more := len(c.Pods) - 1; more > 0 {
-		hold.What += fmt.Sprintf(" and %d more", more)
+		pods, are = fmt.Sprintf("%s and %d more", pods, more), "are"
 	}
-	return hold
+	return Hold{
+		What: "the availability of " + pods, By: c.Reason, Why: c.String(), Advice: podAdvice(c.Reason, c.Pods[0], about),
+		Text: fmt.Sprintf("%s %s not available (%s): %s", pods, are, c.Reason, c),
+	}
+}
+
+func sentence(what, by, why string) string {
+	return fmt.Sprintf("%s is held back by %s: %s", what, by, why)
 }
 
 // podAdvice is what a user can do for a pod that is not available.

@@ -26,7 +26,7 @@ import (
 // Resized is the preview of a workload whose pods another controller makes:
 // how many come or go is known, but not which.
 func Resized(workload string, from, to int) Preview {
-	why := fmt.Sprintf("%s has %s, and %d are asked for", workload, Count(from, "pod"), to)
+	why := fmt.Sprintf("%s has %s, and its owner asks for %d", workload, Count(from, "pod"), to)
 	switch {
 	case to > from:
 		return summed([]Step{{What: Create, Reason: appsv1.WhyScaleUp, Why: why, Count: to - from, Wave: 1}})

@@ -159,14 +159,14 @@ func moves(reason string) bool {
 // Summary is a sentence about how many pods each thing would happen to.
 func Summary(counts map[string]int) string {
 	words := []struct{ what, form string }{
-		{InPlace, "%s changed in place"},
-		{Recreate, "%s recreated"},
-		{Move, "%s moved"},
-		{Evict, "%s evicted at once"},
-		{Create, "%s created"},
-		{Delete, "%s deleted"},
-		{Adopt, "%s adopted"},
-		{Release, "%s released"},
+		{InPlace, "%s will be changed in place"},
+		{Recreate, "%s will be recreated"},
+		{Move, "%s will be moved"},
+		{Evict, "%s will be evicted at once"},
+		{Create, "%s will be created"},
+		{Delete, "%s will be deleted"},
+		{Adopt, "%s will be adopted"},
+		{Release, "%s will be released"},
 		{Held, "%s held back"},
 	}
 	var parts []string

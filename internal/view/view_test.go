@@ -40,13 +40,13 @@ func TestAPreviewShowsWhatHappensToEachPod(t *testing.T) {
 		disruptive bool
 	}{
 		"nothing":                  {forecast.Forecast{}, "Nothing would happen to any pod.", false},
-		"one changed in place":     {forecast.Forecast{Actions: []plan.Action{action(plan.UpdatePod, "web-0", appsv1.WhyRolloutInPlace)}}, "1 pod changed in place.", false},
-		"a scale-up":               {forecast.Forecast{Actions: []plan.Action{action(plan.CreatePod, "web-0", appsv1.WhyScaleUp), action(plan.CreatePod, "web-1", appsv1.WhyScaleUp)}}, "2 pods created.", false},
-		"a scale-down":             {forecast.Forecast{Actions: []plan.Action{action(plan.DeletePod, "web-1", appsv1.WhyScaleDown)}}, "1 pod deleted.", true},
-		"a pod and its successor":  {forecast.Forecast{Actions: []plan.Action{action(plan.DeletePod, "web-1", appsv1.WhyRequested), action(plan.CreatePod, "web-1", appsv1.WhyMissing)}}, "1 pod recreated.", true},
+		"one changed in place":     {forecast.Forecast{Actions: []plan.Action{action(plan.UpdatePod, "web-0", appsv1.WhyRolloutInPlace)}}, "1 pod will be changed in place.", false},
+		"a scale-up":               {forecast.Forecast{Actions: []plan.Action{action(plan.CreatePod, "web-0", appsv1.WhyScaleUp), action(plan.CreatePod, "web-1", appsv1.WhyScaleUp)}}, "2 pods will be created.", false},
+		"a scale-down":             {forecast.Forecast{Actions: []plan.Action{action(plan.DeletePod, "web-1", appsv1.WhyScaleDown)}}, "1 pod will be deleted.", true},
+		"a pod and its successor":  {forecast.Forecast{Actions: []plan.Action{action(plan.DeletePod, "web-1", appsv1.WhyRequested), action(plan.CreatePod, "web-1", appsv1.WhyMissing)}}, "1 pod will be recreated.", true},
 		"what no pod notices":      {forecast.Forecast{Actions: []plan.Action{{Verb: plan.CreateRevision}, {Verb: plan.AddFinalizer}}}, "Nothing would happen to any pod.", false},
 		"pods that are held back":  {forecast.Forecast{Blocked: []plan.Blocked{{Pod: "web-0", Count: 3, By: appsv1.BlockedByPause}}}, "3 pods held back.", false},
-		"an orphan and a lost one": {forecast.Forecast{Actions: []plan.Action{action(plan.AdoptPod, "web-0", appsv1.WhyMatchingOrphan), action(plan.ReleasePod, "web-1", appsv1.WhyLabelsEdited)}}, "1 pod adopted, 1 pod released.", false},
+		"an orphan and a lost one": {forecast.Forecast{Actions: []plan.Action{action(plan.AdoptPod, "web-0", appsv1.WhyMatchingOrphan), action(plan.ReleasePod, "web-1", appsv1.WhyLabelsEdited)}}, "1 pod will be adopted, 1 pod will be released.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := NewPreview(forecast.Run{Forecast: c.forecast, Passes: [][]plan.Action{c.forecast.Actions}})
@@ -107,6 +107,7 @@ func TestAHoldSaysWhatByWhatHowLongAndWhatToDo(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			c.want.Text = c.want.What + " is held back by " + c.want.By + ": " + c.want.Why
 			if diff := cmp.Diff(c.want, NewHold(c.blocked, c.about, now)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -127,9 +128,13 @@ func TestABudgetHoldsAnEvictionBack(t *testing.T) {
 	want := []Hold{
 		{
 			What: "the eviction of web-0", By: "DisruptionBudget", Why: "The disruption budget web needs 2 healthy pods and has 2 currently",
+			Text:   "the eviction of web-0 is held back by DisruptionBudget: The disruption budget web needs 2 healthy pods and has 2 currently",
 			Advice: "kubectl get pdb: a budget allows no disruption now",
 		},
-		{What: "the creation of web-1", By: "Terminating", Why: "the old pod is not gone"},
+		{
+			What: "the creation of web-1", By: "Terminating", Why: "the old pod is not gone",
+			Text: "the creation of web-1 is held back by Terminating: the old pod is not gone",
+		},
 	}
 	if diff := cmp.Diff(want, Holds(status, nil, blocked, Subject{Name: "web"}, time.Now())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -109,21 +109,21 @@ func TestActionsArePlannedAndDoneAsTheViewer(t *testing.T) {
 	b := browser.OpenAt(t, origin, "/podmanagers/"+namespace+"/web", token)
 	b.See("three tiles are ready", `document.querySelectorAll('.tile.ready').length === 3`)
 
-	do(b, "scale", []chromedp.Action{choose("#ask-fields input", "5")}, "2 pods created")
+	do(b, "scale", []chromedp.Action{choose("#ask-fields input", "5")}, "2 pods will be created")
 	b.See("five tiles are ready", `document.querySelectorAll('.tile.ready').length === 5`)
 	do(b, "pause", nil, "Nothing would happen")
 	b.See("it says that it is paused", `document.getElementById('fleet-state').textContent.includes('paused')`)
 	do(b, "set-image", []chromedp.Action{choose("#ask-fields input", "nginx:1.28")}, "held back")
 	b.See("the pause holds the rollout back", `document.getElementById('blocked').textContent.includes('Paused')`)
 	b.Do("open the plan of resume", chromedp.Click(`[data-action="resume"]`))
-	b.See("it shows the waves", planText+`.includes('Wave 1') && `+planText+`.includes('5 pods changed in place')`)
+	b.See("it shows the waves", planText+`.includes('Wave 1') && `+planText+`.includes('5 pods will be changed in place')`)
 	b.Keep("plan")
 	b.Do("agree", chromedp.Click("#ask-do"))
 	b.See("all pods follow", `document.querySelector('[data-count="up to date"]').textContent === '5' && document.getElementById('fleet-state').textContent === 'Ready'`)
 	b.See("the revisions have a diff", `[...document.querySelectorAll('#revisions .added')].some(l => l.textContent.includes('nginx:1.28'))`)
-	do(b, "undo", nil, "5 pods changed in place")
+	do(b, "undo", nil, "5 pods will be changed in place")
 	b.See("the fleet is pinned to the first revision", `document.getElementById('fleet-state').textContent.includes('Pinned')`)
-	do(b, "restart", nil, "5 pods recreated")
+	do(b, "restart", nil, "5 pods will be recreated")
 	testkit.Eventually(t, "the restart is asked for", func() error {
 		if podManager(t, namespace).Annotations[appsv1.AnnotationRestart] == "" {
 			return fmt.Errorf("it has %v", podManager(t, namespace).Annotations)
@@ -151,7 +151,7 @@ func deleteOnThePage(t *testing.T, b *browser.Tab, namespace string) {
 	b.See("its deletion is offered", `document.getElementById('delete-pod') !== null`)
 	uid := uidOf(t, namespace, "web-2")
 	b.Do("ask for it", chromedp.Click("#delete-pod"))
-	b.See("the plan says what happens", planText+`.includes('web-2') && `+planText+`.includes('1 pod recreated') && !document.getElementById('ask-do').disabled`)
+	b.See("the plan says what happens", planText+`.includes('web-2') && `+planText+`.includes('1 pod will be recreated') && !document.getElementById('ask-do').disabled`)
 	b.Do("agree", chromedp.Click("#ask-do"))
 	testkit.Eventually(t, "web-2 is another pod", func() error {
 		if now := uidOf(t, namespace, "web-2"); now == uid || now == "" {
@@ -209,13 +209,14 @@ func TestAnActionOnAnotherSpecThanItsPlanIsRefused(t *testing.T) {
 	b := browser.OpenAt(t, origin, "/podmanagers/"+namespace+"/web", token)
 	b.See("scale is offered", `document.querySelector('[data-action=scale]') !== null`)
 	b.Do("open it", chromedp.Click(`[data-action=scale]`), choose("#ask-fields input", "4"))
-	b.See("the plan is shown", planText+`.includes('2 pods created')`)
+	b.See("the plan is shown", planText+`.includes('2 pods will be created')`)
+	b.See("the button says what it does", `document.getElementById('ask-do').textContent === 'Scale to 4'`)
 	if err := suite.Client.Patch(t.Context(), pm, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":3}}`))); err != nil {
 		t.Fatal(err)
 	}
 	b.Do("agree to the old plan", chromedp.Click("#ask-do"))
 	b.See("it is refused", `document.getElementById('ask-error').textContent.includes('was changed since this plan was made')`)
-	b.See("the new plan is shown", planText+`.includes('1 pod created') || `+planText+`.includes('2 pods created')`)
+	b.See("the new plan is shown", planText+`.includes('1 pod will be created') || `+planText+`.includes('2 pods will be created')`)
 	if got := *podManager(t, namespace).Spec.Replicas; got != 3 {
 		t.Errorf("replicas are %d", got)
 	}

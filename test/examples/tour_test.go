@@ -17,9 +17,12 @@ limitations under the License.
 package examples
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,9 +46,8 @@ const patience = 3 * time.Minute
 
 func tour() string { return filepath.Join(testkit.Root(), "docs", "tour.md") }
 
-// elsewhere are examples that are told in a document of their own, with a test
-// of their own.
-var elsewhere = []string{"flightrecorder"}
+// elsewhere are examples that have no transcript in the tour, but a test of their own.
+var elsewhere = []string{"flightrecorder", "curl-trigger"}
 
 // alone are examples that change what others see: a CRD shows in discovery.
 var alone = []string{"conversion"}
@@ -146,6 +148,46 @@ func TestShardedInformerWhereTheServerKnowsShards(t *testing.T) {
 		t.Errorf("the server was not asked to share:\n%s", got)
 	}
 	checkShards(t, got)
+}
+
+// curl-trigger reconciles for each request, until it is stopped.
+func TestCurlTrigger(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	command := exec.CommandContext(ctx, filepath.Join(binaries, "curl-trigger"), "-address=127.0.0.1:0")
+	command.Env = append(os.Environ(), "KUBECONFIG="+suite.Cluster.KubeconfigPath(), "HOME="+t.TempDir())
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stdout)
+	next := func() string {
+		lines.Scan() // ends with the program, which the context ends
+		return lines.Text()
+	}
+	url, ok := strings.CutPrefix(next(), "curl -X POST ")
+	if !ok {
+		t.Fatalf("it printed %q (%v)", lines.Text(), lines.Err())
+	}
+	for _, want := range []string{"1", "2"} {
+		response, err := http.Post(url, "text/plain", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusAccepted {
+			t.Errorf("the answer is %s, %v", response.Status, err)
+		}
+		if diff := cmp.Diff("GenericFunc puts page into the queue\nreconcile page number "+want, next()+"\n"+next()); diff != "" {
+			t.Errorf("printed (-want +got):\n%s", diff)
+		}
+	}
+	if err := errors.Join(command.Process.Signal(os.Interrupt), command.Wait()); err != nil {
+		t.Errorf("Ctrl-C: %v", err)
+	}
 }
 
 func TestAnExampleWithoutAClusterSaysWhatToDo(t *testing.T) {

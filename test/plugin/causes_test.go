@@ -89,7 +89,10 @@ func TestTheCauseIsToldByEveryVerb(t *testing.T) {
 			} {
 				want := test.want
 				if place == "why-not" && test.by != "" {
-					want = "is held back by " + test.by + ": " + test.want
+					want = test.by + "): " + test.want
+					if test.quota {
+						want = "is held back by " + test.by + ": " + test.want
+					}
 				}
 				testkit.Eventually(t, place+" says "+want, func() error {
 					out, err := ask()

@@ -85,7 +85,7 @@ func TestPlanOfADrain(t *testing.T) {
 
 	out, _ := p.try(t, "plan", "drain", node)
 	for _, want := range []string{
-		"Plan for PodManager " + namespace + "/web", "web-2   create", "DisruptionSurge", "web-0   move", "EvictionRequested", "web-2   delete", "SurgeOver", "1 pod moved",
+		"Plan for PodManager " + namespace + "/web", "web-2   create", "DisruptionSurge", "web-0   move", "EvictionRequested", "web-2   delete", "SurgeOver", "1 pod will be moved",
 		"waves, in about",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(out), " "), strings.Join(strings.Fields(want), " ")) {
@@ -237,7 +237,7 @@ func TestRebalance(t *testing.T) {
 
 	testkit.Eventually(t, "the plan shows what a rebalance would move", func() error {
 		out, _ := p.try(t, "plan", "web", "--rebalance")
-		if !strings.Contains(out, "Rebalance") || !strings.Contains(out, "pods moved") {
+		if !strings.Contains(out, "Rebalance") || !strings.Contains(out, "pods will be moved") {
 			return errors.New(out)
 		}
 		return nil

@@ -89,7 +89,7 @@ func TestAnEditorMigrates(t *testing.T) {
 		t.Errorf("an undo of another type: %v", err)
 	}
 	out = p.must(t, "migrate", "--undo", "deployment/shop")
-	if !strings.Contains(out, "deployment/shop keeps its pods again\n") {
+	if !strings.Contains(out, "deployment/shop manages its pods again\n") {
 		t.Errorf("printed\n%s", out)
 	}
 	after := testkit.UIDs(suite.Pods(t, namespace, nil))
@@ -199,7 +199,7 @@ func TestAMigrationThatIsNotPossibleSaysWhy(t *testing.T) {
 		"no type":          {[]string{"migrate", "shop"}, "give TYPE/NAME, for example deployment/shop"},
 		"no CRD":           {[]string{"migrate", "cloneset/shop"}, "its CRD is not installed"},
 		"nothing to undo":  {[]string{"migrate", "--undo", "deployment/shop"}, "there is nothing to undo"},
-		"a tool keeps it":  {[]string{"migrate", "deployment/shop"}, "is kept by Argo CD (application apps)"},
+		"a tool keeps it":  {[]string{"migrate", "deployment/shop"}, "is managed by Argo CD (application apps)"},
 		"another export":   {[]string{"export", "job", "shop"}, "cannot become a job"},
 		"a type and a -l":  {[]string{"migrate", "-l", "app=shop", "deployment/shop"}, "give only the name"},
 		"pods with owners": {[]string{"migrate", "-l", "app=shop", "shop"}, "migrate that instead"},

@@ -49,6 +49,19 @@ const patience = 2 * time.Minute
 // playground. With -v=1 the manager tells what it does; otherwise only what
 // failed.
 func Main(run func(ctx context.Context, cfg *rest.Config, namespace string) error) {
+	begin(func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		return inNamespace(ctx, run)
+	})
+}
+
+// UntilStopped is Main for an example that runs until Ctrl-C.
+func UntilStopped(run func(ctx context.Context, cfg *rest.Config, namespace string) error) {
+	begin(func(ctx context.Context) error { return inNamespace(ctx, run) })
+}
+
+func begin(run func(ctx context.Context) error) {
 	klog.InitFlags(nil)
 	flag.Parse()
 	level := zapcore.ErrorLevel
@@ -58,15 +71,13 @@ func Main(run func(ctx context.Context, cfg *rest.Config, namespace string) erro
 	ctrl.SetLogger(zap.New(zap.UseDevMode(true), zap.Level(level), zap.StacktraceLevel(zapcore.DPanicLevel)))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := inNamespace(ctx, run); err != nil {
+	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
 }
 
 func inNamespace(ctx context.Context, run func(context.Context, *rest.Config, string) error) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	cfg, err := Config()
 	if err != nil {
 		return err

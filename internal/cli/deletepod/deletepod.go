@@ -37,8 +37,8 @@ func New(s *kube.Session) *cobra.Command {
 	dry := &kube.DryRun{}
 	cmd := &cobra.Command{
 		Use:   "delete-pod POD",
-		Short: "Ask for one pod to go: first in a scale-down, replaced otherwise",
-		Args:  cobra.ExactArgs(1), ValidArgsFunction: s.CompletePod,
+		Short: "Mark one pod for deletion: first in a scale-down, replaced otherwise",
+		Args:  kube.One("the name of a pod"), ValidArgsFunction: s.CompletePod,
 		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd, s, dry, args[0]) },
 	}
 	dry.Bind(cmd)
@@ -73,6 +73,6 @@ func run(cmd *cobra.Command, s *kube.Session, dry *kube.DryRun, word string) err
 	if err := dry.Patch(cmd.Context(), c, pod, client.RawPatch(types.MergePatchType, change.AskToGo(pod))); err != nil {
 		return fmt.Errorf("label pod %s: %w", key, err)
 	}
-	fmt.Fprintf(s.Out, "pod/%s asked to go; PodManager %s replaces it, or takes it first when it scales down%s\n", ref.Name, owner.Name, dry.Suffix())
+	fmt.Fprintf(s.Out, "pod/%s marked for deletion; PodManager %s replaces it, or takes it first when it scales down%s\n", ref.Name, owner.Name, dry.Suffix())
 	return nil
 }

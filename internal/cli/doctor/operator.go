@@ -53,7 +53,7 @@ func (c *checkup) deployment(ctx context.Context) []Finding {
 	case apierrors.IsForbidden(err):
 		return []Finding{note("operator", "you may not look into namespace %s", c.operator)}
 	case apierrors.IsNotFound(err):
-		findings = append(findings, note("operator", "there is no Deployment %s/%s: it runs elsewhere, or not (--operator-namespace)", c.operator, deploymentName))
+		findings = append(findings, note("operator", "there is no Deployment %s/%s: it may run outside the cluster (--operator-namespace)", c.operator, deploymentName))
 	case err != nil:
 		return []Finding{todo("operator", err.Error(), "try again")}
 	default:

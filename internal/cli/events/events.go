@@ -52,7 +52,7 @@ func New(s *kube.Session, e *explain.Options) *cobra.Command {
 			"merged into. Fields are those of the desired state that the planner works with: replicas, paused, revision,\n" +
 			"update.partition and so on. Without --for, all changes that the operator's recorder remembers are counted.",
 		Example:           "  kubectl podmanager events web --for replicas=3:1\n  kubectl podmanager events web --for revision",
-		Args:              cobra.ExactArgs(1),
+		Args:              kube.One("the name of a PodManager"),
 		ValidArgsFunction: s.CompleteName,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args[0]) },
 	}
@@ -140,14 +140,14 @@ func printChange(out io.Writer, paint kube.Paint, c *flight.Change, now time.Tim
 	fmt.Fprintf(out, "            events      %d: %s\n", c.Count(), strings.Join(kinds, ", "))
 	others := ""
 	if c.Others > 0 {
-		others = fmt.Sprintf(" (%d times nothing had happened: a second look, a retry)", c.Others)
+		others = fmt.Sprintf(" (%d without a new event: a requeue or a retry)", c.Others)
 	}
 	fmt.Fprintf(out, "            reconciles  %d%s\n", c.Reconciles, others)
 	fmt.Fprintf(out, "            writes      %d\n", c.Writes)
 	if c.Settled {
 		fmt.Fprintf(out, "            settled     after %s\n", time.Duration(c.Took).Round(time.Millisecond))
 	} else {
-		fmt.Fprintf(out, "            settled     %s\n", paint.Busy("not yet, so that there may be more"))
+		fmt.Fprintf(out, "            settled     %s\n", paint.Busy("not yet: there may be more"))
 	}
 	return nil
 }

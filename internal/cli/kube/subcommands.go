@@ -38,3 +38,16 @@ func Subcommands(cmd *cobra.Command, args []string) error {
 	}
 	return fmt.Errorf("%s\nSee '%s --help' for its commands", text, cmd.CommandPath())
 }
+
+// One takes exactly one word, which is what; the error says so.
+func One(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch len(args) {
+		case 0:
+			return fmt.Errorf("give %s", what)
+		case 1:
+			return nil
+		}
+		return fmt.Errorf("give %s and nothing else, not %q", what, strings.Join(args, " "))
+	}
+}

@@ -177,7 +177,7 @@ func (m *migrator) refusal(ctx context.Context, c client.Client, w *migrate.Work
 	case len(restarting) > 0:
 		return p, fmt.Errorf("%d of %d pods would restart: kubectl podmanager migrate %s --dry-run", len(restarting), len(w.Pods), w)
 	case p.Tool != nil && !m.suspended:
-		return p, fmt.Errorf("it is kept by %s (%s): kubectl podmanager migrate %s", p.Tool.Name, p.Tool.Owner, w)
+		return p, fmt.Errorf("it is managed by %s (%s): kubectl podmanager migrate %s", p.Tool.Name, p.Tool.Owner, w)
 	}
 	return p, nil
 }

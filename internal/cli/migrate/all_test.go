@@ -206,7 +206,7 @@ func TestADryRunGoesOnWithNothing(t *testing.T) {
 func TestADryRunNamesTheToolThatKeepsTheWorkload(t *testing.T) {
 	sts := stateful("web")
 	sts.Annotations = map[string]string{"argocd.argoproj.io/tracking-id": "shop:apps/StatefulSet:shop/web"}
-	for suspended, want := range map[bool]string{false: "statefulset/web is kept by Argo CD (application shop)", true: ""} {
+	for suspended, want := range map[bool]string{false: "statefulset/web is managed by Argo CD (application shop)", true: ""} {
 		m, _ := newMigrator(t, "--dry-run")
 		m.suspended = suspended
 		err := m.there(t.Context(), newCluster(t, sts.DeepCopy()), migrate.StatefulSets, client.ObjectKeyFromObject(sts))

@@ -72,7 +72,7 @@ func NewExport(s *kube.Session) *cobra.Command {
 			return mover.Export(cmd.Context(), client.ObjectKey{Namespace: namespace, Name: ref.Name}, kind)
 		},
 	}
-	cmd.Flags().BoolVar(&suspended, "suspended", false, "The GitOps tool that keeps the PodManager is suspended: go on.")
+	cmd.Flags().BoolVar(&suspended, "suspended", false, "The GitOps tool that manages the PodManager is suspended: go on.")
 	cmd.Flags().DurationVar(&patience, "timeout", migrate.Patience, "How long one step may wait for the cluster.")
 	return cmd
 }

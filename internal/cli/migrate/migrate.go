@@ -37,6 +37,7 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
 	"github.com/mycompany/pod-operator/internal/migrate"
+	"github.com/mycompany/pod-operator/internal/view"
 )
 
 type migrator struct {
@@ -74,8 +75,8 @@ func New(s *kube.Session) *cobra.Command {
 	flags.BoolVar(&m.undo, "undo", false, "Give the pods back to the workload that they were taken over from.")
 	flags.StringVarP(&m.selector, "selector", "l", "", "Take over pods without a controller that have these labels.")
 	flags.BoolVar(&m.everything, "all", false, "Migrate every workload of the namespace, or with --undo give all back, up to the first that is refused.")
-	flags.BoolVar(&m.gitops, "gitops", false, "Print what to commit, for a workload that a GitOps tool keeps, and change nothing.")
-	flags.BoolVar(&m.suspended, "suspended", false, "The GitOps tool that keeps the workload, or with --undo the PodManager, is suspended: go on.")
+	flags.BoolVar(&m.gitops, "gitops", false, "Print what to commit, for a workload that a GitOps tool manages, and change nothing.")
+	flags.BoolVar(&m.suspended, "suspended", false, "The GitOps tool that manages the workload, or with --undo the PodManager, is suspended: go on.")
 	flags.DurationVar(&m.patience, "timeout", migrate.Patience, "How long one step may wait for the cluster.")
 	m.dry.Bind(cmd)
 	m.output.Bind(cmd)
@@ -221,7 +222,7 @@ func (m *migrator) takeOver(ctx context.Context, c client.Client, kind *migrate.
 		return fmt.Errorf("list the pods of PodManager %s: %w", key.Name, err)
 	}
 	lost, restarted := migrate.Restarts(before, after.Items)
-	fmt.Fprintf(m.Out, "podmanager.apps.mycompany.com/%s took over %d pods: %d restarted, %d gone\n", key.Name, len(after.Items), restarted, lost)
+	fmt.Fprintf(m.Out, "podmanager.apps.mycompany.com/%s took over %s: %d restarted, %d gone\n", key.Name, view.Count(len(after.Items), "pod"), restarted, lost)
 	fmt.Fprintf(m.Out, "To give them back: kubectl podmanager migrate --undo %s/%s%s\n", kind.Word(), key.Name, m.Hint())
 	return nil
 }

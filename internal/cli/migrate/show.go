@@ -132,7 +132,7 @@ func section(out io.Writer, title string, lines []string) {
 
 // refusal says what to do with a workload that a GitOps tool keeps.
 func refusal(p *migrate.Preview, hint string) string {
-	return fmt.Sprintf("%s is kept by %s (%s), which would make it again:\n  %s", p, p.Tool.Name, p.Tool.Owner, strings.Join(steps(p, hint), "\n  "))
+	return fmt.Sprintf("%s is managed by %s (%s), which would make it again:\n  %s", p, p.Tool.Name, p.Tool.Owner, strings.Join(steps(p, hint), "\n  "))
 }
 
 func steps(p *migrate.Preview, hint string) []string {

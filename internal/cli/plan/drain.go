@@ -62,7 +62,7 @@ func newDrain(s *kube.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "drain NODE", Short: "Show what a drain of a node would do to the pods of PodManagers", Long: drainLong,
 		Example: "  kubectl podmanager plan drain node-1",
-		Args:    cobra.ExactArgs(1), ValidArgsFunction: s.CompleteNode,
+		Args:    kube.One("the name of a node"), ValidArgsFunction: s.CompleteNode,
 		RunE: func(cmd *cobra.Command, args []string) error { return runDrain(cmd.Context(), s, output, args[0]) },
 	}
 	output.Bind(cmd)

@@ -32,7 +32,7 @@ import (
 )
 
 const long = `Move pods until their spread is what the template's topologySpreadConstraints ask for, after a zone came back
-or a scale-down left a skew. Each pod is replaced before it goes; at most disruption.maxSurge move at once. A pod that
+or a scale-down left a skew. Each pod is replaced before it is deleted; at most disruption.maxSurge move at once. A pod that
 the scheduler puts elsewhere ends it. The request is over after an hour. To see beforehand what moves:
 kubectl podmanager plan NAME --rebalance`
 
@@ -40,8 +40,8 @@ kubectl podmanager plan NAME --rebalance`
 func New(s *kube.Session) *cobra.Command {
 	dry := &kube.DryRun{}
 	cmd := &cobra.Command{
-		Use: "rebalance NAME", Short: "Move pods to restore their spread, each replaced before it goes", Long: long,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: s.CompleteName,
+		Use: "rebalance NAME", Short: "Move pods to restore their spread, each replaced before it is deleted", Long: long,
+		Args: kube.One("the name of a PodManager"), ValidArgsFunction: s.CompleteName,
 		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd, s, dry, args[0]) },
 	}
 	dry.Bind(cmd)

@@ -49,7 +49,7 @@ func New(s *kube.Session, e *explain.Options) *cobra.Command {
 		Short: "Ask the operator to reconcile a PodManager now, and show the result",
 		Long: "Have the operator look at a PodManager now. It never needs that by itself; it is for those who want to see that it\n" +
 			"is alive, or what it thinks. The recorder keeps your name with it. You need the right to update the PodManager.",
-		Args:              cobra.ExactArgs(1),
+		Args:              kube.One("the name of a PodManager"),
 		ValidArgsFunction: s.CompleteName,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args[0]) },
 	}

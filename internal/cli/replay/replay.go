@@ -226,7 +226,7 @@ func (t *tally) conclude(broken int) error {
 		n    int
 		form string
 	}{
-		{t.blind, "%d without what was seen (more than %d pods)"}, {t.empty, "%d where nothing was decided"}, {broken, "%d broken lines"},
+		{t.blind, "%d without what was seen (more than %d pods)"}, {t.empty, "%d where nothing was decided"}, {broken, "broken lines: %d"},
 	} {
 		switch {
 		case rest.n > 0 && strings.Count(rest.form, "%d") == 2:

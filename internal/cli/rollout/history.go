@@ -84,7 +84,7 @@ func (h *historian) history(ctx context.Context, c client.Client, pm *appsv1.Pod
 	if h.revision != "" {
 		at := slices.IndexFunc(revisions, func(r Revision) bool { return r.named(h.revision) })
 		if at < 0 {
-			return noRevision(h.Session, pm)
+			return noRevision(h.Session, pm, h.revision)
 		}
 		if h.output.Structured() {
 			return h.output.Print(h.Out, revisions[at])

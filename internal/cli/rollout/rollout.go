@@ -50,7 +50,7 @@ func New(s *kube.Session) *cobra.Command {
 // verb makes a verb for one PodManager.
 func verb(s *kube.Session, use, short string, run func(ctx context.Context, c client.Client, pm *appsv1.PodManager) error) *cobra.Command {
 	return &cobra.Command{
-		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: s.CompleteName,
+		Use: use + " NAME", Short: short, Args: kube.One("the name of a PodManager"), ValidArgsFunction: s.CompleteName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// A pod has no rollout of its own, and a change of its PodManager would
 			// be more than was asked for.
@@ -113,7 +113,11 @@ func (w *writer) patch(ctx context.Context, c client.Client, pm *appsv1.PodManag
 	return nil
 }
 
-// noRevision is the error for a revision that is not stored.
-func noRevision(s *kube.Session, pm *appsv1.PodManager) error {
-	return errors.New("there is no such revision: kubectl podmanager rollout history " + pm.Name + s.Hint() + " lists them")
+// noRevision is the error for a revision that is not stored: the one that was named, or
+// without a name the one before.
+func noRevision(s *kube.Session, pm *appsv1.PodManager, named string) error {
+	if named == "" {
+		return errors.New("PodManager " + pm.Name + " has only one revision: there is none to go back to")
+	}
+	return errors.New("PodManager " + pm.Name + " has no such revision: kubectl podmanager rollout history " + pm.Name + s.Hint() + " lists them")
 }

@@ -59,7 +59,7 @@ func (u *undoer) undo(ctx context.Context, c client.Client, pm *appsv1.PodManage
 	}
 	target := change.Target(pm, revisions, u.to)
 	if target == "" {
-		return noRevision(u.Session, pm)
+		return noRevision(u.Session, pm, u.to)
 	}
 	if u.stay {
 		return u.patch(ctx, c, pm, change.Pin(target),

@@ -136,7 +136,10 @@ func TestTheCauseIsToldEverywhere(t *testing.T) {
 			}
 			by := "Nothing is held back."
 			if test.held != "" {
-				by = " is held back by " + test.held + ": " + test.want
+				by = test.held + "): " + test.want
+				if test.refused != "" {
+					by = " is held back by " + test.held + ": " + test.want
+				}
 			}
 			if !strings.Contains(told["why-not"], by) {
 				t.Errorf("why-not does not say %q:\n%s", by, told["why-not"])

@@ -48,7 +48,7 @@ func New(s *kube.Session) *cobra.Command {
 		Use:   "kubectl-podmanager",
 		Short: "See what PodManagers do to pods, before and after",
 		Long: "See what PodManagers do to pods, before and after.\n\n" +
-			"Exit codes: 0 is well; 1 is an error, which is printed; 2 is an answer to stop at: plan found pods that would be\n" +
+			"Exit codes: 0: success; 1: an error, which is printed; 2: needs attention: plan found pods that would be\n" +
 			"recreated or deleted, doctor found something to do, replay found a decision that is another now.",
 		Annotations: map[string]string{
 			cobra.CommandDisplayNameAnnotation: "kubectl podmanager",

@@ -47,7 +47,7 @@ func TestAWrongVerbIsAnErrorThatNamesTheRightOne(t *testing.T) {
 		"help rollout x":          {`unknown command "x" for "kubectl podmanager rollout"`},
 		"options x":               {`unknown command "x"`},
 		"status --nope":           {"unknown flag: --nope"},
-		"rollout undo":            {"accepts 1 arg"},
+		"rollout undo":            {"give the name of a PodManager"},
 		"why deploy/web":          {"give NAME, pm/NAME or pod/NAME"},
 		"drain node-1 --force":    {"kubectl podmanager plan drain NODE"},
 		"rollout pause pod/web-0": {`"pod/web-0" is of another type: give NAME or pm/NAME`},

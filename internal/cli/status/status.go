@@ -225,7 +225,7 @@ func Print(out io.Writer, paint kube.Paint, pm *appsv1.PodManager, sight *kube.S
 	}
 	for _, b := range sight.Decision.Blocked {
 		hold := view.NewHold(b, view.Subject{Name: pm.Name}, sight.Now)
-		fmt.Fprintf(out, "  %s is held back by %s: %s\n", hold.What, paint.Warn(hold.By), hold.Why)
+		fmt.Fprintf(out, "  %s\n", strings.Replace(hold.Text, hold.By, paint.Warn(hold.By), 1))
 	}
 	return nil
 }

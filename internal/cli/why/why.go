@@ -53,7 +53,7 @@ func New(s *kube.Session, e *explain.Options) *cobra.Command {
 		Long: "Tell who changed what, which events came in, which rule decided and what was done, newest first. The operator's\n" +
 			"recorder knows most; what it has forgotten, the PodManager's history and its events still tell.",
 		Example:           "  kubectl podmanager why web\n  kubectl podmanager why pod/web-2",
-		Args:              cobra.ExactArgs(1),
+		Args:              kube.One("NAME or pod/POD"),
 		ValidArgsFunction: s.CompleteNameOrPod,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args[0]) },
 	}

@@ -23,6 +23,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -43,7 +44,7 @@ func New(s *kube.Session) *cobra.Command {
 		Use:               "why-not (NAME | pod/POD | node/NODE)",
 		Short:             "Tell what is held back, by what, and what to do about it",
 		Long:              long,
-		Args:              cobra.ExactArgs(1),
+		Args:              kube.One("NAME, pod/POD or node/NODE"),
 		ValidArgsFunction: s.CompleteName,
 		RunE:              func(cmd *cobra.Command, args []string) error { return run(cmd, s, &output, args[0]) },
 	}
@@ -140,11 +141,7 @@ func Print(out io.Writer, paint kube.Paint, status *appsv1.PodManagerStatus, hol
 		return err
 	}
 	for _, h := range holds {
-		what := h.What
-		if what == "" {
-			what = "everything"
-		}
-		if _, err := fmt.Fprintf(out, "%s is held back by %s: %s\n", what, paint.Warn(h.By), h.Why); err != nil {
+		if _, err := fmt.Fprintln(out, strings.Replace(h.Text, h.By, paint.Warn(h.By), 1)); err != nil {
 			return err
 		}
 		if h.Until != "" {

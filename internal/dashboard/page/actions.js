@@ -2,7 +2,7 @@
 // offered, and every action shows its plan before it is done.
 
 import { askJSON, send } from './api.js';
-import { $, el } from './dom.js';
+import { $, counted, el } from './dom.js';
 import { drawPlan } from './planview.js';
 import { failed } from './session.js';
 import { keyOf, page, pathOf } from './state.js';
@@ -28,13 +28,15 @@ export const may = (action) => (page.rights || nothing).actions.includes(action)
 export const sees = (sight) => (page.rights || nothing).sights.includes(sight);
 
 // actions are those of a fleet, in the order of their buttons. fields makes the
-// inputs; read makes the action of them, or says nothing while they are incomplete.
+// inputs; read makes the action of them, or says nothing while they are incomplete;
+// agree names the button that does it.
 const actions = {
   scale: {
     text: 'Scale…',
     title: (d) => `Scale ${d.name}`,
     fields: (d) => [el('label', {}, 'Pods ', el('input', { type: 'number', min: 0, step: 1, value: d.desired, required: true, name: 'replicas' }))],
     read: (form) => (form.replicas.value === '' ? null : { replicas: Number(form.replicas.value) }),
+    agree: (wanted) => `Scale to ${wanted.replicas}`,
   },
   'set-image': {
     text: 'Set image…',
@@ -44,10 +46,11 @@ const actions = {
       const images = d.images.map((i) => [i, form[`image-${i.container}`].value.trim()]).filter(([i, image]) => image && image !== i.image).map(([i, image]) => `${i.container}=${image}`);
       return images.length ? { images } : null;
     },
+    agree: (wanted) => `Set ${wanted.images.length === 1 ? wanted.images[0] : `${wanted.images.length} images`}`,
   },
-  pause: { text: 'Pause…', title: (d) => `Pause the rollout of ${d.name}`, shown: (d) => !d.paused },
-  resume: { text: 'Resume…', title: (d) => `Resume the rollout of ${d.name}`, shown: (d) => d.paused },
-  restart: { text: 'Restart…', title: (d) => `Recreate all pods of ${d.name}` },
+  pause: { text: 'Pause…', title: (d) => `Pause the rollout of ${d.name}`, shown: (d) => !d.paused, agree: () => 'Pause' },
+  resume: { text: 'Resume…', title: (d) => `Resume the rollout of ${d.name}`, shown: (d) => d.paused, agree: () => 'Resume' },
+  restart: { text: 'Restart…', title: (d) => `Recreate all pods of ${d.name}`, agree: (wanted, d) => `Recreate ${counted(d.pods.length, 'pod')}` },
   undo: {
     text: 'Undo…',
     title: (d) => `Take ${d.name} back to an earlier revision`,
@@ -55,8 +58,9 @@ const actions = {
     fields: (d) => [el('label', {}, 'Revision ', el('select', { name: 'revision' },
       ...earlier(d).map((r) => el('option', { value: r.name, textContent: `${r.number} · ${r.name}` }))))],
     read: (form) => ({ revision: form.revision.value }),
+    agree: (wanted, d) => `Go back to revision ${d.revisions.find((r) => r.name === wanted.revision)?.number ?? wanted.revision}`,
   },
-  'delete-pod': { title: (d, pod) => `Delete pod ${pod}`, shown: () => false, read: (form, d, pod) => ({ pod }) },
+  'delete-pod': { title: (d, pod) => `Delete pod ${pod}`, shown: () => false, read: (form, d, pod) => ({ pod }), agree: (wanted) => `Delete ${wanted.pod}` },
 };
 
 // earlier are the revisions to go back to, newest first.
@@ -86,16 +90,20 @@ export function openAction(verb, pod = '') {
   $('ask-title').textContent = a.title(d, pod);
   $('ask-fields').replaceChildren(...(a.fields ? a.fields(d) : []));
   $('ask-error').textContent = '';
+  $('ask-do').textContent = (a.text || '').replace('…', '');
   show(null);
   $('ask').showModal();
   makePlan();
 }
 
-function show(plan) {
+// show shows a plan, or none: then there is nothing to plan yet, or one is being made.
+function show(plan, wanted = action()) {
   open.plan = plan;
   $('ask-plan').replaceChildren(...(plan ? drawPlan(plan) : []));
-  $('ask-plan').setAttribute('aria-busy', String(!plan));
+  $('ask-plan').setAttribute('aria-busy', String(!plan && Boolean(wanted)));
   $('ask-do').disabled = !plan;
+  $('ask-do').classList.toggle('disruptive', Boolean(plan?.disruptive));
+  if (wanted) $('ask-do').textContent = actions[open.verb].agree(wanted, open.detail);
 }
 
 // action is what the inputs say, or null while they say nothing.
@@ -110,13 +118,13 @@ function action() {
 async function makePlan() {
   const wanted = action();
   const asked = ++open.asked;
-  show(null);
+  show(null, wanted);
   if (!wanted) return;
   try {
     const plan = await send(`${pathOf(open.fleet)}/plan`, wanted);
     if (asked === open?.asked) {
       $('ask-error').textContent = '';
-      show(plan);
+      show(plan, wanted);
     }
   } catch (err) {
     if (asked === open?.asked) $('ask-error').textContent = err.message;

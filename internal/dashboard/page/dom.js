@@ -14,6 +14,9 @@ export function el(tag, props = {}, ...children) {
   return e;
 }
 
+// counted is a number with its noun.
+export const counted = (n, noun) => `${n} ${noun}${n === 1 ? '' : 's'}`;
+
 // inWords is the name of a state as people read it.
 export const inWords = (state) => (state === 'not-yet-available' ? 'ready, not yet available' : state);
 

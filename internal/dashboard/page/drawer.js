@@ -34,7 +34,7 @@ function recordParts(e) {
   return [
     facts([['when', new Date(e.start).toLocaleString()], ['waited in the queue', `${e.queueWaitMs.toFixed(1)} ms`], ['took', `${e.durationMs.toFixed(1)} ms`], ['ended with', e.outcome], ['error', e.error], ['record', e.id]]),
     section('1. What woke it', items('ol', e.causes)),
-    section('2. What was decided', (decision.actions || []).length ? items('ol', decision.actions.map(decided)) : none('Nothing was to be done.'),
+    section('2. What was decided', (decision.actions || []).length ? items('ol', decision.actions.map(decided)) : none('No action needed.'),
       ...(decision.blocked || []).map((b) => el('p', { textContent: `Held back by ${b.by}: ${b.pod ? `${b.pod}: ` : ''}${b.message}` })),
       ...(e.payload?.undone || []).map((u) => el('p', { textContent: `${u.result}: ${u.verb} ${u.pod || ''} ${u.cause || ''} ${u.message || ''}` }))),
     section('3. What was written', (e.writes || []).length ? items('ol', e.writes.map(written)) : none('Nothing.')),

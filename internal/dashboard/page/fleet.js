@@ -31,7 +31,7 @@ export function drawFleet() {
   }
   $('held').hidden = d.held.length === 0;
   const held = d.held.slice(0, listedHolds).map((h) => el('li', {},
-    `${h.what || 'everything'} is held back by ${h.by}: ${h.why}${h.until ? ` (ends in ${h.until})` : ''}`,
+    `${h.text}${h.until ? ` (ends in ${h.until})` : ''}`,
     ...(h.advice ? [el('span', { className: 'advice', textContent: `to do: ${h.advice}` })] : [])));
   if (d.held.length > listedHolds) held.push(el('li', { textContent: `${d.held.length - listedHolds} further actions are held back` }));
   $('blocked').replaceChildren(...held);

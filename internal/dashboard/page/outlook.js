@@ -1,7 +1,7 @@
 // What is still to come: the waves of a rollout and when it ends.
 
 import { askJSON } from './api.js';
-import { $ } from './dom.js';
+import { $, counted } from './dom.js';
 import { ends } from './plan.js';
 import { drawWaves } from './planview.js';
 import { keyOf, page, pathOf } from './state.js';
@@ -26,7 +26,7 @@ export async function fetchOutlook() {
 function drawOutlook(plan) {
   const seconds = plan.estimate?.seconds;
   $('eta').textContent = [
-    plan.waves ? `${plan.complete ? '' : 'at least '}${plan.waves} ${plan.waves === 1 ? 'wave' : 'waves'} to go` : plan.steps.length ? plan.summary : 'nothing more: the pods under way are the last',
+    plan.waves ? `${plan.complete ? '' : 'at least '}${counted(plan.waves, 'wave')} to go` : plan.steps.length ? plan.summary : 'no further waves',
     seconds ? `done at about ${ends(seconds).toLocaleTimeString()}` : '',
   ].filter(Boolean).join(', ');
   $('eta').title = plan.estimate?.text || '';

@@ -40,7 +40,13 @@ function row(f, filters) {
     el('td', { className: 'why', textContent: why(f) }));
 }
 
-export const why = (f) => [[f.reason, f.message].filter(Boolean).join(': '), f.counted].filter(Boolean).join('. ');
+export const why = (f) => [reasoned(f), f.counted].filter(Boolean).join('. ');
+
+// reasoned does not say a reason twice: "Pinned to revision 3", not "Pinned: pinned to revision 3".
+function reasoned({ reason, message }) {
+  if (reason && message?.toLowerCase().startsWith(`${reason.toLowerCase()} `)) return reason + message.slice(reason.length);
+  return [reason, message].filter(Boolean).join(': ');
+}
 
 function drawNamespaces(chosen) {
   const names = [...new Set([...page.fleets.map((f) => f.namespace), chosen])].filter(Boolean).sort(byName);

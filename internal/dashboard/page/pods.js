@@ -1,6 +1,6 @@
 // The pods as tiles.
 
-import { $, el, inWords } from './dom.js';
+import { $, counted, el, inWords } from './dom.js';
 import { byName } from './order.js';
 import { page } from './state.js';
 import { age } from './time.js';
@@ -47,7 +47,7 @@ export function drawPods() {
     const label = by === 'revision' && numbers.has(key) ? `revision ${numbers.get(key)} · ${key}` : key;
     const role = by !== 'revision' ? '' : key === d.updateRevision ? ' (wanted)' : ' (old)';
     group.firstChild.textContent = `${label}${role} · ${pods.length}`;
-    group.lastChild.setAttribute('aria-label', `${label}: ${pods.length} pods, ${pods.filter((p) => p.state === 'ready').length} ready`);
+    group.lastChild.setAttribute('aria-label', `${label}: ${counted(pods.length, 'pod')}, ${pods.filter((p) => p.state === 'ready').length} ready`);
     // A cursor and not an index: children[i] is counted anew after every insert.
     let cursor = group.lastChild.firstChild;
     for (const pod of pods) cursor = placeTile(group.lastChild, pod, cursor, wanted);

@@ -2,7 +2,7 @@
 
 import { askJSON } from './api.js';
 import { sees } from './actions.js';
-import { $, el } from './dom.js';
+import { $, counted, el } from './dom.js';
 import { drawDiff } from './planview.js';
 import { keyOf, page } from './state.js';
 import { age } from './time.js';
@@ -30,7 +30,7 @@ export function drawRevisions() {
   $('revisions').replaceChildren(...[...d.revisions].sort((a, b) => b.number - a.number).map((r) => {
     const more = known.get(r.name);
     const role = r.name === d.updateRevision ? (d.progress ? 'moving to' : 'current') : r.name === d.currentRevision ? 'moving from' : '';
-    const line = [`revision ${r.number}`, r.name, role, `${pods.get(r.name) || 0} pods`, more && more.images.join(', '), more && `${age(more.created)} ago`].filter(Boolean).join(' · ');
+    const line = [`revision ${r.number}`, r.name, role, counted(pods.get(r.name) || 0, 'pod'), more && more.images.join(', '), more && `${age(more.created)} ago`].filter(Boolean).join(' · ');
     if (!more?.diff) return el('li', { textContent: line });
     return el('li', {}, el('details', { open: opened.has(r.name), 'data-revision': r.name }, el('summary', { textContent: line }), drawDiff(more.diff)));
   }));

@@ -30,7 +30,7 @@ let since = null;
 function away(why) {
   since ||= new Date();
   $('app').classList.add('stale');
-  problem(`The operator does not answer since ${since.toLocaleTimeString()}. What you see is from then. (${why})`);
+  problem(`The operator has not answered since ${since.toLocaleTimeString()}. What you see is from then. (${why})`);
 }
 
 // answered: the operator is there, and what is shown is of now.

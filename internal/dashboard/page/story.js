@@ -56,10 +56,13 @@ function take(entry) {
 
 const acted = (e) => Boolean(e.error || e.payload?.decision?.actions?.length || e.payload?.undone?.length || e.triggers.some((t) => t.kind === 'Manual'));
 
-function because(causes) {
-  if (!causes.length) return 'no cause is recorded';
-  const others = causes.length - 1;
-  return `because ${causes[0]}${others ? ` (and ${others === 1 ? 'another cause' : `${others} other causes`})` : ''}`;
+// because says why something was done, by the rules; what triggered the reconcile is in
+// the drawer, and here only where nothing was done.
+function because({ payload, causes }) {
+  const rules = [...new Set((payload?.decision?.actions || []).map((a) => a.why.message))];
+  const said = rules.length ? rules : causes;
+  if (!said.length) return 'no cause is recorded';
+  return `because ${said[0]}${said.length > 1 ? ` (and ${said.length - 1} more)` : ''}`;
 }
 
 // before is what the object's own history has from the time before the records.
@@ -85,7 +88,7 @@ export function drawStory() {
       const line = el('button', { type: 'button', className: e.error ? 'bad' : '' },
         el('time', { dateTime: e.start, textContent: new Date(e.start).toLocaleTimeString() }),
         el('span', { textContent: e.summary }),
-        el('span', { className: 'cause', textContent: because(e.causes) }));
+        el('span', { className: 'cause', textContent: because(e) }));
       line.dataset.record = e.id;
       return el('li', {}, line);
     });

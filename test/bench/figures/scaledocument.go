@@ -134,7 +134,7 @@ func (s *Scale) of(shape Shape) []*Series {
 // growRows is the table of the time and the cost of pods that are added.
 func (s *Scale) growRows(shape Shape, sizes []int) [][]string {
 	table := [][]string{{
-		"pods", "", "s until those added exist", "s until they are ready and told", "ms a pod", "to ReplicaSet's", "writes a pod", "controller CPU, ms a pod", "API server CPU, ms a pod",
+		"pods", "", "s until those added exist", "s until ready and reported in status", "ms a pod", "to ReplicaSet's", "writes a pod", "controller CPU, ms a pod", "API server CPU, ms a pod",
 		"controller peak MB", "API server peak MB", "etcd's file MB", "other programs, %",
 	}}
 	base := s.Of(ReplicaSet, shape)
