@@ -145,8 +145,17 @@ func (c *checkup) examine(ctx context.Context) []Finding {
 	if !reached {
 		return findings
 	}
+	called := make(chan struct{}) // closed when it is known how the operator is called, which deployment reads
+	webhooks := func(ctx context.Context) []Finding {
+		defer close(called)
+		return c.webhooks(ctx)
+	}
+	deployment := func(ctx context.Context) []Finding {
+		<-called
+		return c.deployment(ctx)
+	}
 	checks := []func(context.Context) []Finding{
-		c.definitions, c.versions, c.webhooks, c.policies, c.trial, c.deployment, c.work, c.migrations, c.myRights, c.itsRights, c.recorder,
+		c.definitions, c.versions, webhooks, c.policies, c.trial, deployment, c.work, c.migrations, c.myRights, c.itsRights, c.recorder,
 	}
 	found := make([][]Finding, len(checks))
 	var wait sync.WaitGroup
