@@ -191,7 +191,7 @@ func (f *Facts) byController(a Answer, was end, d deed) Answer {
 			return a
 		}
 	}
-	if f.Kind == "StatefulSet" && f.Workload != nil && f.inPlace(d.pod) && was.exact && !f.outlived(was, d) {
+	if f.Kind == "StatefulSet" && f.Workload != nil && f.inPlace(d.pod) && f.fresh(was) {
 		a.Cause, a.Certainty, a.Text = FailedPod, Likely, "replaced by its controller, as one that failed is"
 		a.Evidence += "; it was made from the newest revision, and its ordinal is still wanted"
 		return a
@@ -235,18 +235,32 @@ func (f *Facts) inPlace(pod string) bool {
 }
 
 // outlived reports whether a pod was there when the newest revision came, and was
-// deleted after it. Of a pod whose beginning is not recorded it is assumed for as
-// long as its events last.
+// deleted after it. Where its beginning is not recorded, or in the same moment, that is
+// assumed of a deletion soon after.
 func (f *Facts) outlived(was end, d deed) bool {
 	newest := f.newest()
 	if newest == nil || len(f.Revisions) < 2 {
 		return false
 	}
 	came := f.since(newest)
-	if came.IsZero() || d.at.Before(came.Add(-clockStep)) {
+	if came.IsZero() || d.at.Before(came.Add(-clockStep)) || f.fresh(was) {
 		return false
 	}
-	return was.born.Before(came) || !was.exact && d.at.Sub(came) < eventTTL
+	return was.born.Before(came) || d.at.Sub(came) < before
+}
+
+// fresh reports whether a pod was surely made from the newest revision: a moment after
+// it came, because creation times have whole seconds.
+func (f *Facts) fresh(was end) bool {
+	newest := f.newest()
+	switch {
+	case newest == nil || !was.exact:
+		return false
+	case len(f.Revisions) == 1:
+		return true
+	}
+	came := f.since(newest)
+	return !came.IsZero() && was.born.After(came.Add(2*clockStep))
 }
 
 // vanished is the end of a pod of which only events are left.

@@ -519,6 +519,39 @@ func TestResizesAndConfigs(t *testing.T) {
 	})
 }
 
+// TestAPodOfAStatefulSetIsReplacedInItsPlace: for a new template, or because it failed;
+// and in the moment in which both may be, for what came soon.
+func TestAPodOfAStatefulSetIsReplacedInItsPlace(t *testing.T) {
+	came := noon.Add(-10 * time.Minute)
+	replaced := func(born, deleted time.Time) world {
+		w := aWorld().revision(noon.Add(-time.Hour), "a:1").revision(came, "a:2")
+		w.Kind, w.Workload.Kind = "StatefulSet", "StatefulSet"
+		for i := range w.Revisions {
+			w.Revisions[i].Kind = "ControllerRevision"
+		}
+		w.event(born, "Pod", "web-0", "Scheduled", "Successfully assigned shop/web-0 to node-1")
+		return w.event(deleted, "StatefulSet", "web", "SuccessfulDelete", "Delete Pod web-0 in StatefulSet web successful").asked("web-0")
+	}
+	for name, c := range map[string]struct {
+		born, deleted time.Time
+		want          Cause
+		sure          Certainty
+	}{
+		"of the older template":               {came.Add(-time.Minute), came.Add(time.Second), NewTemplate, Sure},
+		"of the newest template":              {came.Add(time.Minute), came.Add(5 * time.Minute), FailedPod, Likely},
+		"made in the same moment, soon gone":  {came.Add(time.Second / 2), came.Add(time.Second), NewTemplate, Sure},
+		"made in the same moment, later gone": {came.Add(time.Second / 2), came.Add(5 * time.Minute), Deleted, NotRecorded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, a := range Why(replaced(c.born, c.deleted).Facts) {
+				if len(a.Pods) > 0 && a.Cause != Made && (a.Cause != c.want || a.Certainty != c.sure) {
+					t.Errorf("it says %s, %s: %s", a.Cause, a.Certainty, a.Text)
+				}
+			}
+		})
+	}
+}
+
 // TestAPodsStory: of the workload, a pod's story has what it was made from and what
 // came since.
 func TestAPodsStory(t *testing.T) {
