@@ -17,6 +17,7 @@ limitations under the License.
 package whynot
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -110,7 +111,10 @@ func runNative(ctx context.Context, s *kube.Session, c client.Client, output *ku
 func waitsOf(facts *nativewhy.Facts) []wait {
 	waits := []wait{}
 	for _, w := range nativewhy.WhyNot(facts) {
-		one := wait{Hold: view.Hold{What: w.What, By: string(w.By), Why: w.Why, Advice: w.Advice}, Evidence: w.Evidence}
+		what := cmp.Or(w.What, "everything")
+		one := wait{Hold: view.Hold{
+			What: w.What, By: string(w.By), Why: w.Why, Advice: w.Advice, Text: fmt.Sprintf("%s is held back by %s: %s", what, w.By, w.Why),
+		}, Evidence: w.Evidence}
 		if w.Until.After(facts.Now) {
 			one.Until = duration.HumanDuration(w.Until.Sub(facts.Now))
 		}
