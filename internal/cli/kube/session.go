@@ -41,6 +41,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
+	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
 	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/observe"
 )
@@ -83,7 +85,8 @@ func (s *Session) Client() (client.Client, error) {
 		return nil, err
 	}
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), appsv1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme),
+		appsv1.AddToScheme(scheme), batchv1alpha1.AddToScheme(scheme), testv1alpha1.AddToScheme(scheme)); err != nil {
 		return nil, fmt.Errorf("build the scheme: %w", err)
 	}
 	c, err := client.New(config, client.Options{Scheme: scheme})

@@ -124,7 +124,9 @@ func TestTheCauseIsToldEverywhere(t *testing.T) {
 			rolled, _, err := rollout.Verdict(pm)
 			told["rollout status"] = fmt.Sprint(rolled, err)
 			_, _, told["page"] = view.State(&sight.Status)
-			told["status"] = printed(t, func(out *bytes.Buffer) error { return status.Print(out, kube.NewPaint(false), pm, &sight) })
+			told["status"] = printed(t, func(out *bytes.Buffer) error {
+				return status.Print(out, kube.NewPaint(false), "PodManager", pm, &sight)
+			})
 			holds := view.Holds(&sight.Status, sight.Causes, sight.Decision.Blocked, view.Subject{Name: "web"}, noon)
 			told["why-not"] = printed(t, func(out *bytes.Buffer) error {
 				return whynot.Print(out, kube.NewPaint(false), &sight.Status, holds)
@@ -172,7 +174,9 @@ func TestThePodsAndTheNumbersAreOfOneLook(t *testing.T) {
 	pm.Status = report.Report(desired, lagging, plan.Plan(desired, lagging, noon), nil, noon).Status
 	observed.Status = pm.Status
 	sight := kube.NewSight(desired, observed, noon)
-	out := printed(t, func(out *bytes.Buffer) error { return status.Print(out, kube.NewPaint(false), pm, &sight) })
+	out := printed(t, func(out *bytes.Buffer) error {
+		return status.Print(out, kube.NewPaint(false), "PodManager", pm, &sight)
+	})
 	for _, want := range []string{
 		"live 5   ready 5   up to date 5   available 3", "2 of 5 pods are ready and not yet available",
 		"web-2  ready     ", "web-4  ready, available in 2 s",
@@ -205,7 +209,9 @@ func TestARestartShowsItsProgress(t *testing.T) {
 	pm.Status = report.Report(desired, observed, plan.Plan(desired, observed, noon), nil, noon).Status
 	observed.Status = pm.Status
 	sight := kube.NewSight(desired, observed, noon)
-	out := printed(t, func(out *bytes.Buffer) error { return status.Print(out, kube.NewPaint(false), pm, &sight) })
+	out := printed(t, func(out *bytes.Buffer) error {
+		return status.Print(out, kube.NewPaint(false), "PodManager", pm, &sight)
+	})
 	for _, want := range []string{"RollingOut: 2 of 5 pods are restarted, 5 available", "restart [############------------------] 2 of 5"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not say %q:\n%s", want, out)

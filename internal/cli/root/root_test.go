@@ -48,7 +48,7 @@ func TestAWrongVerbIsAnErrorThatNamesTheRightOne(t *testing.T) {
 		"options x":               {`unknown command "x"`},
 		"status --nope":           {"unknown flag: --nope"},
 		"rollout undo":            {"give the name of a PodManager"},
-		"why deploy/web":          {"give NAME, pm/NAME or pod/NAME"},
+		"why job/web":             {"give NAME, pm/NAME, pod/NAME", "or replicaset/NAME"},
 		"drain node-1 --force":    {"kubectl podmanager plan drain NODE"},
 		"rollout pause pod/web-0": {`"pod/web-0" is of another type: give NAME or pm/NAME`},
 	} {

@@ -58,10 +58,10 @@ type options struct {
 func New(s *kube.Session) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
-		Use:   "status [NAME | pod/POD]",
+		Use:   "status [NAME | pod/POD | TYPE/NAME]",
 		Short: "Show a PodManager with its revisions and pods, and what it waits for",
 		Long: "Show a PodManager with its revisions and pods, what it waits for, and how far a rollout is. Without a name, show\n" +
-			"all of the namespace, or with -A of all namespaces, a line each.",
+			"all of the namespace, or with -A of all namespaces, a line each. TYPE is pm, imoocpod or helloworld.",
 		Example: "  kubectl podmanager status web --watch\n  kubectl podmanager status -A",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: s.CompleteName,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -103,7 +103,7 @@ func (o *options) all(cmd *cobra.Command, s *kube.Session) error {
 		return o.output.Print(s.Out, map[string]any{"items": summaries})
 	}
 	if o.output.Is(tableNames) {
-		return printNames(s.Out, managers)
+		return printNames(s.Out, kube.PodManagers.Kind.Kind, managers)
 	}
 	return o.printAll(s.Out, s.Paint(), managers)
 }
@@ -117,13 +117,14 @@ func (o *options) one(cmd *cobra.Command, s *kube.Session, name string) error {
 	if err != nil {
 		return err
 	}
+	if ref, err := kube.ParseRef(name, kube.PodManagers, kube.Pods, kube.ImoocPods, kube.HelloWorlds); err != nil {
+		return err
+	} else if ref.Kind == kube.HelloWorlds.Kind {
+		return o.helloWorld(cmd, s, c, ref.Name)
+	}
 	wipe := o.watch && kube.Terminal(s.Out)
 	for {
-		pm, err := s.Get(cmd.Context(), c, name)
-		if err != nil {
-			return err
-		}
-		sight, err := kube.Look(cmd.Context(), c, pm)
+		pm, kind, sight, err := s.LookAt(cmd.Context(), c, name)
 		if err != nil {
 			return err
 		}
@@ -134,9 +135,9 @@ func (o *options) one(cmd *cobra.Command, s *kube.Session, name string) error {
 		case o.output.Structured():
 			err = o.output.Print(s.Out, detailOf(pm, &sight))
 		case o.output.Is(tableNames):
-			err = printNames(s.Out, []appsv1.PodManager{*pm})
+			err = printNames(s.Out, kind, []appsv1.PodManager{*pm})
 		default:
-			err = Print(s.Out, s.Paint(), pm, &sight)
+			err = Print(s.Out, s.Paint(), kind, pm, &sight)
 		}
 		if err != nil || !o.watch || settled(pm.Generation, &pm.Status) && settled(pm.Generation, &sight.Status) {
 			return err
@@ -191,23 +192,29 @@ func imagesOf(pm *appsv1.PodManager) string {
 	return strings.Join(images, ",")
 }
 
-func printNames(out io.Writer, managers []appsv1.PodManager) error {
+// resourceOf is how kubectl names a kind of ours: imoocpod.batch.mycompany.com.
+func resourceOf(kind string) string {
+	for _, t := range []kube.Type{kube.ImoocPods, kube.HelloWorlds} {
+		if t.Kind.Kind == kind {
+			return strings.ToLower(kind) + "." + t.Kind.Group
+		}
+	}
+	return "podmanager." + appsv1.GroupVersion.Group
+}
+
+func printNames(out io.Writer, kind string, managers []appsv1.PodManager) error {
 	for i := range managers {
-		if _, err := fmt.Fprintln(out, "podmanager."+appsv1.GroupVersion.Group+"/"+managers[i].Name); err != nil {
+		if _, err := fmt.Fprintln(out, resourceOf(kind)+"/"+managers[i].Name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Print prints the tree.
-func Print(out io.Writer, paint kube.Paint, pm *appsv1.PodManager, sight *kube.Sight) error {
+// Print prints the tree of an object of a kind that has one.
+func Print(out io.Writer, paint kube.Paint, kind string, pm *appsv1.PodManager, sight *kube.Sight) error {
 	m := summarize(pm, &sight.Status)
-	said := m.State
-	if m.Reason != "" && m.Reason != m.State {
-		said += ": " + m.Reason
-	}
-	fmt.Fprintf(out, "PodManager %s/%s   %s\n", pm.Namespace, pm.Name, stateColour(paint, m.State, said+": "+m.Message))
+	printTitle(out, paint, kind, &m)
 	fmt.Fprintf(out, "  desired %d   live %d   ready %d   up to date %d   available %d   terminating %d\n",
 		m.Desired, m.Live, m.Ready, m.Updated, m.Available, m.Terminating)
 	if pm.Status.ObservedGeneration != pm.Generation {
@@ -228,6 +235,14 @@ func Print(out io.Writer, paint kube.Paint, pm *appsv1.PodManager, sight *kube.S
 		fmt.Fprintf(out, "  %s\n", strings.Replace(hold.Text, hold.By, paint.Warn(hold.By), 1))
 	}
 	return nil
+}
+
+func printTitle(out io.Writer, paint kube.Paint, kind string, m *summary) {
+	said := m.State
+	if m.Reason != "" && m.Reason != m.State {
+		said += ": " + m.Reason
+	}
+	fmt.Fprintf(out, "%s %s/%s   %s\n", kind, m.Namespace, m.Name, stateColour(paint, m.State, said+": "+m.Message))
 }
 
 func stateColour(paint kube.Paint, state, text string) string {

@@ -25,7 +25,9 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	"github.com/mycompany/pod-operator/internal/cli/kube"
 	"github.com/mycompany/pod-operator/internal/flight"
+	"github.com/mycompany/pod-operator/internal/nativewhy"
 	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/report"
 	"github.com/mycompany/pod-operator/internal/view"
@@ -38,8 +40,11 @@ type sources struct {
 	records records
 	history []appsv1.Decision
 	events  []eventsv1.Event
-	// gone says that the PodManager does not exist.
-	gone error
+	// gone says that the object does not exist, absent that the cluster does not
+	// know its kind.
+	gone   error
+	absent bool
+	unread []nativewhy.Unread
 }
 
 // moment is something that happened.
@@ -122,13 +127,13 @@ func concerns(e *eventsv1.Event, about subject) bool {
 		return e.Regarding.Kind == "Pod" && e.Regarding.Name == about.pod ||
 			e.Related != nil && e.Related.Kind == "Pod" && e.Related.Name == about.pod
 	}
-	return e.Regarding.Kind == "PodManager" && e.Regarding.Name == about.name
+	return e.Regarding.Kind == about.kind && e.Regarding.Name == about.name
 }
 
 // repeats reports whether an event of ours says what a record or the history
 // says already.
 func repeats(e *eventsv1.Event, known records, history []appsv1.Decision) bool {
-	if e.Regarding.Kind != "PodManager" {
+	if e.Regarding.Kind != kube.PodManagers.Kind.Kind && e.Regarding.Kind != kube.ImoocPods.Kind.Kind {
 		return false
 	}
 	if slices.ContainsFunc(history, func(entry appsv1.Decision) bool {

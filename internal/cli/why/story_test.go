@@ -66,7 +66,7 @@ func note(at time.Time, kind, name, pod, text string) eventsv1.Event {
 
 func TestTheMostDetailedSourceIsShown(t *testing.T) {
 	said := report.Note(entry(noon, "web-2"))
-	web, pod := subject{namespace: "shop", name: "web"}, subject{namespace: "shop", pod: "web-2"}
+	web, pod := subject{namespace: "shop", name: "web", kind: "PodManager"}, subject{namespace: "shop", pod: "web-2"}
 	for name, c := range map[string]struct {
 		about subject
 		from  sources
@@ -122,17 +122,6 @@ func TestTheMostDetailedSourceIsShown(t *testing.T) {
 				t.Errorf("story (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestSubjectOf(t *testing.T) {
-	for what, want := range map[string]subject{
-		"web": {"shop", "web", ""}, "pm/web": {"shop", "web", ""}, "podmanager.apps.mycompany.com/web": {"shop", "web", ""},
-		"pod/web-0": {"shop", "", "web-0"}, "po/web-0": {"shop", "", "web-0"},
-	} {
-		if got, err := subjectOf("shop", what); err != nil || got != want {
-			t.Errorf("%s is about %+v", what, got)
-		}
 	}
 }
 

@@ -18,6 +18,9 @@ limitations under the License.
 // pod, newest first, from whatever knows it: the operator's recorder, the
 // object's own history and its events. It works for pods that are gone, and
 // after a restart of the operator, which the recorder does not survive.
+//
+// For the built-in workloads it is made from what every cluster records, and needs
+// nothing of ours.
 package why
 
 import (
@@ -25,16 +28,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
+	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
+	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
 	"github.com/mycompany/pod-operator/internal/cli/explain"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
+	"github.com/mycompany/pod-operator/internal/cli/workload"
+	"github.com/mycompany/pod-operator/internal/nativewhy"
 )
 
 type options struct {
@@ -48,12 +60,14 @@ type options struct {
 func New(s *kube.Session, e *explain.Options) *cobra.Command {
 	o := &options{explain: e}
 	cmd := &cobra.Command{
-		Use:   "why (NAME | pod/POD)",
+		Use:   "why (NAME | pod/POD | TYPE/NAME)",
 		Short: "Tell why pods were touched, newest first",
 		Long: "Tell who changed what, which events came in, which rule decided and what was done, newest first. The operator's\n" +
-			"recorder knows most; what it has forgotten, the PodManager's history and its events still tell.",
-		Example:           "  kubectl podmanager why web\n  kubectl podmanager why pod/web-2",
-		Args:              kube.One("NAME or pod/POD"),
+			"recorder knows most; what it has forgotten, the PodManager's history and its events still tell.\n\n" +
+			"TYPE is pm, imoocpod or helloworld; or deployment, statefulset, daemonset or replicaset: for these, and for pods that\n" +
+			"they own, the cluster's own records answer, on any cluster. Each answer says how it is known and how sure it is.",
+		Example:           "  kubectl podmanager why web\n  kubectl podmanager why pod/web-2\n  kubectl podmanager why deployment/web",
+		Args:              kube.One("NAME, pod/POD or TYPE/NAME"),
 		ValidArgsFunction: s.CompleteNameOrPod,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args[0]) },
 	}
@@ -78,28 +92,106 @@ func (o *options) run(ctx context.Context, s *kube.Session, what string) error {
 	if err != nil {
 		return err
 	}
-	subject, err := subjectOf(namespace, what)
+	ref, err := kube.ParseRef(what, slices.Concat([]kube.Type{kube.PodManagers, kube.Pods, kube.ImoocPods, kube.HelloWorlds}, workload.Types)...)
 	if err != nil {
 		return err
 	}
-	found, err := collect(ctx, c, subject)
+	v := verb{options: o, session: s, client: c, what: what, key: client.ObjectKey{Namespace: namespace, Name: ref.Name}}
+	switch {
+	case workload.Is(ref.Kind):
+		return v.native(ctx, ref.Kind)
+	case ref.Kind == kube.HelloWorlds.Kind:
+		return v.helloWorld(ctx)
+	case ref.Kind == kube.Pods.Kind:
+		return v.pod(ctx)
+	}
+	story, gone, err := v.ours(ctx, subject{namespace: namespace, name: ref.Name, kind: ref.Kind.Kind})
 	if err != nil {
 		return err
 	}
-	if found.records, err = o.ask(ctx, s, subject); err != nil && !errors.Is(err, explain.ErrOff) {
-		fmt.Fprintf(s.ErrOut, "The operator's recorder could not be asked: %v.\nThis is what the history and the events tell:\n", err)
+	if len(story) == 0 && gone != nil {
+		return gone
 	}
-	story := tell(subject, found, o.all)
-	if len(story) == 0 && found.gone != nil {
-		return found.gone
+	return v.print(story)
+}
+
+// verb is one call of why.
+type verb struct {
+	*options
+	session *kube.Session
+	client  client.Client
+	what    string
+	key     client.ObjectKey
+}
+
+func (v *verb) native(ctx context.Context, kind schema.GroupKind) error {
+	facts, err := workload.Read(ctx, v.client, kind, v.key, time.Now())
+	if err != nil {
+		return err
 	}
-	if len(story) > o.limit {
-		story = story[:o.limit]
+	return v.tellNative(v.session, v.what, facts)
+}
+
+// helloWorld tells the story of the Deployment of a HelloWorld, which has its name.
+func (v *verb) helloWorld(ctx context.Context) error {
+	hw := &testv1alpha1.HelloWorld{}
+	if err := v.client.Get(ctx, v.key, hw); err != nil {
+		return fmt.Errorf("read HelloWorld %s: %w", v.key, err)
 	}
-	if o.output.Structured() {
-		return o.output.Print(s.Out, map[string]any{"items": story})
+	return v.native(ctx, workload.Types[0].Kind)
+}
+
+// pod tells the story of a pod: ours where one of our kinds owns it, or knows it now
+// that it is gone; what the cluster records otherwise.
+func (v *verb) pod(ctx context.Context) error {
+	pod := &corev1.Pod{}
+	err := v.client.Get(ctx, v.key, pod)
+	if owner := metav1.GetControllerOf(pod); err == nil && (owner == nil || !isOurs(owner)) {
+		return v.native(ctx, kube.Pods.Kind)
 	}
-	return Print(s.Out, s.Paint(), what, story, time.Now())
+	story, _, unknown := v.ours(ctx, subject{namespace: v.key.Namespace, pod: v.key.Name})
+	if err == nil {
+		return errors.Join(unknown, v.print(story))
+	}
+	if slices.ContainsFunc(story, func(m moment) bool { return m.Source != "event" }) {
+		return v.print(story)
+	}
+	if err := v.native(ctx, kube.Pods.Kind); err == nil || len(story) == 0 {
+		return err
+	}
+	return v.print(story)
+}
+
+// isOurs reports whether the operator has records of what the owner does to its pods.
+func isOurs(owner *metav1.OwnerReference) bool {
+	return owner.Kind == kube.PodManagers.Kind.Kind || owner.Kind == kube.ImoocPods.Kind.Kind
+}
+
+// ours is the story by what the operator knows, and by the events. gone says that
+// the object does not exist.
+func (v *verb) ours(ctx context.Context, about subject) (story []moment, gone, err error) {
+	found, err := collect(ctx, v.client, about)
+	if err != nil {
+		return nil, nil, err
+	}
+	if found.absent {
+		return nil, found.gone, nil
+	}
+	workload.PrintUnread(v.session.ErrOut, found.unread)
+	if found.records, err = v.ask(ctx, v.session, about); err != nil && !errors.Is(err, explain.ErrOff) {
+		fmt.Fprintf(v.session.ErrOut, "The operator's recorder could not be asked: %v.\nThis is what the history and the events tell:\n", err)
+	}
+	return tell(about, found, v.all), found.gone, nil
+}
+
+func (v *verb) print(story []moment) error {
+	if len(story) > v.limit {
+		story = story[:v.limit]
+	}
+	if v.output.Structured() {
+		return v.output.Print(v.session.Out, map[string]any{"items": story})
+	}
+	return Print(v.session.Out, v.session.Paint(), v.what, story, time.Now())
 }
 
 // recordsAsked is how many records are asked for; the recorder keeps 64 of an
@@ -124,50 +216,75 @@ type subject struct {
 	namespace, name string
 	// pod is set for the story of a pod; then name is not.
 	pod string
+	// kind is that of name.
+	kind string
 }
 
-func subjectOf(namespace, what string) (subject, error) {
-	ref, err := kube.ParseRef(what, kube.PodManagers, kube.Pods)
-	if err != nil {
-		return subject{}, err
-	}
-	if ref.Kind == kube.Pods.Kind {
-		return subject{namespace: namespace, pod: ref.Name}, nil
-	}
-	return subject{namespace: namespace, name: ref.Name}, nil
-}
-
-// collect reads what the API server knows: the history of a PodManager, which is gone
+// collect reads what the API server knows: the history of an object, which is gone
 // with it, while its records and events outlive it; or,
-// for a pod, of all PodManagers in the namespace, because the owner of a pod
-// that is gone is unknown; and the events.
-func collect(ctx context.Context, c client.Client, about subject) (sources, error) {
-	var found sources
+// for a pod, of all objects in the namespace, because the owner of a pod
+// that is gone is unknown; and the events, where they may be read.
+func collect(ctx context.Context, c client.Client, about subject) (found sources, err error) {
 	if about.pod != "" {
-		var managers appsv1.PodManagerList
-		if err := c.List(ctx, &managers, client.InNamespace(about.namespace)); err != nil {
-			return found, fmt.Errorf("list the PodManagers of %s: %w", about.namespace, err)
-		}
-		for i := range managers.Items {
-			found.history = append(found.history, managers.Items[i].Status.History...)
-		}
+		found.history, err = allHistory(ctx, c, about.namespace)
 	} else {
-		pm := appsv1.PodManager{}
-		err := c.Get(ctx, client.ObjectKey{Namespace: about.namespace, Name: about.name}, &pm)
-		if err != nil {
-			err = fmt.Errorf("read PodManager %s/%s: %w", about.namespace, about.name, err)
-		}
-		if err != nil && !apierrors.IsNotFound(err) {
-			return found, err
-		}
-		found.gone, found.history = err, pm.Status.History
+		found.history, err = history(ctx, c, about)
+	}
+	switch {
+	case meta.IsNoMatchError(err):
+		found.absent, found.gone = true, fmt.Errorf("this cluster has no %ss: name a built-in workload with its type, as in deployment/%s", about.kind, about.name)
+		return found, nil
+	case apierrors.IsNotFound(err):
+		found.gone = err
+	case err != nil:
+		return found, err
 	}
 	var events eventsv1.EventList
-	if err := c.List(ctx, &events, client.InNamespace(about.namespace)); err != nil {
+	err = c.List(ctx, &events, client.InNamespace(about.namespace))
+	switch {
+	case apierrors.IsForbidden(err):
+		found.unread = []nativewhy.Unread{{Source: nativewhy.Events, Why: "forbidden"}}
+	case err != nil:
 		return found, fmt.Errorf("list the events of %s: %w", about.namespace, err)
 	}
 	found.events = events.Items
 	return found, nil
+}
+
+// history is that of one object.
+func history(ctx context.Context, c client.Client, about subject) ([]appsv1.Decision, error) {
+	key := client.ObjectKey{Namespace: about.namespace, Name: about.name}
+	pm, ip := &appsv1.PodManager{}, &batchv1alpha1.ImoocPod{}
+	var object client.Object = pm
+	if about.kind == kube.ImoocPods.Kind.Kind {
+		object = ip
+	}
+	if err := c.Get(ctx, key, object); err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", about.kind, key, err)
+	}
+	return append(pm.Status.History, ip.Status.History...), nil
+}
+
+// allHistory is that of all objects of a namespace. Few clusters have ImoocPods, and
+// few people may read them.
+func allHistory(ctx context.Context, c client.Client, namespace string) ([]appsv1.Decision, error) {
+	var entries []appsv1.Decision
+	var pods batchv1alpha1.ImoocPodList
+	err := c.List(ctx, &pods, client.InNamespace(namespace))
+	if err != nil && !apierrors.IsForbidden(err) && !meta.IsNoMatchError(err) {
+		return nil, fmt.Errorf("list the ImoocPods of %s: %w", namespace, err)
+	}
+	for i := range pods.Items {
+		entries = append(entries, pods.Items[i].Status.History...)
+	}
+	var managers appsv1.PodManagerList
+	if err := c.List(ctx, &managers, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("list the PodManagers of %s: %w", namespace, err)
+	}
+	for i := range managers.Items {
+		entries = append(entries, managers.Items[i].Status.History...)
+	}
+	return entries, nil
 }
 
 // Print prints the story.

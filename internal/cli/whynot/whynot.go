@@ -16,35 +16,42 @@ limitations under the License.
 
 // Package whynot is "kubectl podmanager why-not": what should happen and does
 // not, what holds it back, and what to do about it. The pods are looked at live
-// and the controller's planner is asked, so that it works without the operator.
+// and the controller's planner is asked, so that it works without the operator. For
+// the built-in workloads it is what their own status and pods say.
 package whynot
 
 import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
+	"github.com/mycompany/pod-operator/internal/cli/workload"
 	"github.com/mycompany/pod-operator/internal/view"
 )
 
 const long = `Tell what should happen and does not, what holds it back, and what to do about it: for a PodManager, for the
-PodManager of a pod, or for all PodManagers with pods on a node, because a drain of the node waits for one of them.`
+PodManager of a pod, or for all PodManagers with pods on a node, because a drain of the node waits for one of them.
+
+TYPE is pm, imoocpod or helloworld; or deployment, statefulset, daemonset or replicaset: for these, and for pods that
+they own, the cluster's own records answer, on any cluster.`
 
 // New makes the verb.
 func New(s *kube.Session) *cobra.Command {
 	output := kube.Output{}
 	cmd := &cobra.Command{
-		Use:               "why-not (NAME | pod/POD | node/NODE)",
+		Use:               "why-not (NAME | pod/POD | node/NODE | TYPE/NAME)",
 		Short:             "Tell what is held back, by what, and what to do about it",
 		Long:              long,
-		Args:              kube.One("NAME, pod/POD or node/NODE"),
+		Args:              kube.One("NAME, pod/POD, node/NODE or TYPE/NAME"),
 		ValidArgsFunction: s.CompleteName,
 		RunE:              func(cmd *cobra.Command, args []string) error { return run(cmd, s, &output, args[0]) },
 	}
@@ -60,17 +67,26 @@ func run(cmd *cobra.Command, s *kube.Session, output *kube.Output, name string) 
 	if err != nil {
 		return err
 	}
-	if ref, err := kube.ParseRef(name, kube.PodManagers, kube.Nodes, kube.Pods); err == nil && ref.Kind == kube.Nodes.Kind {
+	ref, err := kube.ParseRef(name, slices.Concat(
+		[]kube.Type{kube.PodManagers, kube.Nodes, kube.Pods, kube.ImoocPods, kube.HelloWorlds}, workload.Types)...)
+	if err != nil {
+		return err
+	}
+	if ref.Kind == kube.Nodes.Kind {
 		return runNode(cmd.Context(), s, c, output, ref.Name)
 	}
-	pm, err := s.Get(cmd.Context(), c, name)
+	native, err := isNative(cmd.Context(), s, c, ref)
+	switch {
+	case err != nil:
+		return err
+	case native:
+		return runNative(cmd.Context(), s, c, output, ref)
+	}
+	pm, _, sight, err := s.LookAt(cmd.Context(), c, name)
 	if err != nil {
 		return err
 	}
-	status, holds, err := look(cmd.Context(), c, pm, s.Hint())
-	if err != nil {
-		return err
-	}
+	status, holds := &sight.Status, holdsOf(pm, &sight, s.Hint())
 	if output.Structured() {
 		return output.Print(s.Out, map[string]any{"items": holds})
 	}
@@ -82,8 +98,11 @@ func look(ctx context.Context, c client.Client, pm *appsv1.PodManager, flags str
 	if err != nil {
 		return nil, nil, err
 	}
-	about := view.Subject{Name: pm.Name, Flags: flags}
-	return &sight.Status, view.Holds(&sight.Status, sight.Causes, sight.Decision.Blocked, about, sight.Now), nil
+	return &sight.Status, holdsOf(pm, &sight, flags), nil
+}
+
+func holdsOf(pm *appsv1.PodManager, sight *kube.Sight, flags string) []view.Hold {
+	return view.Holds(&sight.Status, sight.Causes, sight.Decision.Blocked, view.Subject{Name: pm.Name, Flags: flags}, sight.Now)
 }
 
 // manager is what holds one PodManager with pods on a node back.
@@ -111,6 +130,12 @@ func runNode(ctx context.Context, s *kube.Session, c client.Client, output *kube
 			return err
 		}
 		managers = append(managers, m)
+	}
+	if len(managers) == 0 && others == 0 {
+		// Who may not read nodes sees those that have pods only.
+		if err := c.Get(ctx, client.ObjectKey{Name: node}, &corev1.Node{}); err != nil {
+			return fmt.Errorf("read node %s: %w", node, err)
+		}
 	}
 	if output.Structured() {
 		return output.Print(s.Out, map[string]any{"managers": managers, "others": others})
