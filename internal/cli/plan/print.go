@@ -66,8 +66,47 @@ func (p *Plan) show(out io.Writer, paint kube.Paint) error {
 		fmt.Fprintln(out, "The forecast was cut off before the fleet came to rest.")
 	}
 	_, err := fmt.Fprintln(out, p.Summary)
+	if n := p.Native; n != nil && p.Waves > 0 {
+		_, err = fmt.Fprintf(out, "On the way, at least %d of %d pods are available, and at most %s.\n", n.FewestAvailable, n.Replicas, exist(n.MostPods))
+	}
 	if p.Estimate != nil {
 		_, err = fmt.Fprintln(out, p.Estimate.Text)
+	}
+	if p.Native == nil {
+		return err
+	}
+	return p.showNotes(out, paint)
+}
+
+func exist(pods int) string {
+	if pods == 1 {
+		return "1 pod exists"
+	}
+	return view.Count(pods, "pod") + " exist"
+}
+
+// showNotes prints what is beside the plan of one of Kubernetes' own kinds.
+func (p *Plan) showNotes(out io.Writer, paint kube.Paint) error {
+	if len(p.Keys) > 0 {
+		fmt.Fprintf(out, "Keys that change: %s\n", strings.Join(p.Keys, ", "))
+		if len(p.Readers) == 0 && len(p.Native.Unknown) == 0 {
+			fmt.Fprintln(out, "No pod reads them.")
+		}
+	}
+	for i := range p.Readers {
+		r := &p.Readers[i]
+		of := r.Owner
+		if of == "" {
+			of = strings.Join(r.Pods, ", ")
+		}
+		fmt.Fprintf(out, "Read by %s of %s, by %s: it arrives %s.\n", view.Count(len(r.Pods), "pod"), of, r.How, r.When)
+	}
+	for _, note := range p.Native.Warnings {
+		fmt.Fprintf(out, "%s %s [%s]\n", paint.Warn("Warning:"), note.Text, note.Code)
+	}
+	var err error
+	for _, text := range p.Native.Unknown {
+		_, err = fmt.Fprintf(out, "%s %s\n", paint.Soft("Unknown:"), text)
 	}
 	return err
 }
