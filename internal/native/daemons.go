@@ -17,6 +17,7 @@ limitations under the License.
 package native
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -41,7 +42,8 @@ type daemons struct {
 	onDelete, underWay bool
 	before             int
 	wave, starts       int
-	came, removed      bool
+	came               int
+	removed            bool
 	unordered          bool
 	assumed            int
 }
@@ -52,13 +54,36 @@ type place struct {
 	// should: the node gets a pod. stays: a pod that is there may stay.
 	should, stays bool
 	old, fresh    *daemon
+	// extra are pods beyond those.
+	extra []*daemon
 	// replaced: the pod that comes takes the place of one that went.
 	replaced bool
 }
 
 type daemon struct {
-	pod                     *corev1.Pod
-	ready, available, ended bool
+	pod                            *corev1.Pod
+	fresh, ready, available, ended bool
+}
+
+// sort takes in the pods of a node. Of several the oldest one stays, in a rollout with a
+// surge the oldest of each template; those that are bound to the node come first.
+func (at *place) sort(found []*daemon, surging bool) {
+	slices.SortFunc(found, func(a, b *daemon) int {
+		return cmp.Or(
+			cmp.Compare(b.pod.Spec.NodeName, a.pod.Spec.NodeName), a.pod.CreationTimestamp.Compare(b.pod.CreationTimestamp.Time), cmp.Compare(a.pod.Name, b.pod.Name),
+		)
+	})
+	for _, d := range found {
+		into := &at.old
+		if d.fresh {
+			into = &at.fresh
+		}
+		if *into != nil || !surging && (at.old != nil || at.fresh != nil) {
+			at.extra = append(at.extra, d)
+			continue
+		}
+		*into = d
+	}
 }
 
 // daemonTolerations are those that the controller gives every pod.
@@ -105,13 +130,14 @@ func (m *daemons) fits(node *corev1.Node) (should, stays bool) {
 // play goes wave by wave, until nothing happens any more.
 func (m *daemons) play() {
 	for m.wave = 1; ; {
-		m.came = false
-		acted := false
+		m.came = 0
+		acted, before := false, m.count()
 		for m.sync() {
 			acted = true
 			m.plan.seen(m.available(), m.count())
 		}
-		if m.came {
+		m.plan.overlapped(before, m.came)
+		if m.came > 0 {
 			m.starts++
 		}
 		settled := m.settle()
@@ -150,6 +176,13 @@ func (m *daemons) sync() bool {
 
 // manage gives a node its pod, or takes it away.
 func (m *daemons) manage(at *place) bool {
+	for i := range at.extra {
+		m.remove(at, &at.extra[i], Deleted, NodeExcluded, fmt.Sprintf("node %s has another", at.node))
+	}
+	if at.extra != nil {
+		at.extra, at.replaced = nil, false
+		return true
+	}
 	if !at.stays {
 		gone := at.old != nil || at.fresh != nil
 		why := fmt.Sprintf("node %s does not match any more", at.node)
@@ -184,7 +217,7 @@ func (m *daemons) outcome(at *place) string {
 
 func (m *daemons) create(at *place) {
 	at.fresh = &daemon{}
-	m.came = true
+	m.came++
 	if !at.replaced && at.old == nil {
 		m.plan.add(Step{Wave: m.wave, What: Created, Count: 1, Reason: NodeMatches, Why: fmt.Sprintf("on node %s", at.node)})
 	}
@@ -311,7 +344,7 @@ func (m *daemons) settle() bool {
 func (m *daemons) available() int {
 	n := 0
 	for _, at := range m.places {
-		for _, d := range []*daemon{at.old, at.fresh} {
+		for _, d := range append(at.extra, at.old, at.fresh) {
 			if d != nil && d.available {
 				n++
 			}
@@ -323,7 +356,7 @@ func (m *daemons) available() int {
 func (m *daemons) count() int {
 	n := 0
 	for _, at := range m.places {
-		for _, d := range []*daemon{at.old, at.fresh} {
+		for _, d := range append(at.extra, at.old, at.fresh) {
 			if d != nil && !d.ended {
 				n++
 			}

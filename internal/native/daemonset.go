@@ -87,6 +87,7 @@ func newDaemons(p *Plan, live, changed *kappsv1.DaemonSet, w World) *daemons {
 func (m *daemons) read(live *kappsv1.DaemonSet, nodesUnread bool) {
 	rev := revisionOf(m.w.Revisions, live.UID, &m.set.Spec.Template)
 	m.underWay = live.Status.UpdatedNumberScheduled < live.Status.CurrentNumberScheduled
+	found := map[*place][]*daemon{}
 	for _, pod := range owned(m.w.Pods, live.UID) {
 		node := nodeOf(pod)
 		if pod.DeletionTimestamp != nil || node == "" {
@@ -97,12 +98,12 @@ func (m *daemons) read(live *kappsv1.DaemonSet, nodesUnread bool) {
 			at = &place{node: node, should: nodesUnread, stays: nodesUnread}
 			m.places[node] = at
 		}
-		d := &daemon{pod: pod, ready: settled(pod), available: available(pod, m.set.Spec.MinReadySeconds, m.w.Now), ended: ended(pod)}
-		if m.fresh(pod, rev) {
-			at.fresh = d
-		} else {
-			at.old = d
-		}
+		found[at] = append(found[at], &daemon{
+			pod: pod, fresh: m.fresh(pod, rev), ready: settled(pod), available: available(pod, m.set.Spec.MinReadySeconds, m.w.Now), ended: ended(pod),
+		})
+	}
+	for at, list := range found {
+		at.sort(list, m.set.Spec.UpdateStrategy.RollingUpdate != nil && scaled(m.set.Spec.UpdateStrategy.RollingUpdate.MaxSurge, 1, true) > 0)
 	}
 }
 

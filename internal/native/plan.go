@@ -101,6 +101,9 @@ type Plan struct {
 	// terminating do not count.
 	FewestAvailable int `json:"fewestAvailable"`
 	MostPods        int `json:"mostPods"`
+	// Overlap is how many more there may be for a moment, because pods come before
+	// those go that were told to.
+	Overlap int `json:"overlap,omitempty"`
 	// Replicas is how many pods are asked for in the end, and Available how many are
 	// available now.
 	Replicas  int `json:"replicas"`
@@ -165,6 +168,12 @@ func (p *Plan) unknown(format string, args ...any) {
 func (p *Plan) seen(available, pods int) {
 	p.FewestAvailable = min(p.FewestAvailable, available)
 	p.MostPods = max(p.MostPods, pods)
+}
+
+// overlapped takes in how many pods there are if what comes in a wave comes before
+// anything goes.
+func (p *Plan) overlapped(before, come int) {
+	p.Overlap = max(p.Overlap, before+come-p.MostPods)
 }
 
 // Touches reports whether a pod that exists goes.

@@ -89,10 +89,11 @@ func (r *rollout) play() {
 		}
 	}
 	for r.wave = 1; ; {
-		acted := false
+		acted, before := false, r.count()-r.born[r.wave]
 		for r.sync() {
 			acted = true
 		}
+		r.plan.overlapped(before, r.born[r.wave])
 		settled := r.settle()
 		if acted || r.born[r.wave] > 0 {
 			r.wave++

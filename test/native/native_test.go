@@ -53,6 +53,7 @@ var (
 // long a disagreement has to last.
 const (
 	settles  = 400 * time.Millisecond
+	stuck    = 2500 * time.Millisecond
 	lasts    = 8 * time.Second
 	patience = 2 * time.Minute
 )
@@ -185,6 +186,7 @@ func (s *session) run(ctx context.Context) (fault string, err error) {
 	changed := s.obj.DeepCopyObject().(client.Object)
 	s.note("edit: %v", edit(changed, s.draw))
 	s.note("%s", describe(changed))
+	changed.SetResourceVersion("") // a status that was written meanwhile is no conflict
 	tried := changed.DeepCopyObject().(client.Object)
 	if err := admin.Update(ctx, tried, client.DryRunAll); err != nil {
 		return "", refused(err)
@@ -193,7 +195,6 @@ func (s *session) run(ctx context.Context) (fault string, err error) {
 		return "", err
 	}
 	s.Watch()
-	changed.SetResourceVersion("") // a status that was written meanwhile is no conflict
 	if err := admin.Update(ctx, changed); err != nil {
 		return "", err
 	}
@@ -258,15 +259,36 @@ func readyNow(pod *corev1.Pod) bool {
 func (s *session) settle(ctx context.Context) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		if last = s.busy(ctx); last != nil || s.Quiet() < settles {
-			return false, nil
-		}
-		return true, nil
+		last = s.busy(ctx)
+		return last == nil && s.Quiet() > s.restful(), nil
 	})
 	if err != nil {
 		return fmt.Errorf("wait until it has settled: %w: %w", err, last)
 	}
 	return nil
+}
+
+// restful is how long nothing has to happen until it counts as settled: longer where
+// pods are missing or not ready, which looks the same as a slow controller.
+func (s *session) restful() time.Duration {
+	pods, up, want := s.Pods(), 0, -1
+	for _, pod := range pods {
+		up += one(readyNow(pod))
+	}
+	switch o := s.obj.(type) {
+	case *kappsv1.Deployment:
+		want = int(*o.Spec.Replicas)
+	case *kappsv1.ReplicaSet:
+		want = int(*o.Spec.Replicas)
+	case *kappsv1.StatefulSet:
+		want = int(*o.Spec.Replicas)
+	case *kappsv1.DaemonSet:
+		want = int(o.Status.DesiredNumberScheduled)
+	}
+	if up == want && len(pods) == want {
+		return settles
+	}
+	return stuck
 }
 
 // busy says what the controllers have not seen or done yet.
@@ -365,6 +387,7 @@ func (s *session) halfWay(ctx context.Context) error {
 		setSize(s.obj, size(s.draw))
 	}
 	s.note("half-way: %s, new pods are held in state %d, but %d", describe(s.obj), state, allowed)
+	s.obj.SetResourceVersion("")
 	if err := admin.Update(ctx, s.obj); err != nil {
 		return err
 	}
@@ -421,7 +444,7 @@ func (s *session) foresee(ctx context.Context, changed client.Object) error {
 
 // saidBy is what a plan says, for the judge.
 func saidBy(p *native.Plan) judge.Said {
-	said := judge.Said{Passing: p.Passing, Fewest: p.FewestAvailable, Most: p.MostPods}
+	said := judge.Said{Passing: p.Passing, Fewest: p.FewestAvailable, Most: p.MostPods + p.Overlap}
 	waves := map[int][]string{}
 	for i := range p.Steps {
 		step := &p.Steps[i]
@@ -467,7 +490,7 @@ func (s *session) verdict(ctx context.Context) string {
 		if err := s.busy(ctx); err != nil {
 			return false, nil
 		}
-		return s.Quiet() > lasts || fault == "" && s.Quiet() > settles, nil
+		return s.Quiet() > lasts || fault == "" && s.Quiet() > s.restful(), nil
 	})
 	if err != nil {
 		return cmp.Or(fault, "it does not come to rest: "+err.Error())

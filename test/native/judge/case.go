@@ -51,6 +51,7 @@ type Case struct {
 	// hold says in which state a pod is kept.
 	hold    func(*corev1.Pod) State
 	decided map[types.UID]State
+	broken  map[types.UID]bool
 	pods    map[types.UID]*corev1.Pod
 	changed time.Time
 	// What happened since the watch began.
@@ -64,7 +65,7 @@ type Case struct {
 
 // Add begins to watch a case.
 func (w *World) Add(name string) *Case {
-	c := &Case{Name: name, Spread: len(w.nodes), world: w, pods: map[types.UID]*corev1.Pod{}, wentEarly: map[types.UID]bool{}, changed: time.Now()}
+	c := &Case{Name: name, Spread: len(w.nodes), world: w, pods: map[types.UID]*corev1.Pod{}, wentEarly: map[types.UID]bool{}, broken: map[types.UID]bool{}, changed: time.Now()}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cases[name] = c
@@ -93,6 +94,9 @@ func (c *Case) Hold(hold func(*corev1.Pod) State) {
 func (c *Case) State(pod *corev1.Pod) State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.broken[pod.UID] {
+		return Unready
+	}
 	if c.hold == nil {
 		return Ready
 	}
@@ -113,6 +117,9 @@ func (c *Case) age(pod *corev1.Pod) time.Duration {
 
 // Break makes a pod fail its readiness for good.
 func (c *Case) Break(ctx context.Context, pod *corev1.Pod) error {
+	c.mu.Lock()
+	c.broken[pod.UID] = true
+	c.mu.Unlock()
 	return c.world.report(ctx, pod, false, time.Minute, 3)
 }
 
