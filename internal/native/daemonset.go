@@ -155,9 +155,7 @@ func (m *daemons) notes(live *kappsv1.DaemonSet) {
 	if live != nil && m.underWay {
 		p.warn(RolloutUnderWay, "a rollout is already under way")
 	}
-	if m.assumed > 0 {
-		p.unknown("whether %s of the template asked for that are not ready now become ready: it is assumed", plural(m.assumed, "pod"))
-	}
+	p.assume(m.assumed)
 	if m.unordered {
 		p.unknown("which node is next: the controller takes the nodes in no defined order, %s at a time", plural(m.pace(), "pod"))
 	}
@@ -183,6 +181,9 @@ func (m *daemons) tell() {
 	}
 	slices.Sort(p.Stay)
 	p.Waves, p.Starts = m.wave-1, m.starts
+	if m.unordered && m.surge == 0 { // the last nodes may be those that keep their pods
+		p.FewestAvailable = min(p.FewestAvailable, max(0, p.Replicas-m.most))
+	}
 }
 
 func (m *daemons) because(d *daemon, node string) string {

@@ -108,8 +108,12 @@ type Plan struct {
 	// available now.
 	Replicas  int `json:"replicas"`
 	Available int `json:"available"`
-	// Passing is how many more pods of the old template may come for a moment.
-	Passing  int      `json:"passing,omitempty"`
+	// Passing is how many more pods may come for a moment and go again, and
+	// PassingAmong the pods that may go in their place.
+	Passing      int      `json:"passing,omitempty"`
+	PassingAmong []string `json:"passingAmong,omitempty"`
+	// Assumed is how many pods that are not ready now are assumed to become so.
+	Assumed  int      `json:"assumed,omitempty"`
 	Warnings []Note   `json:"warnings"`
 	Unknown  []string `json:"unknown"`
 }
@@ -190,6 +194,13 @@ func (p *Plan) Count(what string) int {
 		}
 	}
 	return n
+}
+
+// assume notes that pods of the template asked for become ready.
+func (p *Plan) assume(n int) {
+	if p.Assumed = n; n > 0 {
+		p.unknown("whether %s of the template asked for that are not ready now become ready: it is assumed", plural(n, "pod"))
+	}
 }
 
 // plural is a number with its noun.

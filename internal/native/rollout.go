@@ -68,6 +68,8 @@ type set struct {
 	gone       []departure
 	// unsure: which of the pods go depends on what happens on the way.
 	unsure bool
+	// risky: pods that just came go again, or others that are not ready yet.
+	risky bool
 }
 
 type arrival struct {

@@ -20,6 +20,7 @@ import (
 	"slices"
 
 	kappsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -103,11 +104,12 @@ func (r *rollout) remove(s *set, n int, reason string) {
 	young := min(n, s.coming)
 	s.coming -= young
 	n -= young
+	s.risky = s.risky || young > 0
 	if n == 0 {
 		return
 	}
 	young = max(0, n-len(s.pods))
-	if s.up > 0 && young < s.up || r.mixed(s) || r.crowdUnknown() || len(s.gone) > 0 {
+	if s.up > 0 && young < s.up || r.moving(s) || r.crowdUnknown() || len(s.gone) > 0 {
 		s.unsure = true
 	}
 	s.up -= young
@@ -118,19 +120,10 @@ func (r *rollout) remove(s *set, n int, reason string) {
 	s.pods = s.pods[n:]
 }
 
-// mixed: some pods of a rollout under way are ready and some are not yet, so that
-// another order holds in a moment.
-func (r *rollout) mixed(s *set) bool {
-	if s != r.fresh || !r.underWay {
-		return false
-	}
-	up := 0
-	for _, pod := range s.pods {
-		if ready(pod) {
-			up++
-		}
-	}
-	return up > 0 && up < len(s.pods)
+// moving: pods of a rollout under way are not ready yet, so that another order holds in
+// a moment.
+func (r *rollout) moving(s *set) bool {
+	return s == r.fresh && r.underWay && slices.ContainsFunc(s.pods, func(pod *corev1.Pod) bool { return !ready(pod) })
 }
 
 // crowdUnknown: pods came whose nodes are not known.

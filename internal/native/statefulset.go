@@ -169,9 +169,7 @@ func (m *ordinals) notes(live *kappsv1.StatefulSet) {
 	if m.underWay && len(m.pods) > 0 {
 		p.warn(RolloutUnderWay, "a rollout is already under way")
 	}
-	if n := m.assumed; n > 0 {
-		p.unknown("whether %s of the template asked for that are not ready now become ready: it is assumed", plural(n, "pod"))
-	}
+	p.assume(m.assumed)
 	m.claims(p, spec)
 }
 

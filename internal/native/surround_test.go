@@ -49,7 +49,7 @@ func TestSurroundings(t *testing.T) {
 		"nothing": {},
 		"an autoscaler owns the replicas": {
 			edit: func(d *kappsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](5) }, world: func(w *World) { w.Autoscalers = append(w.Autoscalers, hpa) }, want: Autoscaled,
-			unknown: "of the old template",
+			unknown: "come and go again",
 		},
 		"an autoscaler, and the replicas stay": {world: func(w *World) { w.Autoscalers = append(w.Autoscalers, hpa) }},
 		"a quota of pods is too small":         {world: func(w *World) { w.Quotas = append(w.Quotas, quota(corev1.ResourcePods, "2", "2")) }, want: QuotaTooSmall},

@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -58,9 +59,12 @@ func (r *rollout) tellGone(s *set) {
 		r.plan.add(Step{Wave: d.wave, What: Deleted, Pod: d.pod.Name, Reason: d.reason, Why: r.why(d.reason)})
 	}
 	for _, pod := range s.pods {
-		if doubt[pod] {
+		switch {
+		case doubt[pod]:
 			among = append(among, pod.Name)
-		} else {
+		case s.risky && !ready(pod):
+			r.plan.PassingAmong = append(r.plan.PassingAmong, pod.Name)
+		default:
 			r.plan.Stay = append(r.plan.Stay, pod.Name)
 		}
 	}
@@ -122,7 +126,10 @@ func (r *rollout) whyCame(reason string) string {
 func (r *rollout) notes(live *kappsv1.Deployment) {
 	p := r.plan
 	if p.Passing > 0 {
-		p.unknown("whether up to %s of the old template come first and go again: the Deployment scales before it rolls out", plural(p.Passing, "pod"))
+		p.unknown("whether up to %d more pods come and go again: the Deployment scales its ReplicaSets before it rolls out", p.Passing)
+	}
+	if len(p.PassingAmong) > 0 {
+		p.unknown("whether %s, not ready yet, go in their place", strings.Join(p.PassingAmong, ", "))
 	}
 	if live == nil {
 		return
@@ -137,9 +144,7 @@ func (r *rollout) notes(live *kappsv1.Deployment) {
 		return
 	}
 	p.warn(RolloutUnderWay, "a rollout is already under way: the pods are of %d templates", len(r.wasActive()))
-	if n := r.unready(); n > 0 {
-		p.unknown("whether %s of the template asked for that are not ready now become ready: it is assumed", plural(n, "pod"))
-	}
+	p.assume(r.unready())
 }
 
 // wasActive are the ReplicaSets with pods at the beginning.

@@ -200,8 +200,11 @@ func (s *session) run(ctx context.Context) (fault string, err error) {
 	}
 	target := versionOf(templateOf(changed))
 	held := map[types.UID]bool{}
-	for _, pod := range s.Pods() {
-		held[pod.UID] = !readyNow(pod) && (versionOf(&corev1.PodTemplateSpec{Spec: pod.Spec}) != target || !s.rollsOut())
+	for _, pod := range s.Pods() { // what the plan assumes comes true
+		held[pod.UID] = !readyNow(pod) && (s.plan.Assumed == 0 || versionOf(&corev1.PodTemplateSpec{Spec: pod.Spec}) != target)
+	}
+	if s.plan.Assumed > 0 {
+		s.Mend()
 	}
 	s.Hold(func(pod *corev1.Pod) judge.State {
 		if held[pod.UID] {
@@ -394,16 +397,6 @@ func (s *session) halfWay(ctx context.Context) error {
 	return s.settle(ctx)
 }
 
-// rollsOut: pods of more than one template are there, so that those of the new one count
-// as becoming ready.
-func (s *session) rollsOut() bool {
-	versions := map[string]bool{}
-	for _, pod := range s.Pods() {
-		versions[versionOf(&corev1.PodTemplateSpec{Spec: pod.Spec})] = true
-	}
-	return len(versions) > 1
-}
-
 // foresee plans the change.
 func (s *session) foresee(ctx context.Context, changed client.Object) error {
 	if err := admin.Get(ctx, client.ObjectKeyFromObject(s.obj), s.obj); err != nil {
@@ -444,7 +437,7 @@ func (s *session) foresee(ctx context.Context, changed client.Object) error {
 
 // saidBy is what a plan says, for the judge.
 func saidBy(p *native.Plan) judge.Said {
-	said := judge.Said{Passing: p.Passing, Fewest: p.FewestAvailable, Most: p.MostPods + p.Overlap}
+	said := judge.Said{Passing: p.Passing, Instead: p.PassingAmong, Fewest: p.FewestAvailable, Most: p.MostPods + p.Overlap}
 	waves := map[int][]string{}
 	for i := range p.Steps {
 		step := &p.Steps[i]

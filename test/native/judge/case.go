@@ -123,6 +123,13 @@ func (c *Case) Break(ctx context.Context, pod *corev1.Pod) error {
 	return c.world.report(ctx, pod, false, time.Minute, 3)
 }
 
+// Mend lets the pods that were broken become ready.
+func (c *Case) Mend() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.broken)
+}
+
 // Pods are the pods that exist, by name.
 func (c *Case) Pods() []*corev1.Pod {
 	c.mu.Lock()
@@ -213,7 +220,9 @@ type Said struct {
 	Waves [][]string
 	// Came come, and up to Passing more may.
 	Came, Passing int
-	Fewest, Most  int
+	// Instead may go in the place of those that pass.
+	Instead      []string
+	Fewest, Most int
 }
 
 // Choice is that so many of some pods go.
@@ -257,6 +266,13 @@ func (c *Case) Disagree(s Said, existed []string) string {
 			return fmt.Sprintf("%d of %v went, not %d", n, choice.Among, choice.Count)
 		}
 	}
+	left = slices.DeleteFunc(left, func(name string) bool {
+		if slices.Contains(s.Instead, name) {
+			passed++
+			return true
+		}
+		return false
+	})
 	switch {
 	case len(left) > 0:
 		return fmt.Sprintf("%v went", left)
