@@ -55,9 +55,9 @@ type Reader struct {
 
 // When a change reaches a pod.
 var arrives = map[string]string{
-	ByEnvironment: "when the container restarts: a change reaches no running container",
-	ByVolume:      "in the files within about a minute: the program has to read them again",
-	BySubPath:     "never while the pod lives: a subPath is not updated",
+	ByEnvironment: "when the container restarts",
+	ByVolume:      "in the files within about a minute; the program has to read them again",
+	BySubPath:     "never while the pod lives",
 	ByImagePull:   "at the next pull of an image",
 }
 

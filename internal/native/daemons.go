@@ -201,7 +201,11 @@ func (m *daemons) manage(at *place) bool {
 		m.create(at)
 		return true
 	case m.surge > 0 && at.old != nil && at.fresh != nil && (!at.old.ready || at.fresh.available):
-		m.remove(at, &at.old, Replaced, NewTemplate, m.because(at.old, at.node))
+		what := Replaced
+		if at.fresh.pod != nil { // its successor is there already
+			what = Deleted
+		}
+		m.remove(at, &at.old, what, NewTemplate, m.because(at.old, at.node))
 		return true
 	}
 	return false

@@ -24,14 +24,17 @@ package native
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"testing"
 	"time"
 
+	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mycompany/pod-operator/internal/localkube"
@@ -46,6 +49,7 @@ var (
 	clients kubernetes.Interface
 	world   *judge.World
 	cluster *localkube.Cluster
+	probe   *judge.Probe
 	minor   int
 )
 
@@ -87,7 +91,22 @@ func run(m *testing.M) (int, error) {
 	if world, err = judge.Start(ctx, clients, nodes); err != nil {
 		return 1, err
 	}
+	if probe, err = startProbe(ctx); err != nil {
+		return 1, err
+	}
 	return m.Run(), nil
+}
+
+func startProbe(ctx context.Context) (*judge.Probe, error) {
+	draw := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // any template will do
+	deployment := drawWorkload("Deployment", "probe-deployment", draw).(*kappsv1.Deployment)
+	set := drawWorkload("StatefulSet", "probe-statefulset", draw).(*kappsv1.StatefulSet)
+	deployment.Spec.MinReadySeconds, set.Spec.MinReadySeconds, set.Spec.Ordinals = 0, 0, nil
+	for _, obj := range []client.Object{deployment, set} {
+		setSize(obj, ptr.To[int32](0))
+		templateOf(obj).Spec.TerminationGracePeriodSeconds = ptr.To[int64](0)
+	}
+	return world.StartProbe(ctx, namespace, deployment, set)
 }
 
 // furnish makes the namespace and the nodes.

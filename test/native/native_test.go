@@ -43,18 +43,19 @@ import (
 )
 
 var (
-	count = flag.Int("n", 150, "how many cases")
+	count = flag.Int("n", 120, "how many cases")
 	first = flag.Uint64("seed", 0, "the first seed; 0 draws one")
 	only  = flag.String("kind", "", "one kind alone")
 	side  = flag.Int("parallel", 12, "how many cases at a time")
 )
 
-// Times of the judge: how long nothing happens before a state counts as settled, and how
-// long a disagreement has to last.
+// Times of the judge, on a machine that is not slow: how long nothing happens before a
+// state counts as settled, one in which pods are missing or not ready, and how long a
+// disagreement has to last.
 const (
 	settles  = 400 * time.Millisecond
-	stuck    = 2500 * time.Millisecond
-	lasts    = 8 * time.Second
+	stuck    = 1500 * time.Millisecond
+	lasts    = 6 * time.Second
 	patience = 2 * time.Minute
 )
 
@@ -114,6 +115,8 @@ type session struct {
 	existed []string
 	said    judge.Said
 	plan    native.Plan
+	// calm: all pods become ready.
+	calm bool
 }
 
 func newSession(seed uint64) *session {
@@ -177,9 +180,11 @@ func (s *session) run(ctx context.Context) (fault string, err error) {
 	if err := admin.Create(ctx, s.obj); err != nil {
 		return "", refused(err)
 	}
+	s.calm = true
 	if err := s.settle(ctx); err != nil {
 		return "", err
 	}
+	s.calm = false
 	if err := s.disturb(ctx); err != nil {
 		return "", err
 	}
@@ -199,19 +204,16 @@ func (s *session) run(ctx context.Context) (fault string, err error) {
 		return "", err
 	}
 	target := versionOf(templateOf(changed))
-	held := map[types.UID]bool{}
-	for _, pod := range s.Pods() { // what the plan assumes comes true
-		held[pod.UID] = !readyNow(pod) && (s.plan.Assumed == 0 || versionOf(&corev1.PodTemplateSpec{Spec: pod.Spec}) != target)
+	held := map[types.UID]judge.State{}
+	for _, pod := range s.Pods() { // what the plan assumes comes true, and nothing else
+		if !readyNow(pod) && (s.plan.Assumed == 0 || versionOf(&corev1.PodTemplateSpec{Spec: pod.Spec}) != target) {
+			held[pod.UID] = s.State(pod)
+		}
 	}
 	if s.plan.Assumed > 0 {
 		s.Mend()
 	}
-	s.Hold(func(pod *corev1.Pod) judge.State {
-		if held[pod.UID] {
-			return judge.Unready
-		}
-		return judge.Ready
-	})
+	s.Hold(func(pod *corev1.Pod) judge.State { return held[pod.UID] })
 	return s.verdict(ctx), nil
 }
 
@@ -263,6 +265,9 @@ func (s *session) settle(ctx context.Context) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		last = s.busy(ctx)
+		if s.calm && !s.whole() {
+			last = errors.New("pods are missing or not ready")
+		}
 		return last == nil && s.Quiet() > s.restful(), nil
 	})
 	if err != nil {
@@ -274,6 +279,14 @@ func (s *session) settle(ctx context.Context) error {
 // restful is how long nothing has to happen until it counts as settled: longer where
 // pods are missing or not ready, which looks the same as a slow controller.
 func (s *session) restful() time.Duration {
+	if s.whole() {
+		return max(settles, probe.Lag())
+	}
+	return max(stuck, 4*probe.Lag())
+}
+
+// whole: as many pods as asked for are there, and all are ready.
+func (s *session) whole() bool {
 	pods, up, want := s.Pods(), 0, -1
 	for _, pod := range pods {
 		up += one(readyNow(pod))
@@ -288,10 +301,7 @@ func (s *session) restful() time.Duration {
 	case *kappsv1.DaemonSet:
 		want = int(o.Status.DesiredNumberScheduled)
 	}
-	if up == want && len(pods) == want {
-		return settles
-	}
-	return stuck
+	return up == want && len(pods) == want
 }
 
 // busy says what the controllers have not seen or done yet.
@@ -483,7 +493,7 @@ func (s *session) verdict(ctx context.Context) string {
 		if err := s.busy(ctx); err != nil {
 			return false, nil
 		}
-		return s.Quiet() > lasts || fault == "" && s.Quiet() > s.restful(), nil
+		return s.Quiet() > max(lasts, 10*probe.Lag()) || fault == "" && s.Quiet() > s.restful(), nil
 	})
 	if err != nil {
 		return cmp.Or(fault, "it does not come to rest: "+err.Error())

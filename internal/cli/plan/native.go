@@ -57,6 +57,8 @@ type outlook struct {
 	FewestAvailable int `json:"fewestAvailable"`
 	MostPods        int `json:"mostPods"`
 	Replicas        int `json:"replicas"`
+	// Overlap is how many more may exist for a moment.
+	Overlap int `json:"overlap,omitempty"`
 	// Warnings are what stops or changes it, and Unknown what cannot be known.
 	Warnings []native.Note `json:"warnings"`
 	Unknown  []string      `json:"unknown"`
@@ -161,7 +163,7 @@ var words = map[string]string{native.Created: view.Create, native.Deleted: view.
 // take puts a plan in the words of all plans.
 func (p *Plan) take(plan *native.Plan) {
 	o := &outlook{
-		Stay: plan.Stay, FewestAvailable: plan.FewestAvailable, MostPods: plan.MostPods, Replicas: plan.Replicas,
+		Stay: plan.Stay, FewestAvailable: plan.FewestAvailable, MostPods: plan.MostPods, Replicas: plan.Replicas, Overlap: plan.Overlap,
 		Warnings: plan.Warnings, Unknown: plan.Unknown,
 	}
 	steps := []view.Step{}

@@ -129,6 +129,8 @@ func New(s *kube.Session) *cobra.Command {
 	cmd.Flags().StringArrayVar(&o.images, "set-image", nil,
 		"The image that would be set, of the container app or of CONTAINER, or with * of all. Can be given several times.")
 	cmd.Flags().Int32Var(&o.replicas, "replicas", 0, "The number of replicas that would be set.")
+	cmd.Flags().Int32Var(&o.replicas, "scale", 0, "The same as --replicas.")
+	cmd.MarkFlagsMutuallyExclusive("replicas", "scale")
 	cmd.Flags().BoolVar(&o.restart, "restart", false, "All pods would be restarted, as by kubectl rollout restart.")
 	cmd.Flags().BoolVar(&o.rebalance, "rebalance", false, "Pods would be rebalanced by their topologySpreadConstraints: see kubectl podmanager rebalance.")
 	o.output.Bind(cmd)
@@ -194,7 +196,7 @@ func (o *options) checkNodes(ctx context.Context, c client.Client) error {
 // edits are the changes that the flags ask for.
 func (o *options) edits(cmd *cobra.Command) (change.Edits, error) {
 	e := change.Edits{Images: o.images}
-	if cmd.Flags().Changed("replicas") {
+	if cmd.Flags().Changed("replicas") || cmd.Flags().Changed("scale") {
 		e.Replicas = &o.replicas
 	}
 	if o.rebalance {

@@ -67,7 +67,7 @@ func (p *Plan) show(out io.Writer, paint kube.Paint) error {
 	}
 	_, err := fmt.Fprintln(out, p.Summary)
 	if n := p.Native; n != nil && p.Waves > 0 {
-		_, err = fmt.Fprintf(out, "On the way, at least %d of %d pods are available, and at most %s.\n", n.FewestAvailable, n.Replicas, exist(n.MostPods))
+		_, err = fmt.Fprintf(out, "On the way, at least %d of %d pods are available, and at most %s.\n", n.FewestAvailable, n.Replicas, n.exist())
 	}
 	if p.Estimate != nil {
 		_, err = fmt.Fprintln(out, p.Estimate.Text)
@@ -78,11 +78,16 @@ func (p *Plan) show(out io.Writer, paint kube.Paint) error {
 	return p.showNotes(out, paint)
 }
 
-func exist(pods int) string {
-	if pods == 1 {
-		return "1 pod exists"
+// exist says how many pods there are at most.
+func (n *outlook) exist() string {
+	text := view.Count(n.MostPods, "pod") + " exist"
+	if n.MostPods == 1 {
+		text += "s"
 	}
-	return view.Count(pods, "pod") + " exist"
+	if n.Overlap > 0 {
+		text += fmt.Sprintf(" (for a moment %d, until those that go are gone)", n.MostPods+n.Overlap)
+	}
+	return text
 }
 
 // showNotes prints what is beside the plan of one of Kubernetes' own kinds.
