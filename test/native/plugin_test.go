@@ -26,6 +26,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,7 +34,6 @@ import (
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -81,8 +81,16 @@ func labelled(name string) corev1.PodTemplateSpec {
 	}
 }
 
-// open makes the workloads of the shop and waits for their pods. Both tests use them.
+// opened: the workloads of the shop are there. Both tests use them.
+var opened sync.Once
+
+// open makes the workloads of the shop and waits for their pods.
 func open(t *testing.T) {
+	t.Helper()
+	opened.Do(func() { furnishShop(t) })
+}
+
+func furnishShop(t *testing.T) {
 	t.Helper()
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: shop, Name: name} }
 	selector := func(name string) *metav1.LabelSelector {
@@ -96,15 +104,10 @@ func open(t *testing.T) {
 	}
 	cases := []*judge.Case{world.Add("web"), world.Add("db")}
 	for _, obj := range objects {
-		if err := admin.Create(t.Context(), obj); err != nil && !apierrors.IsAlreadyExists(err) {
+		if err := admin.Create(t.Context(), obj); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Cleanup(func() {
-		for _, c := range cases {
-			world.Forget(c)
-		}
-	})
 	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
 		n := 0
 		for _, c := range cases {

@@ -172,7 +172,7 @@ func (p *Plan) take(plan *native.Plan) {
 		step := view.Step{What: words[s.What], Pod: s.Pod, Count: s.Count, Reason: s.Reason, Why: s.Why, Wave: s.Wave}
 		if len(s.Among) > 0 {
 			o.Choices = append(o.Choices, choice{s.Count, s.Among})
-			step.Why = fmt.Sprintf("some of %s: %s", strings.Join(s.Among, ", "), s.Why)
+			step.Why = fmt.Sprintf("of %s: %s", strings.Join(s.Among, ", "), s.Why)
 		}
 		steps = append(steps, step)
 	}

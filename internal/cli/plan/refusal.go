@@ -19,6 +19,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -46,6 +47,10 @@ func advised(err error, kind, name string) error {
 	return fmt.Errorf("%w\n%s", err, strings.Join(advice, "\n"))
 }
 
+// fixed are fields of a StatefulSet that cannot be changed; releases before 1.37 name
+// them all as spec.
+var fixed = []string{"spec.serviceName", "spec.podManagementPolicy", "spec.volumeClaimTemplates"}
+
 // adviceFor is what people do about a field that the API server refuses.
 func adviceFor(field, message, kind, name string) string {
 	again := fmt.Sprintf("kubectl delete %s %s --cascade=orphan and kubectl apply", strings.ToLower(kind), name)
@@ -54,7 +59,7 @@ func adviceFor(field, message, kind, name string) string {
 		return fmt.Sprintf("spec.selector cannot be changed. A %s of another name takes another selector; or %s make it anew beside pods that keep running, and it adopts those that match.", kind, again)
 	case field == "spec.template.metadata.labels":
 		return "spec.template.metadata.labels must match spec.selector, which cannot be changed: keep these labels, and add others."
-	case field == "spec" && kind == "StatefulSet" && strings.Contains(message, "fields other than"):
+	case kind == "StatefulSet" && (field == "spec" && strings.Contains(message, "fields other than") || slices.Contains(fixed, field)):
 		return fmt.Sprintf("Of a StatefulSet, volumeClaimTemplates, serviceName, podManagementPolicy and the selector cannot be changed. %s make it anew, and its pods keep running; claims that exist keep their size: enlarge each of them.", again)
 	case strings.HasPrefix(field, "spec.strategy") || strings.HasPrefix(field, "spec.updateStrategy"):
 		return field + ": kubectl apply merges the strategy; where its type changes, set rollingUpdate to null in the file."
