@@ -17,7 +17,9 @@ limitations under the License.
 package native
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	kappsv1 "k8s.io/api/apps/v1"
@@ -147,5 +149,20 @@ func TestReplicaSet(t *testing.T) {
 	changed.Spec.Replicas = ptr.To[int32](5)
 	if got := story(ReplicaSet(&live, &changed, World{Now: now, Pods: pods("rs1", "a", "b", "c")})); got != "1 created 2 ScaleUp" {
 		t.Error(got)
+	}
+}
+
+func TestThousandPodsArePlannedInLessThanASecond(t *testing.T) {
+	live, changed := deployment("v1", 1000, "1", "0"), deployment("v2", 900, "1", "0")
+	w := World{Now: now, ReplicaSets: []kappsv1.ReplicaSet{replicaSet("rs1", "v1", 1000, 1000, 9)}}
+	for i := range 1000 {
+		w.Pods = append(w.Pods, pods("rs1", fmt.Sprintf("web-%03d", i))...)
+	}
+	began := time.Now()
+	p := Deployment(live, changed, w)
+	if took := time.Since(began); took > time.Second || p.Count(Deleted) != 1000 {
+		t.Errorf("it took %s for %d pods in %d waves", took, p.Count(Deleted), p.Waves)
+	} else {
+		t.Logf("%s", took)
 	}
 }

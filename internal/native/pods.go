@@ -17,7 +17,6 @@ limitations under the License.
 package native
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,7 +89,7 @@ func sameTemplate(a, b *corev1.PodTemplateSpec) bool {
 // deletionCost is what the annotation says; 0 where it is no number.
 func deletionCost(pod *corev1.Pod) int32 {
 	cost, err := strconv.ParseInt(pod.Annotations[corev1.PodDeletionCost], 10, 32)
-	if err != nil || cost < math.MinInt32 {
+	if err != nil {
 		return 0
 	}
 	return int32(cost)

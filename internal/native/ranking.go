@@ -95,13 +95,32 @@ func doubt(ranks []rank, n int, now time.Time, open []bool) {
 	for i := range ranks {
 		ranks[i].at(now)
 	}
+	found := false
 	for i := range n {
 		for j := n; j < len(ranks); j++ {
 			if ranks[i].compare(&ranks[j]) >= 0 {
-				open[i], open[j] = true, true
+				open[i], open[j], found = true, true, true
 			}
 		}
 	}
+	for found { // the order may go round in a circle: what is not clear of a pod in doubt is in doubt
+		found = false
+		for i := range ranks {
+			if !open[i] && !isClear(ranks, i, n, open) {
+				open[i], found = true, true
+			}
+		}
+	}
+}
+
+// isClear: a pod that goes goes before all pods in doubt, and one that stays after them.
+func isClear(ranks []rank, i, n int, open []bool) bool {
+	for j := range ranks {
+		if order := ranks[i].compare(&ranks[j]); open[j] && (i < n && order >= 0 || i >= n && order <= 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // at sets the ages to those of a moment.

@@ -63,6 +63,19 @@ func TestEqualPodsAreInDoubt(t *testing.T) {
 	}
 }
 
+// Pods that became ready at the same time compare by their creation, others by their
+// UID: the order may go round in a circle.
+func TestOrderThatGoesRoundIsInDoubt(t *testing.T) {
+	list := append(append(pods("rs", "b"), pods("rs", "c")...), pods("rs", "a")...)
+	list[0].CreationTimestamp = ago(200000)                       // b goes after a by its creation,
+	list[1].Status.Conditions[0].LastTransitionTime = ago(100001) // b before c by its UID,
+	list[2].UID, list[2].Name = "d", "a"                          // and c before a by its UID
+	certain, doubtful := victims([]*corev1.Pod{&list[0], &list[1], &list[2]}, 2, nil, now)
+	if len(certain) != 0 || len(doubtful) != 3 {
+		t.Errorf("certain %d, doubtful %d", len(certain), len(doubtful))
+	}
+}
+
 // An age that reaches the next power of two in a moment puts the order in doubt.
 func TestOrderThatChangesSoonIsInDoubt(t *testing.T) {
 	list := append(pods("rs", "a"), pods("rs", "b")...)

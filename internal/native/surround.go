@@ -18,6 +18,7 @@ package native
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -102,8 +103,8 @@ func (s *subject) quotas(p *Plan, w World) {
 			p.unknown("whether ResourceQuota %s has room for the pods that come: it has scopes", q.Name)
 			continue
 		}
-		for name, hard := range q.Status.Hard {
-			need := s.needs(name)
+		for _, name := range slices.Sorted(maps.Keys(q.Status.Hard)) {
+			hard, need := q.Status.Hard[name], s.needs(name)
 			if need == nil {
 				continue
 			}
@@ -123,9 +124,8 @@ func (s *subject) needs(name corev1.ResourceName) *resource.Quantity {
 	each := func(of func(corev1.ResourceRequirements) corev1.ResourceList, resourceName corev1.ResourceName) *resource.Quantity {
 		for i := range s.template.Spec.Containers {
 			amount := of(s.template.Spec.Containers[i].Resources)[resourceName]
-			for range s.peak {
-				total.Add(amount)
-			}
+			amount.Mul(int64(s.peak))
+			total.Add(amount)
 		}
 		return &total
 	}

@@ -55,7 +55,7 @@ var (
 const (
 	settles  = 400 * time.Millisecond
 	stuck    = 1500 * time.Millisecond
-	lasts    = 6 * time.Second
+	lasts    = 75 * time.Second // longer than a controller waits for a bookmark of its cache
 	patience = 2 * time.Minute
 )
 
@@ -488,7 +488,7 @@ func choose(choices []judge.Choice, more judge.Choice) []judge.Choice {
 // happens any more.
 func (s *session) verdict(ctx context.Context) string {
 	fault := ""
-	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 2*patience, true, func(ctx context.Context) (bool, error) {
 		fault = s.Disagree(s.said, s.existed)
 		if err := s.busy(ctx); err != nil {
 			return false, nil
