@@ -152,7 +152,7 @@ func TestReplicaSet(t *testing.T) {
 	}
 }
 
-func TestThousandPodsArePlannedInLessThanASecond(t *testing.T) {
+func TestThousandPodsArePlannedFast(t *testing.T) {
 	live, changed := deployment("v1", 1000, "1", "0"), deployment("v2", 900, "1", "0")
 	w := World{Now: now, ReplicaSets: []kappsv1.ReplicaSet{replicaSet("rs1", "v1", 1000, 1000, 9)}}
 	for i := range 1000 {
@@ -160,7 +160,7 @@ func TestThousandPodsArePlannedInLessThanASecond(t *testing.T) {
 	}
 	began := time.Now()
 	p := Deployment(live, changed, w)
-	if took := time.Since(began); took > time.Second || p.Count(Deleted) != 1000 {
+	if took := time.Since(began); took > patience || p.Count(Deleted) != 1000 {
 		t.Errorf("it took %s for %d pods in %d waves", took, p.Count(Deleted), p.Waves)
 	} else {
 		t.Logf("%s", took)

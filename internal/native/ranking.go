@@ -95,32 +95,39 @@ func doubt(ranks []rank, n int, now time.Time, open []bool) {
 	for i := range ranks {
 		ranks[i].at(now)
 	}
-	found := false
+	var fresh []int
+	mark := func(i int) {
+		if !open[i] {
+			open[i], fresh = true, append(fresh, i)
+		}
+	}
+	for i := range open {
+		if open[i] {
+			fresh = append(fresh, i)
+		}
+	}
 	for i := range n {
 		for j := n; j < len(ranks); j++ {
-			if ranks[i].compare(&ranks[j]) >= 0 {
-				open[i], open[j], found = true, true, true
+			if (!open[i] || !open[j]) && ranks[i].compare(&ranks[j]) >= 0 {
+				mark(i)
+				mark(j)
 			}
 		}
 	}
-	for found { // the order may go round in a circle: what is not clear of a pod in doubt is in doubt
-		found = false
+	// The order may go round in a circle: a pod that goes goes before all in doubt, and
+	// one that stays after them, or it is in doubt, too.
+	for len(fresh) > 0 {
+		j := fresh[0]
+		fresh = fresh[1:]
 		for i := range ranks {
-			if !open[i] && !isClear(ranks, i, n, open) {
-				open[i], found = true, true
+			if open[i] {
+				continue
+			}
+			if order := ranks[i].compare(&ranks[j]); i < n && order >= 0 || i >= n && order <= 0 {
+				mark(i)
 			}
 		}
 	}
-}
-
-// isClear: a pod that goes goes before all pods in doubt, and one that stays after them.
-func isClear(ranks []rank, i, n int, open []bool) bool {
-	for j := range ranks {
-		if order := ranks[i].compare(&ranks[j]); open[j] && (i < n && order >= 0 || i >= n && order <= 0) {
-			return false
-		}
-	}
-	return true
 }
 
 // at sets the ages to those of a moment.
