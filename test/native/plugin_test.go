@@ -195,7 +195,7 @@ func TestPlanWithFewRights(t *testing.T) {
 		out, code = plugin(t, "--as", "few", "plan", "deployment/web", "--set-image", "nginx:1.29")
 		return code == kube.ExitNo, nil
 	})
-	if err != nil || !strings.Contains(out, "you may not list horizontalpodautoscalers") || !strings.Contains(out, "4 pods created, 4 pods deleted") {
+	if err != nil || !strings.Contains(out, "you may not list horizontalpodautoscalers") || !strings.Contains(out, "4 pods will be created, 4 pods will be deleted") {
 		t.Errorf("%v: %s", err, out)
 	}
 }
