@@ -177,6 +177,10 @@ conformance: build ## Judge a kind that keeps pods: KIND=deployment, statefulset
 	@go build -o $(BIN)/conformance ./conformance/cmd
 	@$(BIN)/conformance --kind $(KIND) $(if $(K8S),--bin $(BIN)/k8s/$(K8S)) --suite '$(commit)' --version '$(commit)' $(CONFORMANCE)
 
+.PHONY: native
+native: control-plane ## Compare the plans of Kubernetes' own workloads with the real kube-controller-manager, N cases (10000). NATIVE='-kind DaemonSet -seed 7', K8S a version.
+	@go test -count=1 -timeout 24h -v ./test/native -run TestTheControllersDoWhatThePlanSays -args -n $(or $(N),10000) -parallel 24 $(NATIVE)
+
 .PHONY: openkruise
 openkruise: control-plane ## Take CloneSets and Advanced StatefulSets over and give them back, beside OpenKruise's own manager, which is built from its module.
 	@folder=$$(hack/openkruise) && go test -count=1 -timeout 30m -v ./test/migrate -run TestOpenKruise \

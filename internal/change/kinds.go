@@ -50,14 +50,18 @@ type Kind struct {
 	replicas string
 	// setImage sets an image; nil where there is none to set.
 	setImage func(spec map[string]any, container, image string) error
+	// restart asks for a restart of the pods; nil where none can be asked for.
+	restart func(object *unstructured.Unstructured, at time.Time) error
+	// typed is the type by which kubectl apply merges lists; nil where it replaces them.
+	typed any
 	// foresee plans a change. live is nil where the object is new.
 	foresee func(ctx context.Context, look Look, live, changed *unstructured.Unstructured) (view.Preview, error)
 }
 
 // kinds are the kinds that have plans.
 var kinds = map[schema.GroupVersionKind]Kind{
-	desired.PodManagerGVK:                            {replicas: "replicas", setImage: setImage, foresee: foreseePodManager},
-	appsv1alpha1.GroupVersion.WithKind("PodManager"): {replicas: "size", setImage: setOnlyImage, foresee: foreseePodManager},
+	desired.PodManagerGVK:                            {replicas: "replicas", setImage: setImage, restart: restartManager, foresee: foreseePodManager},
+	appsv1alpha1.GroupVersion.WithKind("PodManager"): {replicas: "size", setImage: setOnlyImage, restart: restartManager, foresee: foreseePodManager},
 	desired.ImoocPodGVK:                              {replicas: "replicas", foresee: foreseeImoocPod},
 	desired.HelloWorldGVK:                            {replicas: "size", foresee: foreseeHelloWorld},
 }

@@ -45,8 +45,9 @@ type Edits struct {
 	// Images are IMAGE or CONTAINER=IMAGE, as in kubectl set image.
 	Images   []string
 	Replicas *int32
-	// Rebalance asks for a better spread of the pods, at a time.
-	Rebalance time.Time
+	// Rebalance asks for a better spread of the pods, at a time, and Restart for their
+	// restart.
+	Rebalance, Restart time.Time
 }
 
 // onto makes the edits in an object.
@@ -59,6 +60,14 @@ func (e Edits) onto(k Kind, object *unstructured.Unstructured) error {
 		annotations[appsv1.AnnotationRebalance] = e.Rebalance.UTC().Format(time.RFC3339)
 		object.SetAnnotations(annotations)
 	}
+	if !e.Restart.IsZero() {
+		if k.restart == nil {
+			return fmt.Errorf("a restart of %s %s cannot be asked for", object.GetKind(), NameOf(object))
+		}
+		if err := k.restart(object, e.Restart); err != nil {
+			return fmt.Errorf("restart %s %s: %w", object.GetKind(), NameOf(object), err)
+		}
+	}
 	if len(e.Images) == 0 && e.Replicas == nil {
 		return nil
 	}
@@ -66,6 +75,9 @@ func (e Edits) onto(k Kind, object *unstructured.Unstructured) error {
 	if !ok {
 		spec = map[string]any{}
 		object.Object["spec"] = spec
+	}
+	if e.Replicas != nil && k.replicas == "" {
+		return fmt.Errorf("%s %s has no number of replicas to set", object.GetKind(), NameOf(object))
 	}
 	if e.Replicas != nil {
 		spec[k.replicas] = int64(*e.Replicas)
@@ -127,7 +139,7 @@ func (e Edits) TryFile(ctx context.Context, c client.Client, k Kind, object *uns
 	if err != nil {
 		return nil, nil, fmt.Errorf("read %s %s: %w", object.GetKind(), client.ObjectKeyFromObject(object), err)
 	}
-	wanted, err := applied(live, object)
+	wanted, err := applied(k, live, object)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -162,7 +174,7 @@ func NameOf(object *unstructured.Unstructured) string {
 }
 
 // applied is what kubectl apply would make of a live object.
-func applied(live, file *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func applied(k Kind, live, file *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	current, err := json.Marshal(live)
 	if err != nil {
 		return nil, err
@@ -171,7 +183,16 @@ func applied(live, file *unstructured.Unstructured) (*unstructured.Unstructured,
 	if err != nil {
 		return nil, err
 	}
-	patch, err := applyPatch([]byte(live.GetAnnotations()[corev1.LastAppliedConfigAnnotation]), modified, current)
+	last := []byte(live.GetAnnotations()[corev1.LastAppliedConfigAnnotation])
+	wanted := &unstructured.Unstructured{}
+	if k.typed != nil {
+		merged, err := k.merge(last, modified, current)
+		if err != nil {
+			return nil, err
+		}
+		return wanted, wanted.UnmarshalJSON(merged)
+	}
+	patch, err := applyPatch(last, modified, current)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +200,6 @@ func applied(live, file *unstructured.Unstructured) (*unstructured.Unstructured,
 	if err != nil {
 		return nil, fmt.Errorf("merge the change into the live object: %w", err)
 	}
-	wanted := &unstructured.Unstructured{}
 	return wanted, wanted.UnmarshalJSON(merged)
 }
 

@@ -136,7 +136,7 @@ func TestPlanReadsWhatKubectlReadsAndPassesNothingOver(t *testing.T) {
 		"flags over an ImoocPod":               {"plan imoocpod/busy --replicas 0", kube.ExitNo, []string{"1 pod will be deleted."}},
 		"two live objects":                     {"plan web imoocpod/busy --replicas 2", 0, []string{"PodManager " + namespace + "/web", "ImoocPod " + namespace + "/busy", "1 pod will be created."}},
 		"an unknown container":                 {"plan web --set-image db=nginx:1.29", kube.ExitFailed, []string{"there is no container db: the containers are app"}},
-		"only kinds without plans":             {"plan -f service.yaml", kube.ExitFailed, []string{"nothing to plan: service.yaml has no PodManager, ImoocPod or HelloWorld, only Service web (service.yaml)"}},
+		"only kinds without plans":             {"plan -f service.yaml", kube.ExitFailed, []string{"nothing to plan: service.yaml has no PodManager, Deployment, StatefulSet, DaemonSet, ReplicaSet, ImoocPod or HelloWorld, only Service web (service.yaml)"}},
 		"no objects":                           {"plan -f empty.yaml", kube.ExitFailed, []string{"nothing to plan: empty.yaml has no objects"}},
 		"a field that does not exist":          {"plan -f typo.yaml", kube.ExitFailed, []string{"typo.yaml: the API server would refuse PodManager " + namespace + "/web", `unknown field "spec.replica"`}},
 		"one that is refused, one that is not": {"plan -f mixed.yaml", kube.ExitFailed, []string{"Plan for ImoocPod " + namespace + "/busy", "mixed.yaml: the API server would refuse PodManager"}},
@@ -144,7 +144,7 @@ func TestPlanReadsWhatKubectlReadsAndPassesNothingOver(t *testing.T) {
 		"neither file nor name":                {"plan --replicas 2", kube.ExitFailed, []string{"give files with -f or -k, or names"}},
 		"both a file and a name":               {"plan web -f all/web.yaml", kube.ExitFailed, []string{"give files with -f or -k, or names"}},
 		"a name that is not there":             {"plan nothing", kube.ExitFailed, []string{`"nothing" not found`}},
-		"a type that has no plans":             {"plan deploy/web", kube.ExitFailed, []string{"give NAME, pm/NAME, imoocpod/NAME or helloworld/NAME"}},
+		"a type that has no plans":             {"plan job/web", kube.ExitFailed, []string{"give NAME, pm/NAME, deployment/NAME, statefulset/NAME, daemonset/NAME, replicaset/NAME, imoocpod/NAME or helloworld/NAME"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := p.try(t, strings.Fields(c.args)...)

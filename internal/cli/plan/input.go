@@ -41,8 +41,27 @@ type request struct {
 	source string
 }
 
-// NotPlanned is an object of a file that has no plan, because the operator
-// makes no pods for its kind.
+// native reports whether it is of one of Kubernetes' own kinds.
+func (r request) native() bool {
+	_, ok := change.NativeOf(r.object.GroupVersionKind())
+	return ok
+}
+
+// config reports whether it is a ConfigMap or a Secret, which flags do not change.
+func (r request) config() bool {
+	return r.native() && (r.object.GetKind() == configMap || r.object.GetKind() == secret)
+}
+
+// kindOf is the kind of a version that has plans.
+func kindOf(version schema.GroupVersionKind) (change.Kind, bool) {
+	if known, ok := change.NativeOf(version); ok {
+		return known, true
+	}
+	return change.KindOf(version)
+}
+
+// NotPlanned is an object of a file that has no plan, because its kind makes no pods,
+// or makes them by rules that are not modelled.
 type NotPlanned struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
@@ -87,9 +106,10 @@ func requests(found []*resource.Info, namespace string, given bool) (planned []r
 	sources := map[string]string{}
 	for _, info := range found {
 		object := info.Object.(*unstructured.Unstructured)
-		known, ours := change.KindOf(object.GroupVersionKind())
+		known, ours := kindOf(object.GroupVersionKind())
+		group := object.GroupVersionKind().GroupKind()
 		switch own := object.GetNamespace(); {
-		case !ours && change.Plannable(object.GroupVersionKind().GroupKind()):
+		case !ours && (change.Plannable(group) || change.NativePlannable(group)):
 			errs = append(errs, fmt.Errorf("%s: %s %s is of version %s, which this plugin does not know", info.Source, object.GetKind(), object.GetName(), object.GetAPIVersion()))
 			continue
 		case !ours:
@@ -118,14 +138,17 @@ var current = map[schema.GroupKind]schema.GroupVersionKind{
 	kube.PodManagers.Kind: desired.PodManagerGVK,
 	kube.ImoocPods.Kind:   desired.ImoocPodGVK,
 	kube.HelloWorlds.Kind: desired.HelloWorldGVK,
+	deployments.Kind:      deployments.Kind.WithVersion("v1"),
+	replicaSets.Kind:      replicaSets.Kind.WithVersion("v1"),
+	statefulSets.Kind:     statefulSets.Kind.WithVersion("v1"),
+	daemonSets.Kind:       daemonSets.Kind.WithVersion("v1"),
 }
 
-// named are requests for live objects: NAME, pm/NAME, imoocpod/NAME or
-// helloworld/NAME.
+// named are requests for live objects: NAME, pm/NAME, deployment/NAME and so on.
 func named(words []string, namespace string) ([]request, error) {
 	var live []request
 	for _, word := range words {
-		ref, err := kube.ParseRef(word, kube.PodManagers, kube.ImoocPods, kube.HelloWorlds)
+		ref, err := kube.ParseRef(word, kube.PodManagers, deployments, statefulSets, daemonSets, replicaSets, kube.ImoocPods, kube.HelloWorlds)
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +157,7 @@ func named(words []string, namespace string) ([]request, error) {
 		object.SetGroupVersionKind(version)
 		object.SetNamespace(namespace)
 		object.SetName(ref.Name)
-		known, _ := change.KindOf(version)
+		known, _ := kindOf(version)
 		live = append(live, request{kind: known, object: object})
 	}
 	return live, nil
@@ -153,5 +176,5 @@ func nothing(files resource.FilenameOptions, others []NotPlanned) error {
 	for _, n := range others {
 		words = append(words, n.String())
 	}
-	return fmt.Errorf("nothing to plan: %s has no PodManager, ImoocPod or HelloWorld, only %s", from, strings.Join(words, ", "))
+	return fmt.Errorf("nothing to plan: %s has no PodManager, Deployment, StatefulSet, DaemonSet, ReplicaSet, ImoocPod or HelloWorld, only %s", from, strings.Join(words, ", "))
 }

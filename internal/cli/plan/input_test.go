@@ -128,7 +128,7 @@ func TestEveryObjectOfAFileIsPlannedOrListedOrAnError(t *testing.T) {
 		},
 		"a list": {
 			files: map[string]string{"list.yaml": list}, args: []string{"list.yaml"},
-			planned: []string{"PodManager test/first in list.yaml", "PodManager test/second in list.yaml"}, others: []string{"ConfigMap settings (list.yaml)"},
+			planned: []string{"PodManager test/first in list.yaml", "ConfigMap test/settings in list.yaml", "PodManager test/second in list.yaml"},
 		},
 		"standard input beside a file": {
 			files: map[string]string{"a.yaml": web}, args: []string{"-", "a.yaml"}, stdin: busy,
@@ -234,7 +234,7 @@ func TestFilesWithoutAnythingToPlanAreAnError(t *testing.T) {
 		want   string
 	}{
 		"no objects":    {nil, "nothing to plan: a.yaml has no objects"},
-		"other objects": {[]NotPlanned{{Kind: "Service", Name: "web", Source: "a.yaml"}}, "nothing to plan: a.yaml has no PodManager, ImoocPod or HelloWorld, only Service web (a.yaml)"},
+		"other objects": {[]NotPlanned{{Kind: "Service", Name: "web", Source: "a.yaml"}}, "nothing to plan: a.yaml has no PodManager, Deployment, StatefulSet, DaemonSet, ReplicaSet, ImoocPod or HelloWorld, only Service web (a.yaml)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := nothing(files, c.others).Error(); got != c.want {

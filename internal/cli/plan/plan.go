@@ -26,6 +26,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,6 +39,7 @@ import (
 
 	"github.com/mycompany/pod-operator/internal/change"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
+	"github.com/mycompany/pod-operator/internal/native"
 	"github.com/mycompany/pod-operator/internal/view"
 )
 
@@ -70,15 +72,20 @@ type Plan struct {
 	New          bool   `json:"new,omitempty"`
 	GenerateName string `json:"generateName,omitempty"`
 	view.Preview `json:",inline"`
+	// Native is beside the plan of one of Kubernetes' own kinds.
+	Native *outlook `json:"native,omitempty"`
+	// Keys change in a ConfigMap or a Secret, and Readers read them.
+	Keys    []string        `json:"keys,omitempty"`
+	Readers []native.Reader `json:"readers,omitempty"`
 }
 
 type options struct {
 	files    resource.FilenameOptions
 	images   []string
 	replicas int32
-	// rebalance asks for a better spread.
-	rebalance bool
-	output    kube.Output
+	// rebalance asks for a better spread, and restart for a restart of the pods.
+	rebalance, restart bool
+	output             kube.Output
 }
 
 const long = `Show, pod by pod, what a change would do: change it in place, recreate, create or delete it, or hold it
@@ -86,7 +93,10 @@ back and by what. Nothing is changed. The exit code is 2 when pods would be recr
 
 The change is in files, or in flags, or in both: the flags are then applied to every object of the files. Files may
 hold several objects, and be folders, URLs, kustomizations or standard input. PodManagers of both versions, ImoocPods
-and HelloWorlds have plans. Other objects are listed as not planned. Files in which nothing can be planned are an error.`
+and HelloWorlds have plans. Other objects are listed as not planned. Files in which nothing can be planned are an error.
+
+Deployments, ReplicaSets, StatefulSets and DaemonSets have plans, too, and of ConfigMaps and Secrets the plan says which
+pods read them. This needs no operator and no CRD in the cluster: docs/any-workload.md.`
 
 const example = `  kubectl podmanager plan -f web.yaml
   kubectl podmanager plan -f shop/ -R --replicas 5
@@ -94,6 +104,8 @@ const example = `  kubectl podmanager plan -f web.yaml
   kustomize build . | kubectl podmanager plan -f -
   kubectl podmanager plan web --set-image nginx:1.29
   kubectl podmanager plan web --rebalance
+  kubectl podmanager plan deployment/shop --set-image nginx:1.29
+  kubectl podmanager plan statefulset/db --restart
   kubectl podmanager plan drain node-1
   kubectl podmanager plan pm/web --set-image app=nginx:1.29 --set-image proxy=envoy:1.36`
 
@@ -101,7 +113,7 @@ const example = `  kubectl podmanager plan -f web.yaml
 func New(s *kube.Session) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
-		Use:               "plan (-f FILE | -k FOLDER | [TYPE/]NAME ...) [--set-image [CONTAINER=]IMAGE] [--replicas N]",
+		Use:               "plan (-f FILE | -k FOLDER | [TYPE/]NAME ...) [--set-image [CONTAINER=]IMAGE] [--replicas N] [--restart]",
 		Short:             "Show what a change would do to the pods, before you apply it",
 		Long:              long,
 		Example:           example,
@@ -117,6 +129,9 @@ func New(s *kube.Session) *cobra.Command {
 	cmd.Flags().StringArrayVar(&o.images, "set-image", nil,
 		"The image that would be set, of the container app or of CONTAINER, or with * of all. Can be given several times.")
 	cmd.Flags().Int32Var(&o.replicas, "replicas", 0, "The number of replicas that would be set.")
+	cmd.Flags().Int32Var(&o.replicas, "scale", 0, "The same as --replicas.")
+	cmd.MarkFlagsMutuallyExclusive("replicas", "scale")
+	cmd.Flags().BoolVar(&o.restart, "restart", false, "All pods would be restarted, as by kubectl rollout restart.")
 	cmd.Flags().BoolVar(&o.rebalance, "rebalance", false, "Pods would be rebalanced by their topologySpreadConstraints: see kubectl podmanager rebalance.")
 	o.output.Bind(cmd)
 	cmd.AddCommand(newDrain(s))
@@ -144,7 +159,11 @@ func (o *options) run(cmd *cobra.Command, s *kube.Session, args []string) error 
 	}
 	// kubectl apply lets the API server refuse unknown fields, too.
 	c = client.WithFieldValidation(c, metav1.FieldValidationStrict)
-	plans, failed := planAll(cmd.Context(), c, edits, planned)
+	minor := 0
+	if slices.ContainsFunc(planned, request.native) {
+		minor = minorOf(s)
+	}
+	plans, failed := planAll(cmd.Context(), c, minor, edits, planned)
 	failed = errors.Join(unread, failed)
 	if len(plans) == 0 && failed != nil {
 		return failed
@@ -177,11 +196,14 @@ func (o *options) checkNodes(ctx context.Context, c client.Client) error {
 // edits are the changes that the flags ask for.
 func (o *options) edits(cmd *cobra.Command) (change.Edits, error) {
 	e := change.Edits{Images: o.images}
-	if cmd.Flags().Changed("replicas") {
+	if cmd.Flags().Changed("replicas") || cmd.Flags().Changed("scale") {
 		e.Replicas = &o.replicas
 	}
 	if o.rebalance {
 		e.Rebalance = time.Now()
+	}
+	if o.restart {
+		e.Restart = time.Now()
 	}
 	for _, word := range o.images {
 		if err := change.CheckImage(word); err != nil {
@@ -216,10 +238,10 @@ func (o *options) requests(s *kube.Session, args []string) ([]request, []NotPlan
 
 // planAll plans one object after the other, and goes on after one that cannot be
 // planned.
-func planAll(ctx context.Context, c client.Client, edits change.Edits, planned []request) ([]Plan, error) {
+func planAll(ctx context.Context, c client.Client, minor int, edits change.Edits, planned []request) ([]Plan, error) {
 	plans, errs := []Plan{}, []error(nil)
 	for _, r := range planned {
-		p, err := r.plan(ctx, c, edits)
+		p, err := r.plan(ctx, c, minor, edits)
 		if err != nil && r.source != "" {
 			err = fmt.Errorf("%s: %w", r.source, err)
 		}
@@ -232,14 +254,17 @@ func planAll(ctx context.Context, c client.Client, edits change.Edits, planned [
 	return plans, errors.Join(errs...)
 }
 
-func (r request) plan(ctx context.Context, c client.Client, edits change.Edits) (Plan, error) {
+func (r request) plan(ctx context.Context, c client.Client, minor int, edits change.Edits) (Plan, error) {
+	if r.config() {
+		edits = change.Edits{}
+	}
 	try := edits.TryLive
 	if r.source != "" {
 		try = edits.TryFile
 	}
 	live, changed, err := try(ctx, c, r.kind, r.object)
 	if err != nil {
-		return Plan{}, err
+		return Plan{}, advised(err, r.object.GetKind(), r.object.GetName())
 	}
 	p := Plan{
 		APIVersion: changed.GetAPIVersion(), Kind: changed.GetKind(), Namespace: changed.GetNamespace(), Name: changed.GetName(),
@@ -247,6 +272,12 @@ func (r request) plan(ctx context.Context, c client.Client, edits change.Edits) 
 	}
 	if r.object.GetName() == "" {
 		p.GenerateName = r.object.GetGenerateName()
+	}
+	if r.native() {
+		if err = foreseeNative(ctx, c, minor, live, changed, &p); err != nil {
+			err = fmt.Errorf("plan %s %s/%s: %w", p.Kind, p.Namespace, p.Name, err)
+		}
+		return p, err
 	}
 	p.Preview, err = r.kind.Foresee(ctx, change.Look{Reader: c, Observer: change.Live{Reader: c}, Now: time.Now()}, live, changed)
 	if err != nil {

@@ -66,8 +66,52 @@ func (p *Plan) show(out io.Writer, paint kube.Paint) error {
 		fmt.Fprintln(out, "The forecast was cut off before the fleet came to rest.")
 	}
 	_, err := fmt.Fprintln(out, p.Summary)
+	if n := p.Native; n != nil && p.Waves > 0 {
+		_, err = fmt.Fprintf(out, "On the way, at least %d of %d pods are available, and at most %s.\n", n.FewestAvailable, n.Replicas, n.exist())
+	}
 	if p.Estimate != nil {
 		_, err = fmt.Fprintln(out, p.Estimate.Text)
+	}
+	if p.Native == nil {
+		return err
+	}
+	return p.showNotes(out, paint)
+}
+
+// exist says how many pods there are at most.
+func (n *outlook) exist() string {
+	text := view.Count(n.MostPods, "pod") + " exist"
+	if n.MostPods == 1 {
+		text += "s"
+	}
+	if n.Overlap > 0 {
+		text += fmt.Sprintf(" (for a moment %d, until those that go are gone)", n.MostPods+n.Overlap)
+	}
+	return text
+}
+
+// showNotes prints what is beside the plan of one of Kubernetes' own kinds.
+func (p *Plan) showNotes(out io.Writer, paint kube.Paint) error {
+	if len(p.Keys) > 0 {
+		fmt.Fprintf(out, "Keys that change: %s\n", strings.Join(p.Keys, ", "))
+		if len(p.Readers) == 0 && len(p.Native.Unknown) == 0 {
+			fmt.Fprintln(out, "No pod reads them.")
+		}
+	}
+	for i := range p.Readers {
+		r := &p.Readers[i]
+		of := r.Owner
+		if of == "" {
+			of = strings.Join(r.Pods, ", ")
+		}
+		fmt.Fprintf(out, "Read by %s of %s, by %s: it arrives %s.\n", view.Count(len(r.Pods), "pod"), of, r.How, r.When)
+	}
+	for _, note := range p.Native.Warnings {
+		fmt.Fprintf(out, "%s %s [%s]\n", paint.Warn("Warning:"), note.Text, note.Code)
+	}
+	var err error
+	for _, text := range p.Native.Unknown {
+		_, err = fmt.Fprintf(out, "%s %s\n", paint.Soft("Unknown:"), text)
 	}
 	return err
 }

@@ -1,0 +1,201 @@
+/*
+Copyright 2026 The pod-operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package native
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	kappsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mycompany/pod-operator/internal/cli/kube"
+	"github.com/mycompany/pod-operator/internal/cli/root"
+	"github.com/mycompany/pod-operator/internal/testkit/project"
+	"github.com/mycompany/pod-operator/test/native/judge"
+)
+
+var update = flag.Bool("update", false, "write the transcripts of docs/any-workload.md anew")
+
+// shop is a namespace with workloads that run.
+const shop = "shop"
+
+// plugin runs a verb, and returns what it printed and its exit code.
+func plugin(t *testing.T, args ...string) (string, int) {
+	t.Helper()
+	var out bytes.Buffer
+	cmd := root.New(kube.NewSession(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out}))
+	cmd.SetArgs(append([]string{"--kubeconfig", cluster.KubeconfigPath(), "-n", shop}, args...))
+	err := cmd.ExecuteContext(t.Context())
+	code := kube.ExitCode(err)
+	if code == kube.ExitFailed {
+		fmt.Fprintf(&out, "error: %v\n", err)
+	}
+	if code != 0 {
+		fmt.Fprintf(&out, "(exit code %d)\n", code)
+	}
+	return out.String(), code
+}
+
+func labelled(name string) corev1.PodTemplateSpec {
+	return corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{judge.Label: name}},
+		Spec: corev1.PodSpec{
+			TerminationGracePeriodSeconds: ptr.To[int64](0),
+			Containers: []corev1.Container{{
+				Name: "app", Image: "nginx:1.28",
+				EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}},
+			}},
+		},
+	}
+}
+
+// opened: the workloads of the shop are there. Both tests use them.
+var opened sync.Once
+
+// open makes the workloads of the shop and waits for their pods.
+func open(t *testing.T) {
+	t.Helper()
+	opened.Do(func() { furnishShop(t) })
+}
+
+func furnishShop(t *testing.T) {
+	t.Helper()
+	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: shop, Name: name} }
+	selector := func(name string) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchLabels: map[string]string{judge.Label: name}}
+	}
+	objects := []client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop}},
+		&corev1.ConfigMap{ObjectMeta: meta("settings"), Data: map[string]string{"colour": "blue"}},
+		&kappsv1.Deployment{ObjectMeta: meta("web"), Spec: kappsv1.DeploymentSpec{Replicas: ptr.To[int32](4), Selector: selector("web"), Template: labelled("web")}},
+		&kappsv1.StatefulSet{ObjectMeta: meta("db"), Spec: kappsv1.StatefulSetSpec{Replicas: ptr.To[int32](3), ServiceName: "db", Selector: selector("db"), Template: labelled("db")}},
+	}
+	cases := []*judge.Case{world.Add("web"), world.Add("db")}
+	for _, obj := range objects {
+		if err := admin.Create(t.Context(), obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		n := 0
+		for _, c := range cases {
+			for _, pod := range c.Pods() {
+				n += one(readyNow(pod))
+			}
+		}
+		return n == 7, nil
+	})
+	if err != nil {
+		t.Fatalf("wait for the pods: %v", err)
+	}
+}
+
+// moving is what no two runs have in common.
+var moving = []struct {
+	pattern *regexp.Regexp
+	stands  string
+}{
+	{regexp.MustCompile(`web-[0-9a-z]{8,10}-[0-9a-z]{5}`), "web-POD"},
+	{regexp.MustCompile(`ReplicaSet/web-[0-9a-z]{8,10}`), "ReplicaSet/web-HASH"},
+	{regexp.MustCompile(`in about \S+: pods were ready \S+ after`), "in about TIME: pods were ready TIME after"},
+	{regexp.MustCompile(`restartedAt: .*`), "restartedAt: TIME"},
+	{regexp.MustCompile(` +`), " "},
+}
+
+func normal(text string) string {
+	for _, m := range moving {
+		text = m.pattern.ReplaceAllString(text, m.stands)
+	}
+	return text
+}
+
+// The page shows what the plugin prints, on a cluster that never saw our CRDs.
+func TestThePageShowsWhatThePluginPrints(t *testing.T) {
+	open(t)
+	file := filepath.Join(project.Root(), "docs", "any-workload.md")
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(raw)
+	files := regexp.MustCompile("(?s)```yaml\n# (\\S+)\n(.*?)```").FindAllStringSubmatch(page, -1)
+	t.Chdir(t.TempDir())
+	for _, f := range files {
+		if err := os.WriteFile(f[1], []byte(f[2]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	blocks := regexp.MustCompile("(?s)```console\n\\$ kubectl podmanager (plan [^\n]*)\n(.*?)```").FindAllStringSubmatch(page, -1)
+	if len(blocks) < 4 {
+		t.Fatalf("the page has %d transcripts", len(blocks))
+	}
+	for _, block := range blocks {
+		got, _ := plugin(t, strings.Fields(block[1])...)
+		got = regexp.MustCompile(`(?m) +$`).ReplaceAllString(got, "")
+		if diff := cmp.Diff(normal(block[2]), normal(got)); diff != "" && !*update {
+			t.Errorf("%s (-page +plugin); go test ./test/native -run Page -update writes it anew:\n%s", block[1], diff)
+		}
+		page = strings.Replace(page, block[1]+"\n"+block[2]+"```", block[1]+"\n"+got+"```", 1)
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(page), 0o644); err != nil { //nolint:gosec // a page of the documentation
+			t.Fatal(err)
+		}
+	}
+}
+
+// A person who may read one namespace, and neither nodes nor autoscalers, gets a plan that
+// names what could not be read.
+func TestPlanWithFewRights(t *testing.T) {
+	open(t)
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: "few"}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"", "apps"}, Resources: []string{"pods", "replicasets", "deployments"}, Verbs: []string{"get", "list", "patch"}},
+	}}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: "few"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "few"},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "few"}},
+	}
+	if err := errors.Join(admin.Create(t.Context(), role), admin.Create(t.Context(), binding)); err != nil {
+		t.Fatal(err)
+	}
+	out, code := "", 0
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		out, code = plugin(t, "--as", "few", "plan", "deployment/web", "--set-image", "nginx:1.29")
+		return code == kube.ExitNo, nil
+	})
+	if err != nil || !strings.Contains(out, "you may not list horizontalpodautoscalers") || !strings.Contains(out, "4 pods will be created, 4 pods will be deleted") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
