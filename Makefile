@@ -58,7 +58,7 @@ GO_TEST := go run ./hack/runtests -vet=off -ldflags='-s -w'
 
 # make test leaves these to make test-rest: they need a browser, helm or hugo, start
 # many clusters, or take long. What make test does run, it runs with -short.
-REST := examples/flightrecorder test/bench test/chart test/dashboard test/docs test/examples test/faults/binary test/lab test/plugin \
+REST := examples/flightrecorder test/bench test/chart test/dashboard test/docs test/examples test/faults/binary test/lab test/native test/nativewhy test/plugin \
 	test/release test/shards test/tenants test/translation test/tutorial test/upgrade
 # What runs with the race detector: packages with goroutines of their own, and
 # two suites that have the operator in the process of the test.
