@@ -157,7 +157,7 @@ func (m *daemons) notes(live *kappsv1.DaemonSet) {
 	}
 	p.assume(m.assumed)
 	if m.unordered {
-		p.unknown("which node is next: the controller takes the nodes in no defined order, %s at a time", plural(m.pace(), "pod"))
+		p.unknown("which node is next: the controller takes the nodes in no defined order, %s at a time", countPods(m.pace()))
 	}
 }
 

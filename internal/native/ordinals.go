@@ -132,7 +132,7 @@ func (m *ordinals) create(at int) {
 	m.came = true
 	replaced := slices.ContainsFunc(m.plan.Steps, func(s Step) bool { return s.Pod == name && s.What == Replaced })
 	if !replaced {
-		m.plan.add(Step{Wave: m.wave, What: Created, Pod: name, Reason: ScaleUp, Why: fmt.Sprintf("%s asked for", plural(m.plan.Replicas, "pod"))})
+		m.plan.add(Step{Wave: m.wave, What: Created, Pod: name, Reason: ScaleUp, Why: fmt.Sprintf("%s asked for", countPods(m.plan.Replicas))})
 	}
 }
 
@@ -147,7 +147,7 @@ func (m *ordinals) condemn() (changed, wait bool) {
 		case m.ordered && !o.available && o.name != m.firstUnavailable():
 			return changed, true
 		default:
-			m.remove(o, Deleted, ScaleDown, fmt.Sprintf("%s asked for", plural(m.plan.Replicas, "pod")))
+			m.remove(o, Deleted, ScaleDown, fmt.Sprintf("%s asked for", countPods(m.plan.Replicas)))
 			changed = true
 			if m.leaves = m.ordered; m.ordered {
 				return true, true

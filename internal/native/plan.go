@@ -199,14 +199,14 @@ func (p *Plan) Count(what string) int {
 // assume notes that pods of the template asked for become ready.
 func (p *Plan) assume(n int) {
 	if p.Assumed = n; n > 0 {
-		p.unknown("whether %s of the template asked for that are not ready now become ready: it is assumed", plural(n, "pod"))
+		p.unknown("whether %s of the template asked for that are not ready now become ready: it is assumed", countPods(n))
 	}
 }
 
-// plural is a number with its noun.
-func plural(n int, noun string) string {
+// countPods is a number of pods.
+func countPods(n int) string {
 	if n == 1 {
-		return "1 " + noun
+		return "1 pod"
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d pods", n)
 }

@@ -186,6 +186,6 @@ func (m *ordinals) claims(p *Plan, spec *kappsv1.StatefulSetSpec) {
 		}
 	}
 	if n > 0 && policy != nil && policy.WhenScaled == kappsv1.DeletePersistentVolumeClaimRetentionPolicyType {
-		p.warn(ClaimsDeleted, "the scale-down deletes the volume claims of %s with their data (persistentVolumeClaimRetentionPolicy.whenScaled)", plural(n, "pod"))
+		p.warn(ClaimsDeleted, "the scale-down deletes the volume claims of %s with their data (persistentVolumeClaimRetentionPolicy.whenScaled)", countPods(n))
 	}
 }

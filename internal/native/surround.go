@@ -112,7 +112,7 @@ func (s *subject) quotas(p *Plan, w World) {
 			room.Sub(q.Status.Used[name])
 			if room.Cmp(*need) < 0 {
 				p.warn(QuotaTooSmall, "ResourceQuota %s leaves %s of %s, and %s more at once need %s: pods will be refused until there is room",
-					q.Name, room.String(), name, plural(s.peak, "pod"), need.String())
+					q.Name, room.String(), name, countPods(s.peak), need.String())
 			}
 		}
 	}
@@ -179,11 +179,11 @@ func (s *subject) overlap(p *Plan, w World) {
 		}
 	}
 	if len(others) > 0 {
-		p.warn(SelectorOverlaps, "the selector also matches %s of another controller: %s", plural(len(others), "pod"), someOf(others))
+		p.warn(SelectorOverlaps, "the selector also matches %s of another controller: %s", countPods(len(others)), someOf(others))
 	}
 	if len(orphans) > 0 {
-		p.warn(SelectorOverlaps, "the selector also matches %s without a controller, which may be adopted: %s", plural(len(orphans), "pod"), someOf(orphans))
-		p.unknown("whether %s without a controller are adopted, and then count as pods of this %s", plural(len(orphans), "pod"), s.kind)
+		p.warn(SelectorOverlaps, "the selector also matches %s without a controller, which may be adopted: %s", countPods(len(orphans)), someOf(orphans))
+		p.unknown("whether %s without a controller are adopted, and then count as pods of this %s", countPods(len(orphans)), s.kind)
 	}
 }
 

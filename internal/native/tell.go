@@ -75,7 +75,7 @@ func (r *rollout) tellGone(s *set) {
 		r.plan.add(Step{Wave: d.wave, What: Deleted, Count: count, Reason: d.reason, Why: r.why(d.reason), Among: among})
 	}
 	if n > 0 {
-		r.plan.unknown("which %d of the %s of %s go: their rank is the same, or is another in a moment", n, plural(len(among), "pod"), s.name)
+		r.plan.unknown("which %d of the %s of %s go: their rank is the same, or is another in a moment", n, countPods(len(among)), s.name)
 	}
 }
 
@@ -108,7 +108,7 @@ func (r *rollout) tellCame(s *set) {
 func (r *rollout) why(reason string) string {
 	switch {
 	case reason == ScaleDown:
-		return fmt.Sprintf("%s asked for", plural(r.replicas, "pod"))
+		return fmt.Sprintf("%s asked for", countPods(r.replicas))
 	case r.d.Spec.Strategy.Type == kappsv1.RecreateDeploymentStrategyType:
 		return "strategy Recreate: all old pods go before new ones come"
 	}
@@ -119,7 +119,7 @@ func (r *rollout) whyCame(reason string) string {
 	if reason == NewTemplate {
 		return "with the template asked for"
 	}
-	return fmt.Sprintf("%s asked for", plural(r.replicas, "pod"))
+	return fmt.Sprintf("%s asked for", countPods(r.replicas))
 }
 
 // notes says what stops the rollout, and what is assumed.

@@ -151,7 +151,8 @@ func said(answers []Answer) []string {
 func check(t *testing.T, cases map[string]struct {
 	w    world
 	want []string
-}) {
+},
+) {
 	t.Helper()
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -196,12 +196,12 @@ func (s *scene) surplusStandsIn() bool {
 
 // useful: the pod stands in, or will soon. One that waits to serve and is older than a
 // restart that is under way never moves, and would keep its place from one that does; but
-// a drain, which has a deadline, goes on with the one that it has. With OnDelete pods keep
-// their revision.
+// a drain, which has a deadline, goes on with the one that it has. With OnDelete, and
+// while a rollout is paused, pods keep their revision.
 func (s *scene) useful(b brief) bool {
 	blocker, _ := s.stopped()
 	switch {
-	case s.moved(b) || b.serving || blocker == appsv1.BlockedByOnDelete:
+	case s.moved(b) || b.serving || blocker == appsv1.BlockedByOnDelete || blocker == appsv1.BlockedByPause:
 		return true
 	case s.restarts(b) && !s.draining:
 		return false

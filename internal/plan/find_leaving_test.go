@@ -227,3 +227,14 @@ func TestNewPodsThatReplaceOthers(t *testing.T) {
 		})
 	}
 }
+
+// TestAPauseKeepsThePodThatStandsIn: nothing is recreated while a rollout is paused, not
+// even a pod that does not serve yet.
+func TestAPauseKeepsThePodThatStandsIn(t *testing.T) {
+	f := aFleet(3, ordinal(0).revision(oldRev), ordinal(1).revision(oldRev).evicted(0), ordinal(2).revision(oldRev).pending(),
+		ordinal(3).revision(oldRev).surge().pending()).rollingOut().surgeFirst(1).paused()
+	f.observed.Status.CurrentRevision = "" // the fleet was never complete
+	if d := f.plan(); len(d.Actions) > 0 {
+		t.Error("a paused rollout writes", saidOf(d))
+	}
+}

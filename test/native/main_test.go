@@ -98,7 +98,7 @@ func run(m *testing.M) (int, error) {
 }
 
 func startProbe(ctx context.Context) (*judge.Probe, error) {
-	draw := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // any template will do
+	draw := rand.New(rand.NewPCG(1, 1))
 	deployment := drawWorkload("Deployment", "probe-deployment", draw).(*kappsv1.Deployment)
 	set := drawWorkload("StatefulSet", "probe-statefulset", draw).(*kappsv1.StatefulSet)
 	deployment.Spec.MinReadySeconds, set.Spec.MinReadySeconds, set.Spec.Ordinals = 0, 0, nil

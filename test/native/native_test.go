@@ -71,9 +71,9 @@ type tally struct {
 func TestTheControllersDoWhatThePlanSays(t *testing.T) {
 	seed := *first
 	if seed == 0 {
-		seed = uint64(time.Now().UnixNano()) //nolint:gosec // any number will do
+		seed = uint64(time.Now().UnixNano())
 	}
-	t.Logf("seeds %d to %d on 1.%d", seed, seed+uint64(*count)-1, minor) //nolint:gosec // above 0
+	t.Logf("seeds %d to %d on 1.%d", seed, seed+uint64(*count)-1, minor)
 	var mu sync.Mutex
 	tallies := map[string]*tally{}
 	faults := 0
@@ -83,7 +83,7 @@ func TestTheControllersDoWhatThePlanSays(t *testing.T) {
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			s := newSession(seed + uint64(i)) //nolint:gosec // above 0
+			s := newSession(seed + uint64(i))
 			fault, err := s.run(t.Context())
 			mu.Lock()
 			defer mu.Unlock()
@@ -126,7 +126,7 @@ type session struct {
 }
 
 func newSession(seed uint64) *session {
-	draw := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // drawn again from the seed
+	draw := rand.New(rand.NewPCG(seed, seed))
 	s := &session{seed: seed, draw: draw, kind: kinds[draw.IntN(len(kinds))]}
 	if *only != "" {
 		s.kind = *only

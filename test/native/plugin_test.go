@@ -170,7 +170,7 @@ func TestThePageShowsWhatThePluginPrints(t *testing.T) {
 		page = strings.Replace(page, block[1]+"\n"+block[2]+"```", block[1]+"\n"+got+"```", 1)
 	}
 	if *update {
-		if err := os.WriteFile(file, []byte(page), 0o644); err != nil { //nolint:gosec // a page of the documentation
+		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

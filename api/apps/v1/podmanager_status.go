@@ -213,7 +213,3 @@ type Decision struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 }
-
-// PodManager keeps a fleet of Pods the way its spec asks for: it changes as
-// little as it can and tells why it touched every Pod.
-// +genclient

@@ -101,5 +101,3 @@ type Update struct {
 	// +optional
 	ResizeDeadlineSeconds *int32 `json:"resizeDeadlineSeconds,omitempty"`
 }
-
-// +genclient:method=GetScale,verb=get,subresource=scale,result=k8s.io/api/autoscaling/v1.Scale
