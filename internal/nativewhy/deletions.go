@@ -155,9 +155,9 @@ type end struct {
 }
 
 // deleted is whose deletion the end of a pod was.
-func (f *Facts) deleted(e end, removed []deed, complete bool) (Answer, bool) {
+func (f *Facts) deleted(e end, removed []act, complete bool) (Answer, bool) {
 	a := Answer{Time: e.at, Pods: []string{e.pod}}
-	i := slices.IndexFunc(removed, func(d deed) bool {
+	i := slices.IndexFunc(removed, func(d act) bool {
 		return d.pod == e.pod && !d.at.Before(e.born.Add(-clockStep)) && (e.until.IsZero() || !d.first.After(e.until.Add(clockStep)))
 	})
 	switch {
@@ -181,7 +181,7 @@ func (f *Facts) deleted(e end, removed []deed, complete bool) (Answer, bool) {
 // byController is a deletion that the controller recorded. A ReplicaSet that is not
 // the newest makes room for the newest; a pod that came again under its name has
 // a newer template; a place that is no more was scaled away.
-func (f *Facts) byController(a Answer, was end, d deed) Answer {
+func (f *Facts) byController(a Answer, was end, d act) Answer {
 	a.Time, a.Evidence = d.at, "the event SuccessfulDelete of "+d.owner
 	for i := range f.Events {
 		e := &f.Events[i]
@@ -205,7 +205,7 @@ func (f *Facts) byController(a Answer, was end, d deed) Answer {
 }
 
 // changeBehind is the change of the workload for which a controller deleted a pod.
-func (f *Facts) changeBehind(was end, d deed) (Answer, bool) {
+func (f *Facts) changeBehind(was end, d act) (Answer, bool) {
 	newest := f.newest()
 	changes := scalings(f)
 	switch {
@@ -237,7 +237,7 @@ func (f *Facts) inPlace(pod string) bool {
 // outlived reports whether a pod was there when the newest revision came, and was
 // deleted after it. Where its beginning is not recorded, or in the same moment, that is
 // assumed of a deletion soon after.
-func (f *Facts) outlived(was end, d deed) bool {
+func (f *Facts) outlived(was end, d act) bool {
 	newest := f.newest()
 	if newest == nil || len(f.Revisions) < 2 {
 		return false
@@ -264,7 +264,7 @@ func (f *Facts) fresh(was end) bool {
 }
 
 // vanished is the end of a pod of which only events are left.
-func (f *Facts) vanished(g gonePod, removed []deed, complete bool) (Answer, bool) {
+func (f *Facts) vanished(g gonePod, removed []act, complete bool) (Answer, bool) {
 	at := f.end(g)
 	a, ok := f.deleted(end{pod: g.name, at: at, born: g.first, until: f.successor(g), exact: nodeOf(g.events) != ""}, removed, complete)
 	if !ok || a.Cause != Deleted || a.Certainty != Likely {
@@ -303,13 +303,13 @@ func (f *Facts) end(g gonePod) time.Time {
 		return next
 	}
 	var owner string
-	deeds := f.made()
-	for _, d := range deeds {
+	acts := f.made()
+	for _, d := range acts {
 		if d.pod == g.name {
 			owner = d.owner
 		}
 	}
-	for _, d := range deeds {
+	for _, d := range acts {
 		if d.owner == owner && d.at.After(g.last) && (next.IsZero() || d.at.Before(next)) {
 			next = d.at
 		}

@@ -188,25 +188,25 @@ func (f *Facts) madeFrom(a Answer) bool {
 	return false
 }
 
-// deed is what a controller recorded that it did to a pod. Where it did the same
+// act is what a controller recorded that it did to a pod. Where it did the same
 // several times, to pods of one name, the event has the first and the last time.
-type deed struct {
+type act struct {
 	pod, owner string
 	first, at  time.Time
 }
 
 // made are the pods of whose creation there is an event.
-func (f *Facts) made() []deed {
-	return f.deeds("SuccessfulCreate", "Created pod: ", "Create Pod ", "create Pod ")
+func (f *Facts) made() []act {
+	return f.acts("SuccessfulCreate", "Created pod: ", "Create Pod ", "create Pod ")
 }
 
 // removed are the pods that a controller deleted, by its event.
-func (f *Facts) removed() []deed {
-	return f.deeds("SuccessfulDelete", "Deleted pod: ", "Delete Pod ", "delete Pod ")
+func (f *Facts) removed() []act {
+	return f.acts("SuccessfulDelete", "Deleted pod: ", "Delete Pod ", "delete Pod ")
 }
 
-func (f *Facts) deeds(reason string, prefixes ...string) []deed {
-	var deeds []deed
+func (f *Facts) acts(reason string, prefixes ...string) []act {
+	var acts []act
 	for i := range f.Events {
 		e := &f.Events[i]
 		if e.Reason != reason {
@@ -216,11 +216,11 @@ func (f *Facts) deeds(reason string, prefixes ...string) []deed {
 		for _, prefix := range prefixes {
 			if rest, ok := strings.CutPrefix(message, prefix); ok {
 				pod, _, _ := strings.Cut(rest, " ")
-				deeds = append(deeds, deed{pod: pod, owner: e.Kind + " " + e.Name, first: e.First, at: e.Last})
+				acts = append(acts, act{pod: pod, owner: e.Kind + " " + e.Name, first: e.First, at: e.Last})
 			}
 		}
 	}
-	return deeds
+	return acts
 }
 
 // combined is how a message begins that stands for ten and more events, of which

@@ -43,6 +43,7 @@ var notRun = map[string]string{
 	"docs/lab.md":             "make lab runs until Ctrl-C; test/lab opens the same page and presses its buttons, and the tests of lab/check grade the exercises",
 	"docs/tour.md":            "test/examples runs it",
 	"docs/tutorial/README.md": "test/tutorial runs it",
+	"docs/any-workload.md":    "test/native types its plans, on a cluster without the operator",
 
 	"README.md: $ kubectl podmanager plan":        "TestTheReadmeQuotesTheQuickstart: it is part of docs/start.md, which runs",
 	"README.md: make up":                          "the tests of make up are in internal/playground; make test would run this test",

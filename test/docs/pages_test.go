@@ -32,7 +32,7 @@ import (
 // to be there too, so that it is not wrong alone.
 func TestTheReadmeQuotesTheQuickstart(t *testing.T) {
 	console := regexp.MustCompile("(?ms)^```console\n(.+?)\n```$")
-	start := read(t, "docs/start.md")
+	start := read(t, "docs/start.md") + read(t, "docs/any-workload.md")
 	quotes := console.FindAllStringSubmatch(read(t, "README.md"), -1)
 	if len(quotes) == 0 {
 		t.Fatal("the README shows no output")
@@ -40,7 +40,7 @@ func TestTheReadmeQuotesTheQuickstart(t *testing.T) {
 	for _, quote := range quotes {
 		for line := range strings.Lines(quote[1]) {
 			if line = strings.TrimSuffix(line, "\n"); line != "…" && !strings.Contains(start, line+"\n") {
-				t.Errorf("README.md shows %q, docs/start.md does not: copy it from there", line)
+				t.Errorf("README.md shows %q, docs/start.md and docs/any-workload.md do not: copy it from there", line)
 			}
 		}
 	}
