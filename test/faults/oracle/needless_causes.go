@@ -225,7 +225,7 @@ func (c *chronicle) causesBeyond(causes map[string]bool, a *touch, spec *Spec, p
 		causes[appsv1.WhyReserved] = true
 	}
 	causes[appsv1.WhyScaleDown] = true
-	if ok && !c.wasInBase(pod, ordinal, a.Version) {
+	if ok && !c.wasInBase(pod, ordinal, a.Seen) { // what was stored later, the writer did not know
 		causes[appsv1.WhySurgeOver] = true
 	}
 }

@@ -218,8 +218,8 @@ func (j *judge) extras(replicas, surge int) {
 	want := SpecOf(j.pm)
 	needed := want.Replicas - want.Unavailable()
 	for _, slot := range want.Base() {
-		if pod := j.pods[want.PodName(slot)]; pod != nil && Live(pod) && Serves(pod) {
-			needed--
+		if pod := j.pods[want.PodName(slot)]; pod != nil && !j.foreign(pod) && Live(pod) && Serves(pod) {
+			needed-- // a pod that could not be adopted is none of the fleet
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(j.pods)) {
