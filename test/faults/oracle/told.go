@@ -395,12 +395,16 @@ func (t *teller) versionsOfPods(from, to int64) []int64 {
 
 // wholeOn are the revisions on which the whole fleet was available at a version: mostly one
 // or none, and more where pods with random names stand in. With ordinals, pods beyond the
-// fleet do not count. Slack is how much longer than minReadySeconds they have to have been
-// ready.
+// fleet do not count; with random names, those that "stay on the old revision" by a partition
+// are of the fleet, whichever others are too many. Slack is how much longer than
+// minReadySeconds they have to have been ready.
 func (t *teller) wholeOn(version int64, slack time.Duration) []string {
-	on := map[string]int{}
+	on, live := map[string]int{}, map[string]bool{}
 	for _, l := range t.pods {
 		m := l.at(version)
+		if owns(t.m.object.UID, m) && isLive(m) {
+			live[m.object.Labels[appsv1.LabelRevision]] = true
+		}
 		if !owns(t.m.object.UID, m) || !isLive(m) || !Serves(m.object) ||
 			t.spec.MinReady > 0 && t.servedFor(l, m, t.now) < t.spec.MinReady+slack {
 			continue
@@ -410,6 +414,7 @@ func (t *teller) wholeOn(version int64, slack time.Duration) []string {
 		}
 		on[m.object.Labels[appsv1.LabelRevision]]++
 	}
-	maps.DeleteFunc(on, func(revision string, n int) bool { return n < t.spec.Replicas || revision == "" })
+	kept := t.spec.Random && t.spec.Partition > 0 && len(live) > 1
+	maps.DeleteFunc(on, func(revision string, n int) bool { return kept || n < t.spec.Replicas || revision == "" })
 	return slices.Sorted(maps.Keys(on))
 }
