@@ -53,7 +53,7 @@ func TestEveryVerbTakesATypeWithTheName(t *testing.T) {
 		"replay pm.v1.apps.mycompany.com/web":  "the same",
 		"rollout status pm/web":                "is rolled out",
 		"rollout history pm/web":               "nginx:1.27 ",
-		"delete-pod pod/web-1 --dry-run":       "pod/web-1 asked to go",
+		"delete-pod pod/web-1 --dry-run":       "pod/web-1 marked for deletion",
 		"delete-pod po/web-1 --dry-run=server": "(server dry run)",
 	} {
 		t.Run(words, func(t *testing.T) {
@@ -77,17 +77,22 @@ func TestADryRunChangesNothing(t *testing.T) {
 		}
 		return fmt.Sprint(pm.Generation, pm.Annotations)
 	}
-	before := version()
-	for _, verb := range []string{"pause", "resume", "restart", "undo"} {
-		for mode, suffix := range map[string]string{"--dry-run": "(dry run)", "--dry-run=client": "(dry run)", "--dry-run=server": "(server dry run)"} {
-			if out := p.must(t, "rollout", verb, "web", mode); !strings.HasSuffix(strings.TrimSpace(out), suffix) {
-				t.Errorf("%s %s says %s", verb, mode, out)
+	expectUnchanged := func(verbs ...string) {
+		before := version()
+		for _, verb := range verbs {
+			for mode, suffix := range map[string]string{"--dry-run": "(dry run)", "--dry-run=client": "(dry run)", "--dry-run=server": "(server dry run)"} {
+				if out := p.must(t, "rollout", verb, "web", mode); !strings.HasSuffix(strings.TrimSpace(out), suffix) {
+					t.Errorf("%s %s says %s", verb, mode, out)
+				}
 			}
 		}
+		if after := version(); after != before {
+			t.Errorf("web was %s and is %s", before, after)
+		}
 	}
-	if after := version(); after != before {
-		t.Errorf("web was %s and is %s", before, after)
-	}
+	expectUnchanged("pause", "restart", "undo")
+	p.must(t, "rollout", "pause", "web")
+	expectUnchanged("resume")
 	if _, err := p.try(t, "rollout", "restart", "web", "--dry-run=maybe"); err == nil || !strings.Contains(err.Error(), "say none, client or server") {
 		t.Errorf("an unknown mode: %v", err)
 	}

@@ -230,7 +230,7 @@ func TestTheTabKeyOffersWhatThereIs(t *testing.T) {
 		"PodManagers and pods for a why": {[]string{"why", ""}, []string{"pod/web-0", "pod/web-1", "web"}},
 		"pods to delete":                 {[]string{"delete-pod", "web-"}, []string{"web-0", "web-1"}},
 		"revisions to go back to":        {[]string{"rollout", "undo", "web", "--to-revision", ""}, []string{"1"}},
-		"formats":                        {[]string{"plan", "web", "-o", ""}, []string{"json", "yaml"}},
+		"formats":                        {[]string{"plan", "web", "-o", ""}, []string{"json", "yaml", "jsonpath="}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := p.try(t, append([]string{"__complete"}, append(p.connection(), c.typed...)...)...)
