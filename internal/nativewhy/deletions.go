@@ -302,17 +302,25 @@ func (f *Facts) end(g gonePod) time.Time {
 	if !next.IsZero() {
 		return next
 	}
-	var owner string
+	var own act
 	acts := f.made()
 	for _, d := range acts {
 		if d.pod == g.name {
-			owner = d.owner
+			own = d
 		}
 	}
+	var beside time.Time // one that was made together with it, or right after
 	for _, d := range acts {
-		if d.owner == owner && d.at.After(g.last) && (next.IsZero() || d.at.Before(next)) {
+		switch {
+		case d.owner != own.owner || d.pod == g.name || !d.at.After(g.last):
+		case !d.at.After(own.at.Add(clockStep)):
+			beside = d.at
+		case next.IsZero() || d.at.Before(next):
 			next = d.at
 		}
+	}
+	if next.IsZero() {
+		return beside
 	}
 	return next
 }
