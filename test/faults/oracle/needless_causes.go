@@ -17,6 +17,7 @@ limitations under the License.
 package oracle
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -225,7 +226,7 @@ func (c *chronicle) causesBeyond(causes map[string]bool, a *touch, spec *Spec, p
 		causes[appsv1.WhyReserved] = true
 	}
 	causes[appsv1.WhyScaleDown] = true
-	if ok && !c.wasInBase(pod, ordinal, a.Seen) { // what was stored later, the writer did not know
+	if ok && !c.wasInBase(pod, ordinal, cmp.Or(a.Seen, a.Version)) { // what was stored later, the writer did not know
 		causes[appsv1.WhySurgeOver] = true
 	}
 }
