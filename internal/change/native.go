@@ -17,7 +17,6 @@ limitations under the License.
 package change
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -116,9 +115,5 @@ func (k Kind) merge(last, modified, current []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compare the change with the live object: %w", err)
 	}
-	merged, err := strategicpatch.StrategicMergePatchUsingLookupPatchMeta(current, patch, schema)
-	if err != nil || json.Valid(merged) {
-		return merged, err
-	}
-	return nil, errors.New("the change makes no object")
+	return strategicpatch.StrategicMergePatchUsingLookupPatchMeta(current, patch, schema)
 }

@@ -116,27 +116,9 @@ func (c Config) Readers(pods []corev1.Pod) []Reader {
 // readBy are the containers that read it, by how.
 func (c Config) readBy(spec *corev1.PodSpec) map[string][]string {
 	how := map[string][]string{}
-	volumes := map[string]bool{}
-	for i := range spec.Volumes {
-		volumes[spec.Volumes[i].Name] = c.isVolume(&spec.Volumes[i])
-	}
-	for _, container := range slices.Concat(spec.InitContainers, spec.Containers) {
-		if c.inEnvironment(&container) {
-			how[ByEnvironment] = append(how[ByEnvironment], container.Name)
-		}
-		for _, mount := range container.VolumeMounts {
-			switch {
-			case !volumes[mount.Name]:
-			case mount.SubPath != "" || mount.SubPathExpr != "":
-				how[BySubPath] = append(how[BySubPath], container.Name)
-			default:
-				how[ByVolume] = append(how[ByVolume], container.Name)
-			}
-		}
-	}
-	for _, ref := range spec.ImagePullSecrets {
-		if c.Kind == "Secret" && ref.Name == c.Name {
-			how[ByImagePull] = []string{""}
+	for _, u := range Uses(spec) {
+		if u.Kind == c.Kind && u.Name == c.Name && (len(u.Keys) == 0 || c.reads(u.Keys...)) {
+			how[u.How] = append(how[u.How], u.Container)
 		}
 	}
 	return how
@@ -147,47 +129,93 @@ func (c Config) reads(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool { return slices.Contains(c.Changed, key) })
 }
 
-func (c Config) inEnvironment(container *corev1.Container) bool {
-	for _, from := range container.EnvFrom {
-		if from.ConfigMapRef != nil && c.Kind == "ConfigMap" && from.ConfigMapRef.Name == c.Name ||
-			from.SecretRef != nil && c.Kind == "Secret" && from.SecretRef.Name == c.Name {
-			return true
+// Use is how a container reads a ConfigMap or a Secret.
+type Use struct {
+	Kind, Name, Container, How string
+	// Keys are those that it reads; none are all.
+	Keys []string
+}
+
+// Uses are what the containers of a pod read, those that start first among them.
+func Uses(spec *corev1.PodSpec) []Use {
+	var all []Use
+	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
+		all = append(all, environment(&c)...)
+		for _, mount := range c.VolumeMounts {
+			how := ByVolume
+			if mount.SubPath != "" || mount.SubPathExpr != "" {
+				how = BySubPath
+			}
+			for _, u := range contents(spec, mount.Name) {
+				u.Container, u.How = c.Name, how
+				all = append(all, u)
+			}
 		}
 	}
-	for _, env := range container.Env {
-		from := env.ValueFrom
-		switch {
-		case from == nil:
-		case c.Kind == "ConfigMap" && from.ConfigMapKeyRef != nil && from.ConfigMapKeyRef.Name == c.Name && c.reads(from.ConfigMapKeyRef.Key),
-			c.Kind == "Secret" && from.SecretKeyRef != nil && from.SecretKeyRef.Name == c.Name && c.reads(from.SecretKeyRef.Key):
-			return true
+	for _, ref := range spec.ImagePullSecrets {
+		all = append(all, Use{Kind: "Secret", Name: ref.Name, How: ByImagePull})
+	}
+	return all
+}
+
+func environment(c *corev1.Container) []Use {
+	var all []Use
+	add := func(kind, name string, keys ...string) {
+		all = append(all, Use{Kind: kind, Name: name, Container: c.Name, How: ByEnvironment, Keys: keys})
+	}
+	for _, from := range c.EnvFrom {
+		if r := from.ConfigMapRef; r != nil {
+			add("ConfigMap", r.Name)
+		}
+		if r := from.SecretRef; r != nil {
+			add("Secret", r.Name)
 		}
 	}
-	return false
-}
-
-// isVolume: the volume holds one of the keys that change.
-func (c Config) isVolume(v *corev1.Volume) bool {
-	if v.ConfigMap != nil && c.isConfigMap(v.ConfigMap.Name, v.ConfigMap.Items) || v.Secret != nil && c.isSecret(v.Secret.SecretName, v.Secret.Items) {
-		return true
+	for _, env := range c.Env {
+		if env.ValueFrom == nil {
+			continue
+		}
+		if r := env.ValueFrom.ConfigMapKeyRef; r != nil {
+			add("ConfigMap", r.Name, r.Key)
+		}
+		if r := env.ValueFrom.SecretKeyRef; r != nil {
+			add("Secret", r.Name, r.Key)
+		}
 	}
-	return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool {
-		return s.ConfigMap != nil && c.isConfigMap(s.ConfigMap.Name, s.ConfigMap.Items) || s.Secret != nil && c.isSecret(s.Secret.Name, s.Secret.Items)
-	})
+	return all
 }
 
-func (c Config) isConfigMap(name string, items []corev1.KeyToPath) bool {
-	return c.Kind == "ConfigMap" && name == c.Name && c.some(items)
-}
-
-func (c Config) isSecret(name string, items []corev1.KeyToPath) bool {
-	return c.Kind == "Secret" && name == c.Name && c.some(items)
-}
-
-// some: no items are all keys.
-func (c Config) some(items []corev1.KeyToPath) bool {
-	if len(items) == 0 {
-		return true
+// contents are what a volume holds.
+func contents(spec *corev1.PodSpec, volume string) []Use {
+	at := slices.IndexFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == volume })
+	if at < 0 {
+		return nil
 	}
-	return slices.ContainsFunc(items, func(item corev1.KeyToPath) bool { return c.reads(item.Key) })
+	var all []Use
+	add := func(kind, name string, items []corev1.KeyToPath) {
+		var keys []string
+		for _, item := range items {
+			keys = append(keys, item.Key)
+		}
+		all = append(all, Use{Kind: kind, Name: name, Keys: keys})
+	}
+	v := &spec.Volumes[at]
+	if v.ConfigMap != nil {
+		add("ConfigMap", v.ConfigMap.Name, v.ConfigMap.Items)
+	}
+	if v.Secret != nil {
+		add("Secret", v.Secret.SecretName, v.Secret.Items)
+	}
+	if v.Projected == nil {
+		return all
+	}
+	for _, s := range v.Projected.Sources {
+		if s.ConfigMap != nil {
+			add("ConfigMap", s.ConfigMap.Name, s.ConfigMap.Items)
+		}
+		if s.Secret != nil {
+			add("Secret", s.Secret.Name, s.Secret.Items)
+		}
+	}
+	return all
 }

@@ -70,14 +70,14 @@ const (
 // Step is what happens to a pod, or to so many that have no name yet.
 type Step struct {
 	// Wave is when; 0 where the controller defines no order, and where it is held.
-	Wave   int    `json:"wave,omitempty"`
-	What   string `json:"what"`
-	Pod    string `json:"pod,omitempty"`
-	Count  int    `json:"count,omitempty"`
-	Reason string `json:"reason"`
-	Why    string `json:"why"`
+	Wave   int
+	What   string
+	Pod    string
+	Count  int
+	Reason string
+	Why    string
 	// Among are the pods of which Count go, where it is not known which.
-	Among []string `json:"among,omitempty"`
+	Among []string
 }
 
 // Pods is how many pods a step is about.
@@ -91,31 +91,33 @@ type Note struct {
 
 // Plan is what a change does to the pods of a workload.
 type Plan struct {
-	Steps []Step `json:"steps"`
+	Steps []Step
 	// Waves is how many there are, and Starts in how many of them pods come.
-	Waves  int `json:"waves"`
-	Starts int `json:"starts"`
+	Waves  int
+	Starts int
 	// Stay are the pods that the change does not touch.
-	Stay []string `json:"stay"`
+	Stay []string
 	// FewestAvailable and MostPods are the bounds on the way. Pods that are
 	// terminating do not count.
-	FewestAvailable int `json:"fewestAvailable"`
-	MostPods        int `json:"mostPods"`
+	FewestAvailable int
+	MostPods        int
 	// Overlap is how many more there may be for a moment, because pods come before
 	// those go that were told to.
-	Overlap int `json:"overlap,omitempty"`
+	Overlap int
 	// Replicas is how many pods are asked for in the end, and Available how many are
 	// available now.
-	Replicas  int `json:"replicas"`
-	Available int `json:"available"`
+	Replicas  int
+	Available int
 	// Passing is how many more pods may come for a moment and go again, and
 	// PassingAmong the pods that may go in their place.
-	Passing      int      `json:"passing,omitempty"`
-	PassingAmong []string `json:"passingAmong,omitempty"`
+	Passing      int
+	PassingAmong []string
 	// Assumed is how many pods that are not ready now are assumed to become so.
-	Assumed  int      `json:"assumed,omitempty"`
-	Warnings []Note   `json:"warnings"`
-	Unknown  []string `json:"unknown"`
+	Assumed int
+	// Unforeseen: there is no model for this change, and Unknown says why.
+	Unforeseen bool
+	Warnings   []Note
+	Unknown    []string
 }
 
 // World is what surrounds a workload.
@@ -166,6 +168,12 @@ func (p *Plan) unknown(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(p.Unknown, text) {
 		p.Unknown = append(p.Unknown, text)
 	}
+}
+
+// unforeseen notes why there is no plan.
+func (p *Plan) unforeseen(format string, args ...any) {
+	p.Unforeseen = true
+	p.unknown("what happens to the pods: "+format, args...)
 }
 
 // seen takes the bounds from a moment.

@@ -45,7 +45,7 @@ func StatefulSet(live, changed *kappsv1.StatefulSet, w World) Plan {
 		return p
 	}
 	if changed.Spec.UpdateStrategy.Type == recreateStrategy {
-		p.unknown("what happens to the pods: updateStrategy %s is an alpha feature", recreateStrategy)
+		p.unforeseen("updateStrategy %s is an alpha feature", recreateStrategy)
 		return p
 	}
 	m := newOrdinals(&p, live, changed, w)

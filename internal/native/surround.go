@@ -50,7 +50,7 @@ type subject struct {
 func missing(p *Plan, w World, source string) bool {
 	why, unread := w.Unread[source]
 	if unread {
-		p.unknown("what happens to the pods: the %s could not be read: %s", source, why)
+		p.unforeseen("the %s could not be read: %s", source, why)
 	}
 	return unread
 }

@@ -23,85 +23,25 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-)
 
-// use is a container that reads a ConfigMap or a Secret only when it starts.
-type use struct {
-	kind, name, container string
-	// how is environment or subPath.
-	how string
-}
+	"github.com/mycompany/pod-operator/internal/native"
+)
 
 // Read are the ConfigMaps and Secrets that a pod reads only when a container
 // starts, as "ConfigMap/web".
 func Read(spec *corev1.PodSpec) []string {
 	var names []string
-	for _, u := range uses(spec) {
-		names = append(names, u.kind+"/"+u.name)
+	for _, u := range atStart(spec) {
+		names = append(names, u.Kind+"/"+u.Name)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// uses are the readers by environment and by subPath. A whole volume is updated
+// atStart are the readers by environment and by subPath. A whole volume is updated
 // while the container runs.
-func uses(spec *corev1.PodSpec) []use {
-	var found []use
-	for _, c := range slices.Concat(spec.Containers, spec.InitContainers) {
-		for _, e := range c.EnvFrom {
-			if r := e.ConfigMapRef; r != nil {
-				found = append(found, use{"ConfigMap", r.Name, c.Name, "environment"})
-			}
-			if r := e.SecretRef; r != nil {
-				found = append(found, use{"Secret", r.Name, c.Name, "environment"})
-			}
-		}
-		for _, e := range c.Env {
-			if e.ValueFrom == nil {
-				continue
-			}
-			if r := e.ValueFrom.ConfigMapKeyRef; r != nil {
-				found = append(found, use{"ConfigMap", r.Name, c.Name, "environment"})
-			}
-			if r := e.ValueFrom.SecretKeyRef; r != nil {
-				found = append(found, use{"Secret", r.Name, c.Name, "environment"})
-			}
-		}
-		for _, m := range c.VolumeMounts {
-			if m.SubPath != "" || m.SubPathExpr != "" {
-				found = append(found, sources(spec, m.Name, c.Name)...)
-			}
-		}
-	}
-	return found
-}
-
-// sources are the ConfigMaps and Secrets of a volume.
-func sources(spec *corev1.PodSpec, volume, container string) []use {
-	var found []use
-	for _, v := range spec.Volumes {
-		if v.Name != volume {
-			continue
-		}
-		if v.ConfigMap != nil {
-			found = append(found, use{"ConfigMap", v.ConfigMap.Name, container, "subPath"})
-		}
-		if v.Secret != nil {
-			found = append(found, use{"Secret", v.Secret.SecretName, container, "subPath"})
-		}
-		if v.Projected == nil {
-			continue
-		}
-		for _, s := range v.Projected.Sources {
-			if s.ConfigMap != nil {
-				found = append(found, use{"ConfigMap", s.ConfigMap.Name, container, "subPath"})
-			}
-			if s.Secret != nil {
-				found = append(found, use{"Secret", s.Secret.Name, container, "subPath"})
-			}
-		}
-	}
-	return found
+func atStart(spec *corev1.PodSpec) []native.Use {
+	return slices.DeleteFunc(native.Uses(spec), func(u native.Use) bool { return u.How != native.ByEnvironment && u.How != native.BySubPath })
 }
 
 // configs are containers that run with an older version of what they read.
@@ -121,15 +61,15 @@ func configs(f *Facts) []Answer {
 		}
 		started := runningSince(p)
 		said := map[string]bool{}
-		for _, u := range uses(&p.Spec) {
-			e, ok := changed[u.kind+"/"+u.name]
-			since, runs := started[u.container]
-			if key := u.kind + u.name + u.how; ok && runs && !said[key] && e.at.After(since) {
+		for _, u := range atStart(&p.Spec) {
+			e, ok := changed[u.Kind+"/"+u.Name]
+			since, runs := started[u.Container]
+			if key := u.Kind + u.Name + u.How; ok && runs && !said[key] && e.at.After(since) {
 				said[key] = true
 				answers = append(answers, Answer{
 					Time: e.at, Pods: []string{p.Name}, Cause: ConfigNotRead, Certainty: e.certainty,
-					Text:     fmt.Sprintf("container %s runs with an older %s %s: it reads it by %s, when it starts", u.container, u.kind, u.name, u.how),
-					Evidence: fmt.Sprintf("%s changed %s %s at %s, after the container started", e.by, u.kind, u.name, stamp(e.at)),
+					Text:     fmt.Sprintf("container %s runs with an older %s %s: it reads it by %s, when it starts", u.Container, u.Kind, u.Name, u.How),
+					Evidence: fmt.Sprintf("%s changed %s %s at %s, after the container started", e.by, u.Kind, u.Name, stamp(e.at)),
 				})
 			}
 		}

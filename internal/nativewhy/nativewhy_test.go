@@ -402,6 +402,17 @@ func TestDeletions(t *testing.T) {
 			func() world { w := goneFrom(base(), "web-1-aaaaa"); w.LostNodes = []string{"node-1"}; return w }(),
 			[]string{"NodeLost, likely [web-1-aaaaa]: went with its node node-1, which is deleted"},
 		},
+		"a pod that is gone after a drain, and was made beside another": {
+			func() world {
+				w := goneFrom(base(), "web-1-aaaaa").
+					event(noon.Add(-30*time.Minute+time.Second), "ReplicaSet", "web-1", "SuccessfulCreate", "Created pod: web-1-bbbbb").
+					event(noon.Add(-time.Minute), "ReplicaSet", "web-1", "SuccessfulCreate", "Created pod: web-1-ccccc")
+				w.Nodes[0].Spec.Unschedulable = true
+				w.Nodes[0].ManagedFields = []metav1.ManagedFieldsEntry{manager("kubectl-drain", "", noon.Add(-time.Minute), `{"f:spec":{"f:unschedulable":{}}}`)}
+				return w
+			}(),
+			[]string{"Evicted, likely [web-1-aaaaa]: evicted by a drain of node-1, which is cordoned since 2026-03-01T11:59:00Z by kubectl-drain"},
+		},
 		"a pod that is gone, of another workload": {goneFrom(base(), "other-1-aaaaa"), nil},
 		"more deletions than a controller sends events": {
 			func() world {

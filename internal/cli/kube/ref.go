@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 
+	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,7 +36,7 @@ import (
 // Type is a kind that a verb takes as TYPE/NAME.
 type Type struct {
 	Kind schema.GroupKind
-	// Names are the words for it on the command line, the shortest first.
+	// Names are the words for it on the command line, the one of messages first.
 	Names []string
 }
 
@@ -46,7 +47,25 @@ var (
 	HelloWorlds = Type{testv1alpha1.GroupVersion.WithKind("HelloWorld").GroupKind(), []string{"helloworld", "helloworlds"}}
 	Nodes       = Type{corev1.SchemeGroupVersion.WithKind("Node").GroupKind(), []string{"node", "nodes", "no"}}
 	Pods        = Type{corev1.SchemeGroupVersion.WithKind("Pod").GroupKind(), []string{"pod", "pods", "po"}}
+
+	Deployments  = Type{kappsv1.SchemeGroupVersion.WithKind("Deployment").GroupKind(), []string{"deployment", "deployments", "deploy"}}
+	StatefulSets = Type{kappsv1.SchemeGroupVersion.WithKind("StatefulSet").GroupKind(), []string{"statefulset", "statefulsets", "sts"}}
+	DaemonSets   = Type{kappsv1.SchemeGroupVersion.WithKind("DaemonSet").GroupKind(), []string{"daemonset", "daemonsets", "ds"}}
+	ReplicaSets  = Type{kappsv1.SchemeGroupVersion.WithKind("ReplicaSet").GroupKind(), []string{"replicaset", "replicasets", "rs"}}
 )
+
+// BuiltIn are the workloads that every cluster has.
+func BuiltIn() []Type { return []Type{Deployments, StatefulSets, DaemonSets, ReplicaSets} }
+
+// IsBuiltIn reports whether a kind is one of those.
+func IsBuiltIn(kind schema.GroupKind) bool {
+	return slices.ContainsFunc(BuiltIn(), func(t Type) bool { return t.Kind == kind })
+}
+
+// Reports reports whether the operator has records of what an owner does to its pods.
+func Reports(owner *metav1.OwnerReference) bool {
+	return owner.Kind == PodManagers.Kind.Kind || owner.Kind == ImoocPods.Kind.Kind
+}
 
 // Ref is a word of the command line that names an object.
 type Ref struct {

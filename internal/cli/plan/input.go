@@ -135,20 +135,21 @@ func requests(found []*resource.Info, namespace string, given bool) (planned []r
 
 // current are the versions in which live objects are read.
 var current = map[schema.GroupKind]schema.GroupVersionKind{
-	kube.PodManagers.Kind: desired.PodManagerGVK,
-	kube.ImoocPods.Kind:   desired.ImoocPodGVK,
-	kube.HelloWorlds.Kind: desired.HelloWorldGVK,
-	deployments.Kind:      deployments.Kind.WithVersion("v1"),
-	replicaSets.Kind:      replicaSets.Kind.WithVersion("v1"),
-	statefulSets.Kind:     statefulSets.Kind.WithVersion("v1"),
-	daemonSets.Kind:       daemonSets.Kind.WithVersion("v1"),
+	kube.PodManagers.Kind:  desired.PodManagerGVK,
+	kube.ImoocPods.Kind:    desired.ImoocPodGVK,
+	kube.HelloWorlds.Kind:  desired.HelloWorldGVK,
+	kube.Deployments.Kind:  kube.Deployments.Kind.WithVersion("v1"),
+	kube.ReplicaSets.Kind:  kube.ReplicaSets.Kind.WithVersion("v1"),
+	kube.StatefulSets.Kind: kube.StatefulSets.Kind.WithVersion("v1"),
+	kube.DaemonSets.Kind:   kube.DaemonSets.Kind.WithVersion("v1"),
 }
 
 // named are requests for live objects: NAME, pm/NAME, deployment/NAME and so on.
 func named(words []string, namespace string) ([]request, error) {
 	var live []request
+	types := append([]kube.Type{kube.PodManagers, kube.ImoocPods, kube.HelloWorlds}, kube.BuiltIn()...)
 	for _, word := range words {
-		ref, err := kube.ParseRef(word, kube.PodManagers, deployments, statefulSets, daemonSets, replicaSets, kube.ImoocPods, kube.HelloWorlds)
+		ref, err := kube.ParseRef(word, types...)
 		if err != nil {
 			return nil, err
 		}

@@ -19,7 +19,6 @@ package plan
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -28,20 +27,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/mycompany/pod-operator/internal/cli/kube"
 	"github.com/mycompany/pod-operator/internal/native"
 	"github.com/mycompany/pod-operator/internal/view"
-)
-
-// Kubernetes' own kinds that have plans.
-var (
-	deployments  = kube.Type{Kind: schema.GroupKind{Group: kappsv1.GroupName, Kind: "Deployment"}, Names: []string{"deployment", "deployments", "deploy"}}
-	replicaSets  = kube.Type{Kind: schema.GroupKind{Group: kappsv1.GroupName, Kind: "ReplicaSet"}, Names: []string{"replicaset", "replicasets", "rs"}}
-	statefulSets = kube.Type{Kind: schema.GroupKind{Group: kappsv1.GroupName, Kind: "StatefulSet"}, Names: []string{"statefulset", "statefulsets", "sts"}}
-	daemonSets   = kube.Type{Kind: schema.GroupKind{Group: kappsv1.GroupName, Kind: "DaemonSet"}, Names: []string{"daemonset", "daemonsets", "ds"}}
 )
 
 const (
@@ -177,7 +166,7 @@ func (p *Plan) take(plan *native.Plan) {
 		steps = append(steps, step)
 	}
 	p.Preview = view.Preview{Counts: map[string]int{}}.After(steps)
-	p.Complete = !slices.ContainsFunc(plan.Unknown, func(text string) bool { return strings.HasPrefix(text, "what happens to the pods") })
+	p.Complete = !plan.Unforeseen
 	p.Waves, p.Native = plan.Waves, o
 }
 

@@ -136,7 +136,7 @@ func (w *world) estimate(plan *native.Plan, minReady int32) *view.Estimate {
 		e.Text = text + ", at once."
 		return e
 	case shown == 0:
-		e.Text = text + ", in an unknown time: no pod of this workload shows how long it takes to be ready."
+		e.Text = text + ", duration unknown: no ready pod shows how long a pod takes to become ready."
 		return e
 	}
 	total := int64(plan.Starts)*int64(each/time.Second) + e.MinReadySeconds

@@ -92,13 +92,13 @@ func (o *options) run(ctx context.Context, s *kube.Session, what string) error {
 	if err != nil {
 		return err
 	}
-	ref, err := kube.ParseRef(what, slices.Concat([]kube.Type{kube.PodManagers, kube.Pods, kube.ImoocPods, kube.HelloWorlds}, workload.Types)...)
+	ref, err := kube.ParseRef(what, slices.Concat([]kube.Type{kube.PodManagers, kube.Pods, kube.ImoocPods, kube.HelloWorlds}, kube.BuiltIn())...)
 	if err != nil {
 		return err
 	}
 	v := verb{options: o, session: s, client: c, what: what, key: client.ObjectKey{Namespace: namespace, Name: ref.Name}}
 	switch {
-	case workload.Is(ref.Kind):
+	case kube.IsBuiltIn(ref.Kind):
 		return v.native(ctx, ref.Kind)
 	case ref.Kind == kube.HelloWorlds.Kind:
 		return v.helloWorld(ctx)
@@ -138,7 +138,7 @@ func (v *verb) helloWorld(ctx context.Context) error {
 	if err := v.client.Get(ctx, v.key, hw); err != nil {
 		return fmt.Errorf("read HelloWorld %s: %w", v.key, err)
 	}
-	return v.native(ctx, workload.Types[0].Kind)
+	return v.native(ctx, kube.Deployments.Kind)
 }
 
 // pod tells the story of a pod: ours where one of our kinds owns it, or knows it now
@@ -146,7 +146,7 @@ func (v *verb) helloWorld(ctx context.Context) error {
 func (v *verb) pod(ctx context.Context) error {
 	pod := &corev1.Pod{}
 	err := v.client.Get(ctx, v.key, pod)
-	if owner := metav1.GetControllerOf(pod); err == nil && (owner == nil || !isOurs(owner)) {
+	if owner := metav1.GetControllerOf(pod); err == nil && (owner == nil || !kube.Reports(owner)) {
 		return v.native(ctx, kube.Pods.Kind)
 	}
 	story, _, unknown := v.ours(ctx, subject{namespace: v.key.Namespace, pod: v.key.Name})
@@ -160,11 +160,6 @@ func (v *verb) pod(ctx context.Context) error {
 		return err
 	}
 	return v.print(story)
-}
-
-// isOurs reports whether the operator has records of what the owner does to its pods.
-func isOurs(owner *metav1.OwnerReference) bool {
-	return owner.Kind == kube.PodManagers.Kind.Kind || owner.Kind == kube.ImoocPods.Kind.Kind
 }
 
 // ours is the story by what the operator knows, and by the events. gone says that

@@ -38,7 +38,7 @@ import (
 // isNative reports whether the cluster's own records answer: for a built-in workload,
 // the Deployment of a HelloWorld, and a pod that none of our kinds owns.
 func isNative(ctx context.Context, s *kube.Session, c client.Client, ref kube.Ref) (bool, error) {
-	if workload.Is(ref.Kind) || ref.Kind == kube.HelloWorlds.Kind {
+	if kube.IsBuiltIn(ref.Kind) || ref.Kind == kube.HelloWorlds.Kind {
 		return true, nil
 	}
 	if ref.Kind != kube.Pods.Kind {
@@ -53,7 +53,7 @@ func isNative(ctx context.Context, s *kube.Session, c client.Client, ref kube.Re
 		return false, fmt.Errorf("read pod %s/%s: %w", namespace, ref.Name, err)
 	}
 	owner := metav1.GetControllerOf(pod)
-	return owner == nil || owner.Kind != kube.PodManagers.Kind.Kind && owner.Kind != kube.ImoocPods.Kind.Kind, nil
+	return owner == nil || !kube.Reports(owner), nil
 }
 
 // wait is what a built-in workload waits for, for programs: as view.Hold, and how
@@ -73,7 +73,7 @@ func runNative(ctx context.Context, s *kube.Session, c client.Client, output *ku
 		if err := c.Get(ctx, key, &testv1alpha1.HelloWorld{}); err != nil {
 			return fmt.Errorf("read HelloWorld %s: %w", key, err)
 		}
-		ref.Kind = workload.Types[0].Kind
+		ref.Kind = kube.Deployments.Kind
 	}
 	facts, err := workload.Read(ctx, c, ref.Kind, key, time.Now())
 	if err != nil {

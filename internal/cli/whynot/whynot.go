@@ -34,7 +34,6 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/cli/kube"
-	"github.com/mycompany/pod-operator/internal/cli/workload"
 	"github.com/mycompany/pod-operator/internal/view"
 )
 
@@ -68,7 +67,7 @@ func run(cmd *cobra.Command, s *kube.Session, output *kube.Output, name string) 
 		return err
 	}
 	ref, err := kube.ParseRef(name, slices.Concat(
-		[]kube.Type{kube.PodManagers, kube.Nodes, kube.Pods, kube.ImoocPods, kube.HelloWorlds}, workload.Types)...)
+		[]kube.Type{kube.PodManagers, kube.Nodes, kube.Pods, kube.ImoocPods, kube.HelloWorlds}, kube.BuiltIn())...)
 	if err != nil {
 		return err
 	}

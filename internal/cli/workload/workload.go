@@ -38,28 +38,6 @@ import (
 	"github.com/mycompany/pod-operator/internal/nativewhy"
 )
 
-// Types are the built-in workloads that why and why-not answer for.
-var Types = []kube.Type{
-	{Kind: appsKind("Deployment"), Names: []string{"deployment", "deployments", "deploy"}},
-	{Kind: appsKind("StatefulSet"), Names: []string{"statefulset", "statefulsets", "sts"}},
-	{Kind: appsKind("DaemonSet"), Names: []string{"daemonset", "daemonsets", "ds"}},
-	{Kind: appsKind("ReplicaSet"), Names: []string{"replicaset", "replicasets", "rs"}},
-}
-
-func appsKind(kind string) schema.GroupKind {
-	return kappsv1.SchemeGroupVersion.WithKind(kind).GroupKind()
-}
-
-// Is reports whether a kind is one of Types.
-func Is(kind schema.GroupKind) bool {
-	for _, t := range Types {
-		if t.Kind == kind {
-			return true
-		}
-	}
-	return false
-}
-
 // reader collects the facts about one workload or pod.
 type reader struct {
 	client    client.Client
@@ -154,7 +132,7 @@ func (r *reader) pod(ctx context.Context, key client.ObjectKey) error {
 // and made again.
 func (r *reader) owner(ctx context.Context, owner *metav1.OwnerReference) error {
 	group, err := schema.ParseGroupVersion(owner.APIVersion)
-	if err != nil || !Is(group.WithKind(owner.Kind).GroupKind()) {
+	if err != nil || !kube.IsBuiltIn(group.WithKind(owner.Kind).GroupKind()) {
 		return nil //nolint:nilerr // the pod is another controller's: what is known of it is in the pod
 	}
 	err = r.workload(ctx, owner.Kind, owner.Name)
