@@ -35,6 +35,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -195,6 +196,9 @@ type run struct {
 	versions map[types.UID]string
 	// ownerChecked: the owner was read live and may adopt.
 	ownerChecked bool
+	// behind: the owner was read live and has changed. What was planned may not be
+	// what it asks for any more.
+	behind bool
 	// ownerVersion is the owner's resourceVersion that was read, or that this run left.
 	ownerVersion string
 }
@@ -220,6 +224,7 @@ func (r *run) phase(ctx context.Context, actions []plan.Action, first bool) []pl
 		return outcomes
 	}
 	if err := r.permit(ctx, actions[0].Verb); err != nil {
+		r.behind = r.behind || errors.As(err, new(*BehindError))
 		r.fail(err)
 		return outcomes
 	}

@@ -135,7 +135,7 @@ func shared(cause string) bool {
 }
 
 // outdated: the owner has asked for something else since it was observed.
-func (r *run) outdated() bool { return r.target.Outdated != nil && r.target.Outdated() }
+func (r *run) outdated() bool { return r.behind || r.target.Outdated != nil && r.target.Outdated() }
 
 func (r *run) fail(err error) {
 	if r.err == nil {

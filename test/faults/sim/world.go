@@ -61,8 +61,10 @@ const (
 	quietTime = 20 * time.Minute
 	// stuckTime is how long a watch is stuck at most.
 	stuckTime = 10 * time.Second
-	// maxSteps is when a run that does not come to rest is given up (L1).
-	maxSteps = 6000
+	// maxSteps is when a run that does not come to rest is given up (L1). Where each
+	// read of a cache is a step, a reconcile has up to readSteps as many: an operator
+	// whose watch is stuck looks every 20 ms for as long as stuckTime.
+	maxSteps, readSteps = 6000, 4
 	// standingTime is how long ago a refusal was met that still stands: longer
 	// than the operator waits before it asks again.
 	standingTime = 5 * time.Minute
@@ -304,7 +306,11 @@ func (w *World) divide() {
 
 // play makes one choice after the other until nothing is left to do.
 func (w *World) play() bool {
-	for range maxSteps {
+	limit := maxSteps
+	if w.run.SlowReads {
+		limit *= readSteps
+	}
+	for range limit {
 		if w.run.Jump != 0 && len(w.trace) == w.run.JumpAt {
 			w.jump(w.run.Jump)
 		}
@@ -330,7 +336,7 @@ func (w *World) play() bool {
 			return false
 		}
 	}
-	w.stuck = fmt.Errorf("not at rest after %d steps", maxSteps)
+	w.stuck = fmt.Errorf("not at rest after %d steps", limit)
 	return false
 }
 
