@@ -330,13 +330,14 @@ func settle(t *rapid.T, m *model) {
 	const pass = time.Minute
 	passes := 20 + 8*m.desired.Replicas                     // a rollout one by one, and the longest backoff
 	passes += int(m.desired.Update.ProgressDeadline / pass) // what is stuck is counted until the deadline
+	passes += int((m.desired.Disruption.Deadline + LetThrough + askedAnew) / pass)
 	if m.desired.Ordered {
 		passes += 4 * (m.desired.Replicas + len(m.pods))
 	}
 	for n := 0; ; n++ {
 		status := m.status
 		d := m.checkedPass(t, pass)
-		if len(d.Actions) == 0 && m.quiet() && cmp.Equal(status, m.status) && !waits(d) {
+		if len(d.Actions) == 0 && m.quiet() && cmp.Equal(status, m.status) && !waits(d) && !m.remembersEvictions() {
 			break
 		}
 		if n == passes {
@@ -376,6 +377,20 @@ func settle(t *rapid.T, m *model) {
 // waits: something is held back only for a time.
 func waits(d Decision) bool {
 	return slices.ContainsFunc(d.Blocked, func(b Blocked) bool { return !b.Until.IsZero() })
+}
+
+// remembersEvictions: the request for one is not forgotten yet, and a pod may stay for it
+// that goes then, however long something else holds the fleet up.
+func (m *model) remembersEvictions() bool {
+	if !m.desired.Disruption.SurgeFirst {
+		return false
+	}
+	for _, p := range m.pods {
+		if !p.EvictionRequested.IsZero() && m.now.Before(p.EvictionRequested.Add(m.desired.Disruption.Deadline+LetThrough+askedAnew)) {
+			return true
+		}
+	}
+	return false
 }
 
 // checkedPass makes a pass and holds it against the rules.
