@@ -109,3 +109,20 @@ func TestTheDeleteLabelIsObeyedBeyondTheOrdinals(t *testing.T) {
 		},
 	})
 }
+
+// TestTheDeleteLabelIsObeyedOfAPodThatIsKept for inspection: its successor is there.
+func TestTheDeleteLabelIsObeyedOfAPodThatIsKept(t *testing.T) {
+	kept := random(1).failed(time.Hour)
+	expectPlans(t, saidOf, map[string]planned{
+		"a failed pod": {
+			given: aFleet(1, random(0), kept.requested()).random(),
+			want:  []string{"DeletePod " + randomName(1) + " RequestedByLabel"},
+		},
+		"without the label it stays": {given: aFleet(1, random(0), kept).random()},
+		"and where it is held": {
+			given:   aFleet(1, random(0), kept.requested().holdDelete()).random(),
+			want:    []string{"TellHolder " + randomName(1) + " Held"},
+			blocked: []string{"DeletePod " + randomName(1) + " Hold"},
+		},
+	})
+}
