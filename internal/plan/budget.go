@@ -172,6 +172,7 @@ func (s *scene) chooseExtras() {
 		case b.inFleet && b.pod.Node == "" && b.pod.Waiting != "":
 			roomy = false
 			s.waitForRoom(b.pod)
+		case b.requested: // the user's own word
 		case (b.standsIn || s.stoodIn(b)) && s.useful(b) && (b.pod.Surge || s.surplusStandsIn()):
 			extras = append(extras, b)
 		}

@@ -64,6 +64,11 @@ func (s *scene) timeLeft(record *appsv1.RolloutRecord) time.Duration {
 	return s.desired.Update.ProgressDeadline - time.Duration(record.StuckSeconds)*time.Second
 }
 
+// outOfTime: the rollout has failed, whatever it waits for by now.
+func (s *scene) outOfTime(record *appsv1.RolloutRecord) bool {
+	return s.desired.Update.ProgressDeadline > 0 && s.timeLeft(record) <= 0
+}
+
 // longestGap is how far apart two looks may be for the time between them to
 // count: when they are further apart, the operator was away.
 func (s *scene) longestGap() time.Duration {

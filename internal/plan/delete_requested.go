@@ -33,6 +33,9 @@ func deleteRequested(s *scene) bool {
 	return false
 }
 
+// carriesLabel is why such a pod goes.
+const carriesLabel = "the pod carries the label " + appsv1.LabelDelete + "=true"
+
 func (s *scene) obeyLabel(p *Pod) {
-	s.deletePod(p, false, appsv1.WhyRequested, "the pod carries the label "+appsv1.LabelDelete+"=true", nil)
+	s.deletePod(p, false, appsv1.WhyRequested, carriesLabel, nil)
 }

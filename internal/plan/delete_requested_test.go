@@ -19,6 +19,7 @@ package plan
 import (
 	"slices"
 	"testing"
+	"time"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
@@ -87,4 +88,41 @@ func TestTheLabelIsObeyedByItsOwnRule(t *testing.T) {
 			t.Errorf("%s does not delete %s: %v", rule, randomName(1), saidOf(d))
 		}
 	}
+}
+
+// TestTheDeleteLabelIsObeyedBeyondTheOrdinals: also where the budget would keep a pod, or it stands in
+// for others.
+func TestTheDeleteLabelIsObeyedBeyondTheOrdinals(t *testing.T) {
+	expectPlans(t, saidOf, map[string]planned{
+		"a pod that a scale-down keeps, while another is not ready": {
+			given: aFleet(2, ordinal(0).unready(), ordinal(1), ordinal(2).requested()).budget(0, 1),
+			want:  []string{"DeletePod web-2 ScaleDown"},
+		},
+		"a pod that stands in for one that is not back": {
+			given: aFleet(2, ordinal(0).unready(), ordinal(1), ordinal(2).surge().requested()).surgeFirst(1),
+			want:  []string{"DeletePod web-2 RequestedByLabel"},
+		},
+		"a pod that stands in for one that leaves": {
+			given:   aFleet(2, ordinal(0).evicted(time.Minute), ordinal(1), ordinal(2).surge().requested().unready()).surgeFirst(1).nodes(2, 3),
+			want:    []string{"DeletePod web-2 RequestedByLabel"},
+			blocked: []string{"EvictPod web-0 Replacement", "CreatePod web-2 Terminating"},
+		},
+	})
+}
+
+// TestTheDeleteLabelIsObeyedOfAPodThatIsKept for inspection: its successor is there.
+func TestTheDeleteLabelIsObeyedOfAPodThatIsKept(t *testing.T) {
+	kept := random(1).failed(time.Hour)
+	expectPlans(t, saidOf, map[string]planned{
+		"a failed pod": {
+			given: aFleet(1, random(0), kept.requested()).random(),
+			want:  []string{"DeletePod " + randomName(1) + " RequestedByLabel"},
+		},
+		"without the label it stays": {given: aFleet(1, random(0), kept).random()},
+		"and where it is held": {
+			given:   aFleet(1, random(0), kept.requested().holdDelete()).random(),
+			want:    []string{"TellHolder " + randomName(1) + " Held"},
+			blocked: []string{"DeletePod " + randomName(1) + " Hold"},
+		},
+	})
 }

@@ -82,9 +82,11 @@ func (s *scene) removeInOrder(pods []brief, numbers map[string]int64) {
 
 // waitToRemove says what has to happen before a pod may go, or nothing.
 func (s *scene) waitToRemove(b brief) string {
-	for _, p := range s.terminating {
-		if p.Slot > b.slot {
-			return "waiting until " + p.Name + " is gone"
+	for _, bucket := range [][]*Pod{s.terminating, s.failed, s.lost} { // a dead pod may be held, too
+		for _, p := range bucket {
+			if p.Slot > b.slot {
+				return "waiting until " + p.Name + " is gone"
+			}
 		}
 	}
 	there := make(map[int]bool, s.desired.Replicas)

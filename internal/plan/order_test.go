@@ -59,6 +59,21 @@ func TestOrderedReady(t *testing.T) {
 		"the next waits until it is gone": {
 			aFleet(1, ordinal(0), ordinal(1), ordinal(2).terminating()).ordered(), nil, []string{"DeletePod web-1 OrderedReady"},
 		},
+		"also where it has failed": {
+			aFleet(1, ordinal(0), ordinal(1), ordinal(2).failed(time.Hour)).ordered(),
+			[]string{"DeletePod web-2 PodFailed"},
+			[]string{"DeletePod web-1 OrderedReady"},
+		},
+		"and is held": {
+			aFleet(1, ordinal(0), ordinal(1), ordinal(2).failed(time.Hour).holdDelete()).ordered(),
+			[]string{"TellHolder web-2 Held"},
+			[]string{"DeletePod web-1 OrderedReady", "DeletePod web-2 Hold"},
+		},
+		"and where it is held and its node is gone": {
+			aFleet(1, ordinal(0), ordinal(1), ordinal(2).nodeGone().holdDelete()).ordered(),
+			[]string{"TellHolder web-2 Held"},
+			[]string{"DeletePod web-2 Hold", "DeletePod web-1 OrderedReady"},
+		},
 		"and for the pods that stay": {
 			aFleet(1, ordinal(0).unready(), ordinal(1)).ordered(), nil, []string{"DeletePod web-1 OrderedReady"},
 		},

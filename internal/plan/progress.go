@@ -60,10 +60,11 @@ func progress(s *scene) bool {
 }
 
 // forgetUnlessFailed: no pod, no proof of the revision. That it has failed is not
-// forgotten: an autoscaler that scales to nothing and back is no person.
+// forgotten, also where it waits for a holder since: an autoscaler that scales to
+// nothing and back is no person.
 func (s *scene) forgetUnlessFailed(update string) {
 	record := s.decision.Rollout
-	if record == nil || record.Revision != update || !s.timed(record) || s.timeLeft(record) > 0 {
+	if record == nil || record.Revision != update || !s.outOfTime(record) {
 		s.decision.Rollout = nil
 		return
 	}
@@ -146,7 +147,7 @@ func (s *scene) recordProgress(update string) {
 		record.Done = min(before.Done, there, most)
 	}
 	record.Moved = s.listMoved(before, update)
-	record.Waits = s.waitsOnPurpose()
+	record.Waits = s.waitsOnPurpose(&record)
 	s.runClock(&record)
 	s.decision.Rollout = &record
 }
@@ -181,8 +182,9 @@ func (s *scene) restartedSince(record *appsv1.RolloutRecord) bool {
 }
 
 // waitsOnPurpose: the user stopped the rollout, or everything that may move has
-// moved and is available.
-func (s *scene) waitsOnPurpose() bool {
+// moved and is available. Where a scale-down leaves no more pods than the partition
+// keeps, nothing may move, and a revision that has failed has not come to work.
+func (s *scene) waitsOnPurpose(record *appsv1.RolloutRecord) bool {
 	if s.halted != "" || s.desired.Update.Strategy == appsv1.UpdateOnDelete {
 		return true
 	}
@@ -196,7 +198,7 @@ func (s *scene) waitsOnPurpose() bool {
 			moved++
 		}
 	}
-	return keep > 0 && moved >= s.desired.Replicas-keep
+	return keep > 0 && moved >= s.desired.Replicas-keep && (keep < s.desired.Replicas || !s.outOfTime(record))
 }
 
 // AfterOutcomes is the memory of the rollout with what the outcomes of a pass add:

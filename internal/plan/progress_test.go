@@ -536,6 +536,37 @@ func TestARolloutThatFailedIsNotForgottenWithItsPods(t *testing.T) {
 	creates(t, f.plan(), oldRev)
 }
 
+// TestARolloutThatFailedIsNotForgottenForAHolder: of a fleet of nothing as many pods as
+// replicas are available, and a pod that is held while it is scaled away is no reason to
+// make all of them again on the revision that has failed.
+func TestARolloutThatFailedIsNotForgottenForAHolder(t *testing.T) {
+	old := func(slot int) podBuilder { return ordinal(slot).revision(oldRev) }
+	s := onShift(aFleet(3, old(0), old(1), ordinal(2).unready())).lookFor(11 * time.Minute)
+	s.desired.Replicas = 0
+	s.pods(old(1).holdDelete()).lookFor(2 * time.Minute)
+	s.desired.Replicas = 3
+	s.pods().look()
+	creates(t, s.last, oldRev)
+}
+
+// TestARolloutThatFailedIsNotForgottenBehindAWholePartition: an autoscaler that scales
+// down to the pods that the partition keeps, and up again, makes none on the revision that
+// has failed.
+func TestARolloutThatFailedIsNotForgottenBehindAWholePartition(t *testing.T) {
+	for name, pod := range map[string]func(int) podBuilder{"Ordinal": ordinal, "Random": random} {
+		t.Run(name, func(t *testing.T) {
+			f := aFleet(3, pod(0).revision(oldRev), pod(1).revision(oldRev), pod(2).unready()).partition(2)
+			f.desired.Identity = appsv1.Identity(name)
+			s := onShift(f).lookFor(11 * time.Minute)
+			s.desired.Replicas = 2
+			s.pods(pod(0).revision(oldRev), pod(1).revision(oldRev)).lookFor(time.Minute)
+			s.desired.Replicas = 3
+			s.look()
+			creates(t, s.last, oldRev)
+		})
+	}
+}
+
 // TestARolloutThatFailsAsItIsScaledToNothing has failed at its very deadline, too.
 func TestARolloutThatFailsAsItIsScaledToNothing(t *testing.T) {
 	for seconds, want := range map[int32]bool{599: false, 600: true} {

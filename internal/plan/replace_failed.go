@@ -286,6 +286,8 @@ func (s *scene) buryBeyondLimit(partitioned bool) {
 		case p.Membership == Orphan:
 		case p.stillborn():
 			s.bury(p) // there is nothing to inspect
+		case p.DeleteRequested:
+			s.obeyLabel(p)
 		case i >= s.desired.FailedPods.Limit:
 			_, message := failedWhy(p)
 			s.deletePod(p, false, appsv1.WhyCorpseLimit,

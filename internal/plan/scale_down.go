@@ -134,6 +134,8 @@ func (s *scene) condemnWhy(p *Pod) (reason, message string) {
 		return appsv1.WhyScaleDown, "the pod's name is none of this fleet's ordinals"
 	case place < 0:
 		return appsv1.WhyReserved, fmt.Sprintf("ordinal %d is reserved", p.Slot)
+	case p.DeleteRequested && p.Surge:
+		return appsv1.WhyRequested, carriesLabel
 	case len(s.extras) < s.surge && s.mayStandIn(p.Slot) && !s.updated(p) && !s.serves(p):
 		return s.recreateExtraWhy(p)
 	case p.Surge && s.mayStandIn(p.Slot) && s.unplaced != "":
@@ -258,7 +260,8 @@ func (s *scene) findMovers(condemned []brief) []brief {
 	return movers
 }
 
-// moveAway condemns as many of the movers as the budget allows.
+// moveAway condemns as many of the movers as the budget allows, and those that the user
+// wants deleted.
 func (s *scene) moveAway(movers []brief, numbers map[string]int64) {
 	if len(movers) == 0 {
 		return
@@ -267,7 +270,7 @@ func (s *scene) moveAway(movers []brief, numbers map[string]int64) {
 	var waiting []brief
 	for _, b := range movers {
 		cost := s.priceOfLosing(b.pod)
-		if !budget.affords(cost) {
+		if !b.requested && !budget.affords(cost) {
 			waiting = append(waiting, b)
 			continue
 		}
