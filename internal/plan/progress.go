@@ -106,11 +106,23 @@ func (s *scene) wholeOn() string {
 	return newest.Name
 }
 
-// keepsOlder: with random names, the partition keeps pods on the revision before,
-// as long as there are any, however many more than replicas there are now.
+// keepsOlder: with random names, pods stay on the revision before, as long as there are
+// any, however many more than replicas there are now.
 func (s *scene) keepsOlder() bool {
-	return !s.ordinal() && s.decision.CurrentRevision != s.decision.UpdateRevision && s.partition() > 0 &&
+	return !s.ordinal() && s.keptOld() > 0 &&
 		slices.ContainsFunc(s.staying(), func(b brief) bool { return b.pod.Revision == s.decision.CurrentRevision })
+}
+
+// keptOld is how many pods a scale-down leaves on the old revision: as many as the
+// partition keeps, and one while the rollout is paused or has failed. Of a fleet without
+// any, the new revision would be the current one: an autoscaler had finished the rollout.
+func (s *scene) keptOld() int {
+	record := s.decision.Rollout
+	failed := record != nil && record.Revision == s.decision.UpdateRevision && s.outOfTime(record)
+	if s.staysOld() && (s.desired.Paused || failed) {
+		return max(s.partition(), 1)
+	}
+	return s.partition()
 }
 
 // settles: the pod has moved, and is not available yet. With random names it may be one

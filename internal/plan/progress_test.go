@@ -634,3 +634,30 @@ func TestASurgeBesideAPartitionIsNoWholeFleet(t *testing.T) {
 		t.Errorf("as a third revision comes, the fleet counts as whole on %s, want %s", d.CurrentRevision, oldRev)
 	}
 }
+
+// TestAStoppedRolloutIsNotFinishedByAnAutoscaler: with random names the pods on the old
+// revision are the first to go, and one of them stays.
+func TestAStoppedRolloutIsNotFinishedByAnAutoscaler(t *testing.T) {
+	for name, stop := range map[string]func(*shift){
+		"paused": func(s *shift) { s.desired.Paused = true },
+		"failed": func(s *shift) {
+			s.observed.Status.Rollout.StuckSeconds = int32(s.desired.Update.ProgressDeadline / time.Second)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := onShift(aFleet(3, random(0).revision(oldRev), random(1).revision(oldRev), random(2)).random()).lookFor(time.Minute)
+			stop(s)
+			s.desired.Replicas = 1
+			s.look()
+			left := map[string]int{}
+			for _, p := range s.observed.Pods {
+				if !slices.ContainsFunc(s.last.Actions, func(a Action) bool { return a.Verb == DeletePod && a.Pod == p.Name }) {
+					left[p.Revision]++
+				}
+			}
+			if diff := cmp.Diff(map[string]int{oldRev: 1}, left); diff != "" || s.last.CurrentRevision != oldRev {
+				t.Errorf("the current revision is %s, and the pods that are left (-want +got):\n%s", s.last.CurrentRevision, diff)
+			}
+		})
+	}
+}

@@ -143,10 +143,15 @@ func (s *scene) restarts(b brief) bool {
 // partition is how many pods stay on the old revision: none when there is no
 // old revision to stay on.
 func (s *scene) partition() int {
-	if s.decision.CurrentRevision == "" || s.decision.CurrentRevision == s.decision.UpdateRevision {
+	if !s.staysOld() {
 		return 0
 	}
 	return min(s.desired.Update.Partition, s.desired.Replicas)
+}
+
+// staysOld: there is an old revision to stay on.
+func (s *scene) staysOld() bool {
+	return s.decision.CurrentRevision != "" && s.decision.CurrentRevision != s.decision.UpdateRevision
 }
 
 // stopped says what keeps the whole rollout from going on.

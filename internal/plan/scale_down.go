@@ -68,7 +68,7 @@ func (s *scene) stayingMembers() []brief {
 // would give it up, as long as the budget needs it.
 func (s *scene) victims(members []*Pod, surplus int) []*victim {
 	ranked := rankVictims(members, s.updated, s.leaves)
-	if keep := s.partition(); keep > 0 {
+	if keep := s.keptOld(); keep > 0 {
 		ranked = rankVictims(members, s.keptByPartition(ranked, keep), s.leaves)
 	}
 	chosen := s.sparing(ranked, surplus)
@@ -79,7 +79,7 @@ func (s *scene) victims(members []*Pod, surplus int) []*victim {
 	explain(chosen, slices.DeleteFunc(slices.Clone(ranked), func(v *victim) bool { return goes[v] }))
 	for _, v := range chosen {
 		if v.because == notReached && s.updated(v.pod) {
-			v.because = "the partition keeps others on the old revision"
+			v.because = "others stay on the old revision"
 		}
 	}
 	return chosen

@@ -456,7 +456,7 @@ func TestAScaleDownKeepsThePartition(t *testing.T) {
 			if a.Verb == DeletePod && a.Revision == oldRev {
 				old--
 			}
-			if a.Verb == DeletePod && a.Revision == newRev && !strings.Contains(a.Why.Message, "the partition keeps others") {
+			if a.Verb == DeletePod && a.Revision == newRev && !strings.Contains(a.Why.Message, "others stay on the old revision") {
 				t.Errorf("%+v: pod %s goes, %s", c, a.Pod, a.Why.Message)
 			}
 		}

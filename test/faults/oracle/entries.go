@@ -37,28 +37,38 @@ func (t *teller) entries() {
 		t.report("history is not newest first")
 	}
 	var acts []touch
+	others := 0 // that others took away before the last status, and the operator maybe asked for, too
 	for i := range list {
 		if slices.ContainsFunc(t.before.Status.History, func(e appsv1.Decision) bool { return same(&e, &list[i]) }) {
 			continue
 		}
 		if acts == nil {
-			acts = slices.DeleteFunc(append(t.touches(), t.meanwhile()...), func(a touch) bool { return a.owner != t.m.object.UID || a.Version > t.to })
+			since := t.lastSeen()
+			notOurs := func(a touch) bool { return a.owner != t.m.object.UID || a.Version > t.to }
+			meanwhile := slices.DeleteFunc(t.meanwhile(since), notOurs)
+			others = len(slices.DeleteFunc(t.meanwhile(0), notOurs)) - len(meanwhile)
+			acts = append(slices.DeleteFunc(t.touches(), notOurs), meanwhile...)
 		}
-		t.entry(&list[i], acts)
+		t.entry(&list[i], acts, others)
 	}
 }
 
-// meanwhile are the deletions that others asked for since the last status: the operator
-// asked for them, too, and was told that it is done. Where "a node is deleted, or tainted"
-// out of service, the operator "replaces its pods" (docs/rollouts.md), and the garbage
-// collector of pods may be faster.
-func (t *teller) meanwhile() []touch {
+// lastSeen is what the writer of the last status had seen.
+func (t *teller) lastSeen() int64 {
 	since := int64(0)
 	for _, m := range t.owners[t.m.object.UID].moments {
 		if m.Version < t.to && wrote(m.Revision) && m.Seen > 0 {
 			since = min(m.Seen, t.from)
 		}
 	}
+	return since
+}
+
+// meanwhile are the deletions that others asked for since then: the operator
+// asked for them, too, and was told that it is done. Where "a node is deleted, or tainted"
+// out of service, the operator "replaces its pods" (docs/rollouts.md), and the garbage
+// collector of pods may be faster.
+func (t *teller) meanwhile(since int64) []touch {
 	var list []touch
 	for _, l := range t.pods {
 		for i, m := range l.moments {
@@ -91,7 +101,7 @@ func wordOf(action string) string {
 	return action
 }
 
-func (t *teller) entry(e *appsv1.Decision, acts []touch) {
+func (t *teller) entry(e *appsv1.Decision, acts []touch, others int) {
 	if e.Action == appsv1.ReasonRolledBack {
 		return
 	}
@@ -107,10 +117,13 @@ func (t *teller) entry(e *appsv1.Decision, acts []touch) {
 		}
 	}
 	told, named := t.toldOf(wordOf(e.Action))
+	if wordOf(e.Action) != appsv1.ReasonDeleted {
+		others = 0
+	}
 	switch {
 	case int(e.Count) > len(touched):
 		t.report("history says that %d pods were %s, and %d were", e.Count, e.Action, len(touched))
-	case told > times && !t.twice():
+	case told > times+others && !t.twice():
 		t.report("history says that pods were %s %d times, and they were %d times", e.Action, told, times)
 	}
 	for _, name := range e.Pods {

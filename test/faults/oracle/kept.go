@@ -32,8 +32,8 @@ import (
 // autoscaler that changes replicas changes nothing of it.
 
 // promoted: "partition: how many pods stay on the old revision", and in a scale-down "as
-// many as it keeps stay on the old revision, and pods of the new one go before them". So
-// the operator takes no pod of the old revision that nothing else takes, when fewer than
+// many as it keeps stay on the old revision, and while a rollout is paused or has failed,
+// one does; pods of the new one are deleted before these". So the operator takes no pod of the old revision that nothing else takes, when fewer than
 // these are left beside pods of the new one that might have gone.
 func (c *chronicle) promoted(a *touch, all []touch) string {
 	old, goal, keep := c.keptByPartition(a)
@@ -55,7 +55,7 @@ func (c *chronicle) promoted(a *touch, all []touch) string {
 	if left >= keep || a.what == appsv1.ReasonDeleted && others == 0 {
 		return ""
 	}
-	return fmt.Sprintf("pod %s leaves revision %s, on which the partition keeps %d pods: %d are left, beside %d on the new one", a.before.Name, old, keep, left, others)
+	return fmt.Sprintf("pod %s leaves revision %s, on which %d pods have to stay: %d are left, beside %d on the new one", a.before.Name, old, keep, left, others)
 }
 
 // beside counts the pods of the old revision that a pass leaves there, up to its last
@@ -92,8 +92,12 @@ func (c *chronicle) keptByPartition(a *touch) (old, goal string, keep int) {
 		if i > 0 && (current != old || g.name != goal) {
 			return "", "", 0
 		}
-		if i == 0 || spec.Partition < keep {
-			keep = spec.Partition
+		kept := spec.Partition
+		if spec.Paused {
+			kept = max(kept, 1)
+		}
+		if i == 0 || kept < keep {
+			keep = kept
 		}
 		old, goal = current, g.name
 	}

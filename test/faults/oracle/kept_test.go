@@ -88,7 +88,7 @@ func TestWhatAPartitionKeeps(t *testing.T) {
 		}
 	}
 	none := func(*tale) {}
-	const keeps = "on which the partition keeps"
+	const keeps = "pods have to stay"
 	judged(t, "N", map[string]broken{
 		"pods of the new revision go":                   {shrinks(2, none, "web-0", "web-1"), ""},
 		"pods of the old one go":                        {shrinks(2, none, "web-2", "web-3"), keeps},
