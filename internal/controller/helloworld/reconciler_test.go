@@ -134,3 +134,28 @@ func TestNothingIsDecidedOnACacheThatIsBehind(t *testing.T) {
 		t.Errorf("%+v, %v, %d writes", result, err, writes)
 	}
 }
+
+// A webhook that says no without a code is answered with 400, and one that does not
+// answer with 500.
+func TestAWebhooksRefusalIsReported(t *testing.T) {
+	for name, refusal := range map[string]error{
+		"denied without a code": apierrors.NewBadRequest(`admission webhook "guard.example.com" denied the request: no`),
+		"does not answer":       apierrors.NewInternalError(errors.New(`failed calling webhook "guard.example.com": connection refused`)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			funcs := interceptor.Funcs{Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return refusal }}
+			r, c := setUp(t, funcs, three())
+			result, err := look(t, r)
+			if err != nil || result.RequeueAfter != refusedRetry {
+				t.Errorf("%+v, %v", result, err)
+			}
+			hw := three()
+			if err := c.Get(t.Context(), client.ObjectKeyFromObject(hw), hw); err != nil {
+				t.Fatal(err)
+			}
+			if got := words(hw.Status.Conditions); got != "Stalled: DeploymentRefused, not Ready: DeploymentRefused" {
+				t.Errorf("conditions: %s", got)
+			}
+		})
+	}
+}
