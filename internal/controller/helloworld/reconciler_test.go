@@ -159,3 +159,25 @@ func TestAWebhooksRefusalIsReported(t *testing.T) {
 		})
 	}
 }
+
+// The Deployment of a HelloWorld that was deleted with --cascade=orphan still has its
+// pods, with the label that the next HelloWorld of that name looks for.
+func TestThePodsOfAForeignDeploymentAreNotListed(t *testing.T) {
+	foreign := &kappsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "hello"}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: "hello-abc-1",
+		Labels:          map[string]string{testv1alpha1.LabelName: "hello", kappsv1.DefaultDeploymentUniqueLabelKey: "abc"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "hello-abc", UID: "rs", Controller: ptr.To(true)}},
+	}}
+	r, c := setUp(t, interceptor.Funcs{}, three(), foreign, pod)
+	if _, err := look(t, r); err != nil {
+		t.Fatal(err)
+	}
+	hw := three()
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(hw), hw); err != nil {
+		t.Fatal(err)
+	}
+	if got := words(hw.Status.Conditions); got != "Stalled: NameTaken, not Ready: NameTaken" || hw.Status.Replicas != 0 || len(hw.Status.Nodes) > 0 {
+		t.Errorf("%s with %d replicas, nodes %v", got, hw.Status.Replicas, hw.Status.Nodes)
+	}
+}

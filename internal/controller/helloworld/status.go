@@ -41,9 +41,9 @@ func report(hw *testv1alpha1.HelloWorld, deployment *kappsv1.Deployment, nodes [
 	status := *hw.Status.DeepCopy()
 	status.ObservedGeneration = hw.Generation
 	status.Selector = labels.Set{testv1alpha1.LabelName: hw.Name}.String()
-	status.Nodes = nodes
-	status.Replicas, status.ReadyReplicas = 0, 0
+	status.Nodes, status.Replicas, status.ReadyReplicas = nil, 0, 0
 	if deployment != nil {
+		status.Nodes = nodes
 		status.Replicas = deployment.Status.Replicas
 		status.ReadyReplicas = deployment.Status.ReadyReplicas
 	}
