@@ -60,7 +60,9 @@ func (s *scene) countFailures() {
 	if current == update || current == "" {
 		ofCurrent = nil
 	} else {
-		ofCurrent = s.counted(current, ofCurrent)
+		if ofCurrent = s.counted(current, ofCurrent); s.desired.Update.Fixed {
+			ofCurrent = nil // no pod comes back on it, and the status of such a kind has no place for it
+		}
 		if d.Failures != nil && d.Failures.Revision == current {
 			d.Failures = nil // it has a place of its own while a rollout is under way
 		}

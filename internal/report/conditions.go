@@ -116,8 +116,8 @@ func (r *reporter) set(kind string, s *state) {
 // at least as many as characters.
 const maxMessage = 32768
 
-// fit cuts a message that is too long: with it the whole status would be refused.
-func fit(message string) string {
+// Fit cuts a message that is too long: with it the whole status would be refused.
+func Fit(message string) string {
 	if len(message) <= maxMessage {
 		return message
 	}
@@ -126,7 +126,7 @@ func fit(message string) string {
 
 func (r *reporter) put(c metav1.Condition) {
 	c.ObservedGeneration = r.desired.Generation
-	c.Message = fit(c.Message)
+	c.Message = Fit(c.Message)
 	c.LastTransitionTime = metav1.NewTime(r.now)
 	meta.SetStatusCondition(&r.status.Conditions, c)
 }

@@ -162,10 +162,18 @@ func (r *Reconciler) settle(ctx context.Context, hw *testv1alpha1.HelloWorld, li
 			live, err = r.correct(ctx, hw, live, wrong)
 		}
 	}
-	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) && !leaving(err) {
+	if refused(err) && !leaving(err) {
 		return live, &state{testv1alpha1.ReasonRefused, err.Error()}, nil
 	}
 	return live, nil, err
+}
+
+// refused: a role, a quota, a policy, a webhook or the API server's own rules say no,
+// and will say so again. A webhook that names no code is answered with "bad request",
+// and one that has to be asked and does not answer with an internal error.
+func refused(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
+		apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
 }
 
 // leaving: the namespace is being deleted, and the HelloWorld with it.

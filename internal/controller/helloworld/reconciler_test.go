@@ -134,3 +134,50 @@ func TestNothingIsDecidedOnACacheThatIsBehind(t *testing.T) {
 		t.Errorf("%+v, %v, %d writes", result, err, writes)
 	}
 }
+
+// A webhook that says no without a code is answered with 400, and one that does not
+// answer with 500.
+func TestAWebhooksRefusalIsReported(t *testing.T) {
+	for name, refusal := range map[string]error{
+		"denied without a code": apierrors.NewBadRequest(`admission webhook "guard.example.com" denied the request: no`),
+		"does not answer":       apierrors.NewInternalError(errors.New(`failed calling webhook "guard.example.com": connection refused`)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			funcs := interceptor.Funcs{Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return refusal }}
+			r, c := setUp(t, funcs, three())
+			result, err := look(t, r)
+			if err != nil || result.RequeueAfter != refusedRetry {
+				t.Errorf("%+v, %v", result, err)
+			}
+			hw := three()
+			if err := c.Get(t.Context(), client.ObjectKeyFromObject(hw), hw); err != nil {
+				t.Fatal(err)
+			}
+			if got := words(hw.Status.Conditions); got != "Stalled: DeploymentRefused, not Ready: DeploymentRefused" {
+				t.Errorf("conditions: %s", got)
+			}
+		})
+	}
+}
+
+// The Deployment of a HelloWorld that was deleted with --cascade=orphan still has its
+// pods, with the label that the next HelloWorld of that name looks for.
+func TestThePodsOfAForeignDeploymentAreNotListed(t *testing.T) {
+	foreign := &kappsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "hello"}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: "hello-abc-1",
+		Labels:          map[string]string{testv1alpha1.LabelName: "hello", kappsv1.DefaultDeploymentUniqueLabelKey: "abc"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "hello-abc", UID: "rs", Controller: ptr.To(true)}},
+	}}
+	r, c := setUp(t, interceptor.Funcs{}, three(), foreign, pod)
+	if _, err := look(t, r); err != nil {
+		t.Fatal(err)
+	}
+	hw := three()
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(hw), hw); err != nil {
+		t.Fatal(err)
+	}
+	if got := words(hw.Status.Conditions); got != "Stalled: NameTaken, not Ready: NameTaken" || hw.Status.Replicas != 0 || len(hw.Status.Nodes) > 0 {
+		t.Errorf("%s with %d replicas, nodes %v", got, hw.Status.Replicas, hw.Status.Nodes)
+	}
+}

@@ -29,6 +29,7 @@ import (
 
 	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
 	"github.com/mycompany/pod-operator/internal/desired"
+	fleetreport "github.com/mycompany/pod-operator/internal/report"
 )
 
 // state is a reason with its sentence.
@@ -41,9 +42,9 @@ func report(hw *testv1alpha1.HelloWorld, deployment *kappsv1.Deployment, nodes [
 	status := *hw.Status.DeepCopy()
 	status.ObservedGeneration = hw.Generation
 	status.Selector = labels.Set{testv1alpha1.LabelName: hw.Name}.String()
-	status.Nodes = nodes
-	status.Replicas, status.ReadyReplicas = 0, 0
+	status.Nodes, status.Replicas, status.ReadyReplicas = nil, 0, 0
 	if deployment != nil {
+		status.Nodes = nodes
 		status.Replicas = deployment.Status.Replicas
 		status.ReadyReplicas = deployment.Status.ReadyReplicas
 	}
@@ -61,7 +62,7 @@ func report(hw *testv1alpha1.HelloWorld, deployment *kappsv1.Deployment, nodes [
 			return
 		}
 		c := metav1.Condition{
-			Type: kind, Status: metav1.ConditionFalse, Reason: s.reason, Message: s.message,
+			Type: kind, Status: metav1.ConditionFalse, Reason: s.reason, Message: fleetreport.Fit(s.message),
 			ObservedGeneration: hw.Generation, LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)),
 		}
 		if positive {

@@ -234,3 +234,13 @@ func TestNodeNamesAreThePodsOfTheDeployment(t *testing.T) {
 		t.Errorf("%d names", n)
 	}
 }
+
+// The API server takes no longer message, and refuses the whole status for it.
+func TestALongRefusalFitsIntoTheStatus(t *testing.T) {
+	long := &state{testv1alpha1.ReasonRefused, strings.Repeat("no", 1<<15)}
+	for _, c := range report(three(), nil, nil, long, now).Conditions {
+		if n := len(c.Message); n > 32768 {
+			t.Errorf("the message of %s has %d bytes", c.Type, n)
+		}
+	}
+}

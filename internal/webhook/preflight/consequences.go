@@ -95,6 +95,11 @@ func kindOf(a *plan.Action) effect {
 		return changedInPlace
 	case plan.AdoptPod:
 		return adopted
+	case plan.CondemnClaim:
+		if a.UID == "" {
+			return unspoken // it is looked for: there need be none
+		}
+		return claimDeleted // when its pod is gone
 	case plan.DeleteClaim:
 		return claimDeleted
 	}
@@ -174,7 +179,11 @@ func (g *group) sentence(future plan.Decision) string {
 	case adopted:
 		return fmt.Sprintf("%s without an owner will be taken in: %s", count, list(g.names))
 	}
-	return fmt.Sprintf("%s will be deleted with their data: %s", view.Count(len(g.names), "volume claim"), list(g.names))
+	whose := "their"
+	if len(g.names) == 1 {
+		whose = "its"
+	}
+	return fmt.Sprintf("%s will be deleted with %s data: %s", view.Count(len(g.names), "volume claim"), whose, list(g.names))
 }
 
 // number counts pods. One pass of the planner goes only so far.

@@ -21,12 +21,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	"github.com/mycompany/pod-operator/internal/desired"
@@ -300,5 +302,37 @@ func TestOwnerNames(t *testing.T) {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// The planner only marks the claims of the pods that a scale-down deletes: they are
+// deleted when the pods are gone.
+func TestAScaleDownThatDeletesClaimsIsWarnedAbout(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	pm := &appsv1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "web-uid", Generation: 1, Finalizers: []string{appsv1.Finalizer}}}
+	pm.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}}
+	pm.Spec.PersistentVolumeClaimRetentionPolicy.WhenScaled = appsv1.ClaimDelete
+	seen := plan.Observed{Revisions: []plan.Revision{{Name: "web-1", Number: 1, Equal: true}}}
+	for slot, found := range []bool{false, false, true} {
+		name := fmt.Sprintf("web-%d", slot)
+		seen.Pods = append(seen.Pods, plan.Pod{
+			Name: name, UID: types.UID(name), Membership: plan.Member, Slot: slot, Revision: "web-1", Created: now.Add(-time.Hour),
+			Phase: corev1.PodRunning, Ready: true, ReadySince: now.Add(-time.Hour), Node: "n1",
+		})
+		seen.Claims = append(seen.Claims, plan.Claim{Name: "data-" + name, UID: types.UID("data-" + name), Slot: slot, Owner: "web-uid", Found: found})
+	}
+	decide := func(replicas int32) plan.Decision {
+		pm.Spec.Replicas = &replicas
+		d := desired.PodManager(pm).Desired
+		d.Update.MaxUnavailable = 3
+		return plan.Plan(d, seen, now)
+	}
+	want := []string{"2 pods will be deleted: web-2, web-1", "1 volume claim will be deleted with its data: data-web-1"}
+	if diff := cmp.Diff(want, consequences(decide(3), decide(1))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	pm.Spec.PersistentVolumeClaimRetentionPolicy.WhenScaled = appsv1.ClaimRetain
+	if diff := cmp.Diff(want[:1], consequences(decide(3), decide(1))); diff != "" {
+		t.Errorf("with Retain (-want +got):\n%s", diff)
 	}
 }
