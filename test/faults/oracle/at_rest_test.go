@@ -17,6 +17,7 @@ limitations under the License.
 package oracle
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -309,17 +310,23 @@ func TestClaimsAtRest(t *testing.T) {
 		s.delete(Operator, "web-1")
 		s.ends("web-1")
 	}
-	deletedAfter := func(edit func(pm *appsv1.PodManager)) func(s *tale) {
+	deletedAfter := func(edit func(pm *appsv1.PodManager), scaledAway ...string) func(s *tale) {
 		return func(s *tale) {
 			s.edit(func(pm *appsv1.PodManager) {
 				pm.Spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted = appsv1.ClaimRetain
 			})
 			s.edit(edit)
 			s.edit(func(pm *appsv1.PodManager) { pm.Spec.Replicas = ptrTo(1) })
-			s.edit(func(pm *appsv1.PodManager) { pm.DeletionTimestamp = &metav1.Time{Time: noon} })
-			for _, name := range []string{"web-0", "web-1"} {
+			for _, name := range scaledAway {
 				s.delete(Operator, name)
 				s.ends(name)
+			}
+			s.edit(func(pm *appsv1.PodManager) { pm.DeletionTimestamp = &metav1.Time{Time: noon} })
+			for _, name := range []string{"web-0", "web-1"} {
+				if !slices.Contains(scaledAway, name) {
+					s.delete(Operator, name)
+					s.ends(name)
+				}
 			}
 			s.write(Operator, s.web(), true)
 		}
@@ -371,9 +378,10 @@ func TestClaimsAtRest(t *testing.T) {
 			s.write(Operator, s.web(), true)
 		}), "data-web-0 is left of an owner that is gone"},
 		"left of an owner that is gone, and was scaled down before": {
-			withClaims(appsv1.ClaimDelete, deletedAfter(func(*appsv1.PodManager) {})),
+			withClaims(appsv1.ClaimDelete, deletedAfter(func(*appsv1.PodManager) {}, "web-1")),
 			"data-web-1 is left of an owner that is gone, and its pod was scaled away",
 		},
+		"kept, because its pod was deleted with the owner": {withClaims(appsv1.ClaimDelete, deletedAfter(func(*appsv1.PodManager) {})), ""},
 		"kept, because nothing is scaled down during a take-over": {withClaims(appsv1.ClaimDelete, deletedAfter(func(pm *appsv1.PodManager) {
 			metav1.SetMetaDataAnnotation(&pm.ObjectMeta, appsv1.AnnotationTakeOver, "deployments.apps/web")
 		})), ""},

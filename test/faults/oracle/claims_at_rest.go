@@ -169,7 +169,8 @@ func (k *keeper) used(claim string) bool {
 
 // scaledAway: the operator deleted a pod of the fleet when its ordinal was to go and
 // whenScaled was Delete, and neither has changed since. Nothing is scaled away "while pods
-// are taken over": a pod that goes then goes with its owner.
+// are taken over": a pod that goes then goes with its owner. Nor is one of those "that are
+// deleted with the PodManager", whose claims are whenDeleted's.
 func (k *keeper) scaledAway(owner types.UID, l *life[*appsv1.PodManager], ordinal int) bool {
 	goes := func(list []moment[*appsv1.PodManager]) bool {
 		return !slices.ContainsFunc(list, func(m moment[*appsv1.PodManager]) bool {
@@ -177,7 +178,10 @@ func (k *keeper) scaledAway(owner types.UID, l *life[*appsv1.PodManager], ordina
 			return m.there() && (spec.InBase(ordinal) || spec.WhenScaled != appsv1.ClaimDelete)
 		})
 	}
-	takesOver := func(m moment[*appsv1.PodManager]) bool { return SpecOf(m.object).TakesOver }
+	goesWithIt := func(m moment[*appsv1.PodManager]) bool {
+		spec := SpecOf(m.object)
+		return spec.TakesOver || spec.Deleted
+	}
 	for _, a := range k.touches() {
 		if a.owner != owner || a.what != appsv1.ReasonDeleted {
 			continue
@@ -186,7 +190,7 @@ func (k *keeper) scaledAway(owner types.UID, l *life[*appsv1.PodManager], ordina
 		made := wrote(first.Revision) && controllerOf(first.object) == owner
 		of, ok := SpecOf(l.moments[0].object).Ordinal(a.before.Name)
 		saw := k.known(a.Revision, owner)
-		if made && ok && of == ordinal && k.wasInBase(a.before, ordinal, a.Version) && goes(saw) && !slices.ContainsFunc(saw, takesOver) && goes(l.within(a.Version, k.end)) {
+		if made && ok && of == ordinal && k.wasInBase(a.before, ordinal, a.Version) && goes(saw) && !slices.ContainsFunc(saw, goesWithIt) && goes(l.within(a.Version, k.end)) {
 			return true
 		}
 	}

@@ -36,21 +36,27 @@ func (t *teller) entries() {
 	if !t.rules.Jumped && !slices.IsSortedFunc(list, func(a, b appsv1.Decision) int { return b.Time.Compare(a.Time.Time) }) {
 		t.report("history is not newest first")
 	}
-	var acts []touch
-	others := 0 // that others took away before the last status, and the operator maybe asked for, too
+	var acts, others []touch
 	for i := range list {
 		if slices.ContainsFunc(t.before.Status.History, func(e appsv1.Decision) bool { return same(&e, &list[i]) }) {
 			continue
 		}
 		if acts == nil {
-			since := t.lastSeen()
 			notOurs := func(a touch) bool { return a.owner != t.m.object.UID || a.Version > t.to }
-			meanwhile := slices.DeleteFunc(t.meanwhile(since), notOurs)
-			others = len(slices.DeleteFunc(t.meanwhile(0), notOurs)) - len(meanwhile)
-			acts = append(slices.DeleteFunc(t.touches(), notOurs), meanwhile...)
+			acts = slices.DeleteFunc(append(t.touches(), t.meanwhile(t.lastSeen())...), notOurs)
+			others = slices.DeleteFunc(t.meanwhile(0), func(a touch) bool {
+				return notOurs(a) || slices.ContainsFunc(acts, func(b touch) bool { return a.pod == b.pod })
+			})
 		}
 		t.entry(&list[i], acts, others)
 	}
+}
+
+// namedBefore: an entry that has grown since named the pod already.
+func (t *teller) namedBefore(e *appsv1.Decision, name string) bool {
+	return slices.ContainsFunc(t.before.Status.History, func(b appsv1.Decision) bool {
+		return b.Action == e.Action && b.Reason == e.Reason && b.Revision == e.Revision && slices.Contains(b.Pods, name)
+	})
 }
 
 // lastSeen is what the writer of the last status had seen.
@@ -101,7 +107,7 @@ func wordOf(action string) string {
 	return action
 }
 
-func (t *teller) entry(e *appsv1.Decision, acts []touch, others int) {
+func (t *teller) entry(e *appsv1.Decision, acts, others []touch) {
 	if e.Action == appsv1.ReasonRolledBack {
 		return
 	}
@@ -117,13 +123,19 @@ func (t *teller) entry(e *appsv1.Decision, acts []touch, others int) {
 		}
 	}
 	told, named := t.toldOf(wordOf(e.Action))
-	if wordOf(e.Action) != appsv1.ReasonDeleted {
-		others = 0
+	for _, a := range others { // before the last status, when the operator asked for the same
+		if a.what != wordOf(e.Action) {
+			continue
+		}
+		times++
+		if t.namedBefore(e, a.pod.Name) {
+			touched[a.pod.Name] = append(touched[a.pod.Name], a)
+		}
 	}
 	switch {
 	case int(e.Count) > len(touched):
 		t.report("history says that %d pods were %s, and %d were", e.Count, e.Action, len(touched))
-	case told > times+others && !t.twice():
+	case told > times && !t.twice():
 		t.report("history says that pods were %s %d times, and they were %d times", e.Action, told, times)
 	}
 	for _, name := range e.Pods {
