@@ -92,7 +92,7 @@ var mends = []fault{
 	},
 	{
 		rule: "C18", what: "the policy switched in mid-drain deletes the only serving pod", by: kept("surge-first-is-switched-off-in-mid-drain"),
-		edits: in("scale_down", "if !budget.affords(cost) {\n\t\t\twaiting", "if s.desired.Disruption.SurgeFirst && !budget.affords(cost) {\n\t\t\twaiting"),
+		edits: in("scale_down", "if !b.requested && !budget.affords(cost) {\n\t\t\twaiting", "if !b.requested && s.desired.Disruption.SurgeFirst && !budget.affords(cost) {\n\t\t\twaiting"),
 	},
 	{
 		rule: "C19", what: "a notice before the cordon triggers no reconcile", by: kept("a-notice-comes-before-the-cordon"),
