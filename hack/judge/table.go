@@ -92,7 +92,7 @@ var mends = []fault{
 	},
 	{
 		rule: "C18", what: "the policy switched in mid-drain deletes the only serving pod", by: kept("surge-first-is-switched-off-in-mid-drain"),
-		edits: in("scale_down", "if !budget.affords(cost) {\n\t\t\twaiting", "if s.desired.Disruption.SurgeFirst && !budget.affords(cost) {\n\t\t\twaiting"),
+		edits: in("scale_down", "if !b.requested && !budget.affords(cost) {\n\t\t\twaiting", "if !b.requested && s.desired.Disruption.SurgeFirst && !budget.affords(cost) {\n\t\t\twaiting"),
 	},
 	{
 		rule: "C19", what: "a notice before the cordon triggers no reconcile", by: kept("a-notice-comes-before-the-cordon"),
@@ -137,11 +137,11 @@ var mends = []fault{
 	},
 	{
 		rule: "C28", what: "with random names a scale-down promotes the canary of a partition", by: kept("an-autoscaler-shrinks-a-canary-random"),
-		edits: in("scale_down", "if keep := s.partition(); keep > 0 {", "if keep := s.partition(); keep > 0 && s.ordinal() {"),
+		edits: in("scale_down", "if keep := s.keptOld(); keep > 0 {", "if keep := s.keptOld(); keep > 0 && s.ordinal() {"),
 	},
 	{
 		rule: "C29", what: "a rollout that failed is forgotten with its pods", by: kept("a-failed-rollout-is-scaled-to-nothing-and-back"),
-		edits: in("progress", "!s.timed(record) || s.timeLeft(record) > 0 {", "s.timed(record) {"),
+		edits: in("progress", "|| !s.outOfTime(record) {", "|| s.desired.Replicas == 0 {"),
 	},
 	{
 		rule: "C29", what: "with random names the places that a scale-down took count as moved", by: kept("a-failed-rollout-is-scaled-down-and-up-random"),
@@ -158,6 +158,42 @@ var mends = []fault{
 	{
 		rule: "C32", what: "a refusal longer than a condition may be keeps the status from being stored", by: kept("a-refusal-longer-than-a-condition"),
 		edits: []edit{{"internal/report/conditions.go", "if len(message) <= maxMessage {", "if len(message) > 0 {"}},
+	},
+	{
+		rule: "C33", what: "a rollout that failed is forgotten at 0 replicas for a holder", by: kept("a-failed-rollout-is-scaled-to-nothing-beside-a-holder"),
+		edits: in("progress", "|| !s.outOfTime(record) {", "|| !s.timed(record) || s.timeLeft(record) > 0 {"),
+	},
+	{
+		rule: "C34", what: "a rollout that failed is forgotten behind a partition that keeps the whole fleet", by: kept("a-failed-rollout-is-scaled-to-its-partition"),
+		edits: in("progress", " && (keep < s.desired.Replicas || !s.outOfTime(record))", ""),
+	},
+	{
+		rule: "C35", what: "with ordinals the delete label waits for the budget of a scale-down", by: kept("a-label-asks-for-a-deletion-beyond-the-ordinals"),
+		edits: in("scale_down", "if !b.requested && !budget.affords(cost) {", "if !budget.affords(cost) {"),
+	},
+	{
+		rule: "C35", what: "with ordinals the delete label waits for the end of a surge", by: kept("a-label-asks-for-a-deletion-of-a-pod-that-stands-in"),
+		edits: in("budget", "case b.requested: // the user's own word", "case b.requested && b.orphan:"),
+	},
+	{
+		rule: "C36", what: "a pod is removed in order while a higher one is dead and held", by: kept("a-held-pod-fails-while-pods-are-removed-in-order"),
+		edits: in("order", "[][]*Pod{s.terminating, s.failed, s.lost}", "[][]*Pod{s.terminating}"),
+	},
+	{
+		rule: "C37", what: "a failed pod that is kept stays with the delete label", by: kept("a-label-asks-for-a-deletion-of-a-failed-pod"),
+		edits: in("replace_failed", "case p.DeleteRequested:", "case p.DeleteRequested && p.HoldDelete != nil:"),
+	},
+	{
+		rule: "C38", what: "a pass goes on after it learned that its owner changed", by: kept("an-ordinal-is-unreserved-beside-the-deletion-of-a-claim"),
+		edits: []edit{{"internal/apply/batch.go", "return r.behind || r.target.Outdated", "return r.target.Outdated"}},
+	},
+	{
+		rule: "C39", what: "with random names a scale-down ends a paused rollout", by: kept("a-paused-rollout-is-scaled-down-and-up"),
+		edits: in("progress", "(s.desired.Paused || failed)", "failed"),
+	},
+	{
+		rule: "C39", what: "with random names a scale-down ends a rollout that failed", by: kept("a-failed-rollout-whose-pods-serve-is-scaled-down-and-up"),
+		edits: in("progress", "failed := record != nil && ", "failed := record != nil && s.ordinal() && "),
 	},
 }
 

@@ -350,12 +350,12 @@ func (r *rest) evictionRefused(pod *corev1.Pod) bool {
 	return pod.CreationTimestamp.Time.Before(r.spec.Restart) || r.recreates(r.spec, &r.goal, pod, r.end)
 }
 
-// higherEnds: a pod of a higher ordinal is being deleted and still there: each goes "when
-// all higher ones are gone".
+// higherEnds: a pod of a higher ordinal is being deleted, or has failed and may not be
+// deleted, and is still there: each goes "when all higher ones are gone".
 func (r *rest) higherEnds(slot int) bool {
 	return slices.ContainsFunc(r.kept, func(p *corev1.Pod) bool {
 		ordinal, ok := r.slotOf(p)
-		return ok && ordinal > slot && p.DeletionTimestamp != nil
+		return ok && ordinal > slot && (p.DeletionTimestamp != nil || Held(p, appsv1.LabelHoldDelete) || r.rules.Undeletable[p.Name])
 	})
 }
 
@@ -382,12 +382,16 @@ func (r *rest) halted() bool {
 	return stalled != nil && stalled.Reason == appsv1.ReasonProgressDeadlineExceeded
 }
 
-// corpses: "Limit is how many failed pods are kept for inspection."
+// corpses: "Limit is how many failed pods are kept for inspection." And "the operator obeys
+// the delete label in any case", when the backoff of the pod's successor has passed.
 func (r *rest) corpses() {
 	n := 0
 	for _, pod := range r.kept {
-		if ended(pod) && pod.DeletionTimestamp == nil && !Held(pod, appsv1.LabelHoldDelete) && !r.rules.Undeletable[pod.Name] {
-			n++
+		if !ended(pod) || pod.DeletionTimestamp != nil || Held(pod, appsv1.LabelHoldDelete) || r.rules.Undeletable[pod.Name] {
+			continue
+		}
+		if n++; DeleteRequested(pod) && !r.failing() {
+			r.report("failed pod %s should go, by its label, and is there", pod.Name)
 		}
 	}
 	if n > r.spec.FailedLimit && !r.failing() {

@@ -126,8 +126,9 @@ func (r *rest) requests(pod *corev1.Pod) {
 		return
 	}
 	// "The operator obeys the delete label in any case", also where something keeps the
-	// fleet from its goal and other pods stand in; one beyond the fleet may wait for its turn.
-	if slot, ok := r.slotOf(pod); DeleteRequested(pod) && (!r.obstacle || r.spec.Random || ok && r.spec.InBase(slot)) {
+	// fleet from its goal, other pods stand in, or this one does; with OrderedReady one
+	// beyond the fleet may wait for its turn.
+	if slot, ok := r.slotOf(pod); DeleteRequested(pod) && (!r.obstacle || !r.spec.Ordered || ok && r.spec.InBase(slot)) {
 		r.report("pod %s should go, by its label, and is there", pod.Name)
 	}
 	if r.obstacle {

@@ -249,6 +249,17 @@ func size(pm *appsv1.PodManager, cpus string) {
 // TestAtRestMarks: labels, annotations, gates and the owner's finalizer are as
 // documented, and the conditions say that all is well when it is.
 func TestAtRestMarks(t *testing.T) {
+	asked := func(pod *corev1.Pod) { pod.Labels[appsv1.LabelDelete] = "true" }
+	inOrder := func(pm *appsv1.PodManager) { pm.Spec.PodManagementPolicy = appsv1.OrderedReadyPods }
+	// beyond: a pod beyond the fleet was asked for, and a higher one is held.
+	beyond := func(s *tale) {
+		s.create(2, "web-a")
+		s.runs("web-2")
+		s.edit(replicas(1))
+		s.change(user, "web-2", hold)
+		s.change(user, "web-1", asked)
+		s.status("web-a", 3, condition1(appsv1.ConditionReady, metav1.ConditionFalse, appsv1.ReasonHeld))
+	}
 	mark := func(change func(*corev1.Pod)) func() *tale {
 		return rests(func(s *tale) { s.change(user, "web-1", change) })
 	}
@@ -258,8 +269,16 @@ func TestAtRestMarks(t *testing.T) {
 		"a pod of the fleet is marked as a stand-in": {mark(func(pod *corev1.Pod) {
 			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, appsv1.AnnotationSurge, "true")
 		}), "marked as one that stands in"},
-		"wanted and not held": {mark(func(pod *corev1.Pod) { pod.Labels[appsv1.LabelWanted] = "delete" }), "is wanted for delete"},
-		"it was asked for":    {mark(func(pod *corev1.Pod) { pod.Labels[appsv1.LabelDelete] = "true" }), "should go, by its label"},
+		"wanted and not held":                                     {mark(func(pod *corev1.Pod) { pod.Labels[appsv1.LabelWanted] = "delete" }), "is wanted for delete"},
+		"it was asked for":                                        {mark(asked), "should go, by its label"},
+		"one beyond the fleet, beside one that is held":           {rests(beyond), "web-1 should go, by its label"},
+		"one beyond the fleet, beside one that is held, in order": {rests(beyond, inOrder), ""},
+		"a failed pod that is kept": {rests(func(s *tale) {
+			s.change(user, "web-1", asked)
+			s.change(kubelet, "web-1", fails)
+			s.create(2, "web-a")
+			s.runs("web-2")
+		}, randomly), "failed pod web-1 should go, by its label"},
 		"it stays out of service": {mark(func(pod *corev1.Pod) {
 			pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: appsv1.GateInService}}
 		}), "stays out of service"},

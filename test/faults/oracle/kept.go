@@ -23,6 +23,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 )
@@ -33,10 +34,11 @@ import (
 
 // promoted: "partition: how many pods stay on the old revision", and in a scale-down "as
 // many as it keeps stay on the old revision, and while a rollout is paused or has failed,
-// one does; pods of the new one are deleted before these". So the operator takes no pod of the old revision that nothing else takes, when fewer than
-// these are left beside pods of the new one that might have gone.
-func (c *chronicle) promoted(a *touch, all []touch) string {
-	old, goal, keep := c.keptByPartition(a)
+// one does; pods of the new one are deleted before these". So the operator takes no pod of
+// the old revision that nothing else takes, when fewer than these are left beside pods of
+// the new one that might have gone.
+func (c *chronicle) promoted(a *touch, all []touch, rules *Rules) string {
+	old, goal, keep := c.keptOld(a, rules)
 	if keep == 0 || a.what == appsv1.ReasonDeleted && a.forced() || a.before.Labels[appsv1.LabelRevision] != old || a.what == appsv1.ReasonUpdated && a.pod.Labels[appsv1.LabelRevision] == old {
 		return ""
 	}
@@ -79,9 +81,9 @@ func (c *chronicle) beside(a *touch, old, goal string, last int64) (left, others
 	return left, others
 }
 
-// keptByPartition is the old revision, the goal, and how many pods the partition keeps on
-// the old one, for all that the writer may have known.
-func (c *chronicle) keptByPartition(a *touch) (old, goal string, keep int) {
+// keptOld is the old revision, the goal, and how many pods the partition, a pause or a
+// failure keeps on the old one, for all that the writer may have known.
+func (c *chronicle) keptOld(a *touch, rules *Rules) (old, goal string, keep int) {
 	asks := c.asks(a)
 	for i, owner := range asks {
 		spec, g := SpecOf(owner.object), c.goalOf(owner.object, a.Version)
@@ -93,7 +95,7 @@ func (c *chronicle) keptByPartition(a *touch) (old, goal string, keep int) {
 			return "", "", 0
 		}
 		kept := spec.Partition
-		if spec.Paused {
+		if spec.Paused || a.what == appsv1.ReasonDeleted && c.failed(owner, a, g.name, rules) {
 			kept = max(kept, 1)
 		}
 		if i == 0 || kept < keep {
@@ -218,6 +220,11 @@ func (c *chronicle) standsStill(from moment[*appsv1.PodManager], a *touch) bool 
 	return paused || c.failedBefore(from, a, goal.name)
 }
 
+// failed: the rollout had, as the writer knew.
+func (c *chronicle) failed(owner moment[*appsv1.PodManager], a *touch, goal string, rules *Rules) bool {
+	return a.Seen > 0 && a.Actor != Late && !rules.Split && !rules.Jumped && c.failedBefore(owner, a, goal)
+}
+
 // failedBefore: the operator had said that the rollout failed, and nothing happened since
 // that begins the deadline anew: "Each additional available pod resets it; so do another
 // revision, a restart request and a pause. Other edits do not, so an autoscaler that changes
@@ -225,7 +232,7 @@ func (c *chronicle) standsStill(from moment[*appsv1.PodManager], a *touch) bool 
 func (c *chronicle) failedBefore(from moment[*appsv1.PodManager], a *touch, goal string) bool {
 	var failed moment[*appsv1.PodManager]
 	for _, m := range c.owners[a.owner].within(0, from.Version) {
-		if m.Revision == nil || !m.there() {
+		if m.Revision == nil || !m.there() || !wrote(m.Revision) {
 			continue
 		}
 		stalled := meta.FindStatusCondition(m.object.Status.Conditions, appsv1.ConditionStalled)
@@ -243,8 +250,21 @@ func (c *chronicle) failedBefore(from moment[*appsv1.PodManager], a *touch, goal
 			return false
 		}
 	}
-	_, served := c.count(a.owner, failed.Seen, a.Version, func(m moment[*corev1.Pod]) bool {
-		return m.object.Labels[appsv1.LabelRevision] == goal && Serves(m.object)
-	})
-	return served == 0
+	return !c.comesToServe(a.owner, goal, failed.Seen, a.Version, SpecOf(failed.object).MinReady > 0)
+}
+
+// comesToServe: a pod of a revision began to serve between two versions, or served at all
+// where it has to do so for longer.
+func (c *chronicle) comesToServe(owner types.UID, revision string, from, to int64, longer bool) bool {
+	for _, l := range c.pods {
+		served := !longer
+		for _, m := range l.within(from, to) {
+			serves := owns(owner, m) && m.object.Labels[appsv1.LabelRevision] == revision && Serves(m.object)
+			if serves && !served {
+				return true
+			}
+			served = serves && !longer
+		}
+	}
+	return false
 }

@@ -105,6 +105,16 @@ func TestWhatAPartitionKeeps(t *testing.T) {
 			s.delete(Operator, "web-3")
 			return s
 		}, keeps},
+		"no old one is left, while it is paused": {shrinks(0, func(s *tale) { s.edit(pause) }, "web-2", "web-3"), keeps},
+		"no old one is left, when it has failed": {shrinks(0, func(s *tale) { s.says(overdue) }, "web-2", "web-3"), keeps},
+		"one is left, when it has failed":        {shrinks(0, func(s *tale) { s.says(overdue) }, "web-0", "web-3"), ""},
+		"no old one is left, when it had failed, and a pod became available since": {shrinks(0, func(s *tale) {
+			s.change(kubelet, "web-0", unready)
+			s.says(overdue)
+			s.runs("web-0")
+			s.says(func(st *appsv1.PodManagerStatus) { meta.RemoveStatusCondition(&st.Conditions, appsv1.ConditionStalled) })
+		}, "web-2", "web-3"), ""},
+		"no old one is left, when it goes on": {shrinks(0, none, "web-2", "web-3"), ""},
 		"one more than it keeps is made anew": {func() *tale {
 			s := halfway(recreate, partitionOf(1))
 			s.says()

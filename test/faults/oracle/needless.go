@@ -52,7 +52,7 @@ func Needless(history []Revision, rules Rules) []Violation {
 func (c *chronicle) needless(a *touch, all []touch, rules Rules) []string {
 	switch a.what {
 	case appsv1.ReasonDeleted:
-		return []string{c.goesWithoutCause(a, &rules), c.promoted(a, all)}
+		return []string{c.goesWithoutCause(a, &rules), c.promoted(a, all, &rules)}
 	case appsv1.ReasonCreated:
 		return []string{c.comesWithoutCause(a, rules), c.comesBackElsewhere(a), c.strays(a, &rules)}
 	case appsv1.ReasonReleased:
@@ -61,9 +61,9 @@ func (c *chronicle) needless(a *touch, all []touch, rules Rules) []string {
 		}
 	case appsv1.ReasonUpdated:
 		if a.reshaped() && !c.follows(a) {
-			return []string{fmt.Sprintf("pod %s is changed to what no revision asks for that it should be on", a.pod.Name), c.promoted(a, all)}
+			return []string{fmt.Sprintf("pod %s is changed to what no revision asks for that it should be on", a.pod.Name), c.promoted(a, all, &rules)}
 		}
-		return []string{c.promoted(a, all)}
+		return []string{c.promoted(a, all, &rules)}
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func (c *checker) checkRemoval(r *Revision, before, pod *corev1.Pod) {
 	want := c.orderOf(r, pod)
 	s := c.services[pod.UID]
 	if want == nil || s == nil || before == nil || before.DeletionTimestamp != nil || !r.Gone && pod.DeletionTimestamp == nil ||
-		DeleteRequested(before) || !c.waitsForTurn(want, s) {
+		DeleteRequested(before) || ended(s.pod) || c.lost(s.pod) || !c.waitsForTurn(want, s) {
 		return
 	}
 	ordinal, _ := want.Ordinal(pod.Name)
@@ -95,14 +95,14 @@ func (c *checker) checkRemoval(r *Revision, before, pod *corev1.Pod) {
 	}
 }
 
-// waitsForTurn: a pod that a scale-down left beyond the base, which lives or
-// terminates and whose node is there. "Its surge pods come and go as it needs them": a
+// waitsForTurn: a pod that a scale-down left beyond the base, which is not gone: also one
+// that has failed or whose node is gone, as long as it is held. "Its surge pods come and go as it needs them": a
 // pod that was made beyond the base and never belonged to it is a rollout's or a
 // drain's, as long as so many may be beyond.
 func (c *checker) waitsForTurn(want *Spec, s *service) bool {
 	pod := s.pod
 	ordinal, ok := want.Ordinal(pod.Name)
-	if !ok || ended(pod) || c.pods[pod.UID] == nil || c.lost(pod) || want.InBase(ordinal) || slices.Contains(want.Reserved, ordinal) {
+	if !ok || c.pods[pod.UID] == nil || want.InBase(ordinal) || slices.Contains(want.Reserved, ordinal) {
 		return false
 	}
 	return s.inBase || !want.mayStandIn(ordinal)
