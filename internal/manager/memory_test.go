@@ -18,8 +18,12 @@ package manager
 
 import (
 	"math"
+	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
+
+	"github.com/go-logr/logr/funcr"
 )
 
 func TestLimitMemory(t *testing.T) {
@@ -42,5 +46,49 @@ func TestLimitMemory(t *testing.T) {
 				t.Errorf("the limit is %d, want %d", got, test.want)
 			}
 		})
+	}
+}
+
+func TestScarceMemoryIsReportedOnce(t *testing.T) {
+	for name, test := range map[string]struct {
+		live []int64
+		want int
+	}{
+		"not below the threshold":         {live: []int64{0, 300, 599}, want: 0},
+		"once while it stays scarce":      {live: []int64{599, 600, 700, 1000}, want: 1},
+		"again when it was enough before": {live: []int64{600, 599, 600}, want: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lines []string
+			w := &memoryWatch{limit: 1000, log: funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{})}
+			for _, live := range test.live {
+				w.look(live)
+			}
+			if len(lines) != test.want {
+				t.Fatalf("logged %d times, want %d: %q", len(lines), test.want, lines)
+			}
+			for _, line := range lines {
+				if !strings.Contains(line, "resources.limits.memory") {
+					t.Errorf("the line does not say what to raise: %s", line)
+				}
+			}
+		})
+	}
+}
+
+func TestLiveMemoryIsWhatIsInUse(t *testing.T) {
+	const size = 64 << 20
+	runtime.GC()
+	before := liveMemory()
+	kept := make([]byte, size)
+	runtime.GC()
+	if grown := liveMemory() - before; grown < size/2 {
+		t.Errorf("with %d bytes more in use, live memory grew by %d", size, grown)
+	}
+	runtime.KeepAlive(kept)
+	kept = nil
+	runtime.GC()
+	if grown := liveMemory() - before; grown > size/2 {
+		t.Errorf("what is not in use any more counts: live memory grew by %d", grown)
 	}
 }
