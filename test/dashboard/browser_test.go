@@ -25,6 +25,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/mycompany/pod-operator/internal/localkube"
 	"github.com/mycompany/pod-operator/test/browser"
 )
 
@@ -128,4 +129,27 @@ func TestThePageIsDarkForThoseWhoPreferIt(t *testing.T) {
 		b.Keep(scheme, "#pods", "#blocked")
 		b.Content()
 	}
+}
+
+// A large fleet is drawn as small tiles, one for each pod.
+func TestALargeFleetIsDrawn(t *testing.T) {
+	const pods, old = 600, 300
+	// The three nodes of the cluster have room for about half of them.
+	if err := suite.Cluster.CreateNodes(t.Context(), localkube.NodeOptions{Count: 10, Pods: pods}); err != nil {
+		t.Fatal(err)
+	}
+	namespace := suite.NamespaceNamed(t, "warehouse")
+	pm := fleet(t, namespace, "web", pods)
+	token := owner(t, namespace)
+	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"image":"nginx:1.28","update":{"partition":%d}}}`, old))
+	if err := suite.Client.Patch(t.Context(), pm, patch); err != nil {
+		t.Fatal(err)
+	}
+	b := browser.OpenAt(t, origin, "/podmanagers/"+namespace+"/web", token)
+	b.See("all tiles are there", fmt.Sprintf(`document.querySelectorAll('.tile.ready').length === %d`, pods))
+	b.See("half of them are on the new revision", fmt.Sprintf(`document.querySelectorAll('.tile.old').length === %d && document.querySelectorAll('.group').length === 2 &&
+		document.querySelector('[data-count="up to date"]').textContent === '%d'`, old, pods-old))
+	b.See("the person may do something", `document.querySelectorAll('[data-action]').length > 0`)
+	b.Keep("large", "#counts", "#pods")
+	b.Content()
 }
