@@ -17,13 +17,19 @@ limitations under the License.
 package manager
 
 import (
+	"context"
 	"math"
 	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
 func TestLimitMemory(t *testing.T) {
@@ -90,5 +96,55 @@ func TestLiveMemoryIsWhatIsInUse(t *testing.T) {
 	runtime.GC()
 	if grown := liveMemory() - before; grown > size/2 {
 		t.Errorf("what is not in use any more counts: live memory grew by %d", grown)
+	}
+}
+
+// standIn is a manager to which something can be added, and which does not run it.
+type standIn struct {
+	ctrl.Manager
+	log   logr.Logger
+	added []manager.Runnable
+}
+
+func (s *standIn) GetLogger() logr.Logger { return s.log }
+
+func (s *standIn) Add(r manager.Runnable) error {
+	s.added = append(s.added, r)
+	return nil
+}
+
+func TestTheOperatorWatchesItsMemory(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var lines []string
+	mgr := &standIn{log: funcr.New(func(_, line string) { lines = append(lines, line); cancel() }, funcr.Options{})}
+	if err := addMemoryWatch(mgr); err != nil || len(mgr.added) != 0 {
+		t.Fatalf("without a limit, %d runnables were added (%v)", len(mgr.added), err)
+	}
+	t.Setenv(memoryVariable, "1000")
+	for range 2 { // an operator that is stopped may start again in the same process
+		if err := addMemoryWatch(mgr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.GC()
+	if err := mgr.added[0].Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if len(lines) != 1 || !strings.Contains(lines[0], "Memory is scarce") {
+		t.Errorf("logged %q", lines)
+	}
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := 0.0
+	for _, family := range families {
+		if family.GetName() == "podmanager_memory_used_ratio" {
+			used = family.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	if used < 1 {
+		t.Errorf("the metric says %v", used)
 	}
 }
