@@ -16,6 +16,8 @@ DOCKER_ARGS ?=
 PLATFORMS ?= linux/amd64,linux/arm64
 IMAGE_TAG_BASE ?= pod-operator
 BUNDLE_IMG ?= $(IMAGE_TAG_BASE)-bundle:latest
+# production leaves out the kinds of tutorials.
+OVERLAY ?= default
 BENCH ?=
 SCALE ?=
 IMAGE_ARGS ?=
@@ -287,7 +289,7 @@ sign: $(COSIGN) $(CRANE) ## Push what make image or make release built as IMG, s
 	@hack/sign $(COSIGN) $(CRANE) dist/image $(IMG) $(KEY)
 
 .PHONY: build-installer
-build-installer: manifests $(KUSTOMIZE) ## Write dist/install.yaml, which installs IMG with one kubectl apply.
+build-installer: manifests $(KUSTOMIZE) ## Write dist/install.yaml, which installs IMG with one kubectl apply. OVERLAY=production leaves out the kinds of tutorials.
 	@mkdir -p dist
 	@$(call render,$(IMG)) > dist/install.yaml
 	@echo "dist/install.yaml installs $(IMG)"
@@ -474,7 +476,7 @@ uninstall: $(KUSTOMIZE) $(kubectl-if-ours) ## Delete the CRDs and with them all 
 		{ echo "the CRDs wait for PodManagers whose pods only a running operator cleans up: make run, then make uninstall again" >&2; exit 1; }
 
 .PHONY: deploy
-deploy: manifests $(KUSTOMIZE) $(kubectl-if-ours) ## Install everything, the operator with image IMG.
+deploy: manifests $(KUSTOMIZE) $(kubectl-if-ours) ## Install everything, the operator with image IMG. OVERLAY=production leaves out the kinds of tutorials.
 	@$(use-cluster); if [[ -n $$playground ]]; then $(BIN)/playground install --all; \
 	else $(call render,$(IMG)) | $(KUBECTL) apply --server-side --force-conflicts -f -; fi
 
@@ -506,10 +508,10 @@ faults-progress = awk '/^=== CONT/ {if (++n % 25 == 0) {print "  " n " cases hav
 # What the fault tests of this run have tried, one line each.
 faults-table = go run ./hack/reliability
 
-# $(call render,IMAGE) prints config/default with that image. The overlay lives
+# $(call render,IMAGE) prints config/$(OVERLAY) with that image. The overlay lives
 # in dist/, so that choosing an image changes no file of the repository.
 render = { rm -rf dist/overlay && mkdir -p dist/overlay && cd dist/overlay && \
-	printf 'resources: [../../config/default]\n' > kustomization.yaml && \
+	printf 'resources: [../../config/$(OVERLAY)]\n' > kustomization.yaml && \
 	$(CURDIR)/$(KUSTOMIZE) edit set image controller=$(1) && cd ../.. && $(KUSTOMIZE) build dist/overlay; }
 
 # $(call tool,NAME,MODULE FOLDER,PACKAGE) builds a pinned tool when it is missing

@@ -40,7 +40,8 @@ import (
 	"github.com/mycompany/pod-operator/examples/internal/demo"
 )
 
-func main() { demo.Main(run) }
+// controller-runtime logs the conversion that try has refused.
+func main() { demo.Main(run, "conversion-webhook") }
 
 func run(ctx context.Context, cfg *rest.Config, namespace string) error {
 	scheme, err := newScheme()

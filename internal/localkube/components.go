@@ -156,7 +156,6 @@ func (c *Cluster) apiServerArguments() ([]string, error) {
 		"--kubelet-client-key=" + c.pki("apiserver-client.key"),
 		// kwok answers for all nodes on localhost; their InternalIPs are made up.
 		"--kubelet-preferred-address-types=InternalDNS",
-		"--authorization-mode=Node,RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + c.pki("service-account.key"),
 		"--service-account-signing-key-file=" + c.pki("service-account.key"),
@@ -164,6 +163,10 @@ func (c *Cluster) apiServerArguments() ([]string, error) {
 		// An endpoint on 127.0.0.1 is not valid, and nothing here would use it.
 		"--endpoint-reconciler-type=none",
 		"--allow-privileged=true",
+	}
+	// Modes that are given twice are added up, and those in a file exclude the flag.
+	if !slices.ContainsFunc(c.opts.APIServerArgs, func(arg string) bool { return strings.HasPrefix(arg, "--authorization-") }) {
+		args = append(args, "--authorization-mode=Node,RBAC")
 	}
 	if !c.opts.has(ControllerManager) {
 		args = append(args, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")

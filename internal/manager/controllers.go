@@ -152,7 +152,8 @@ func (w *wiring) workers() controller.Options {
 	if len(w.options.Namespaces) == 1 {
 		share = workers
 	}
-	return controller.Options{MaxConcurrentReconciles: workers, NewQueue: fairqueue.New(share, clock.RealClock{})}
+	queue := logReconciles(w.mgr.GetLogger(), clock.RealClock{}, fairqueue.New(share, clock.RealClock{}))
+	return controller.Options{MaxConcurrentReconciles: workers, NewQueue: queue}
 }
 
 // addControllers adds the controllers that were chosen. Those whose CRD is not

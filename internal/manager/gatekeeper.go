@@ -111,7 +111,7 @@ func (d *gatekeeper) admit(ctx context.Context, crd string, gate *crdgate.Gate) 
 		}
 		return gate.Open(ctx)
 	}
-	d.log.Info("Left out, because its CRD is not installed; picked up when it is", "kind", gate.GVK().Kind, "CustomResourceDefinition", crd)
+	d.log.Info("Controller not started: CRD not installed; it starts when the CRD is", "kind", gate.GVK().Kind, "CustomResourceDefinition", crd)
 	return nil
 }
 
@@ -170,7 +170,7 @@ func (d *gatekeeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	err := d.cache.Get(ctx, req.NamespacedName, crd)
 	if apierrors.IsNotFound(err) {
 		if gate.IsOpen() {
-			d.log.Info("Rests, because its CRD is gone", "kind", gate.GVK().Kind, "CustomResourceDefinition", req.Name)
+			d.log.Info("Controller stopped: CRD removed", "kind", gate.GVK().Kind, "CustomResourceDefinition", req.Name)
 		}
 		d.forget(req.Name)
 		return ctrl.Result{}, gate.Close(ctx)
@@ -199,7 +199,7 @@ func (d *gatekeeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{RequeueAfter: servedLate}, nil
 	}
-	d.log.Info("Picked up, because its CRD is installed now", "kind", gate.GVK().Kind, "CustomResourceDefinition", req.Name)
+	d.log.Info("Controller started: CRD installed", "kind", gate.GVK().Kind, "CustomResourceDefinition", req.Name)
 	return ctrl.Result{}, gate.Open(ctx)
 }
 

@@ -130,7 +130,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 			return nil, fmt.Errorf("keep the paths of the webhooks: %w", err)
 		}
 	}
-	if err := errors.Join(addQuarantineReport(mgr, unreadable), addWork(ctx, mgr, o, records)); err != nil {
+	if err := errors.Join(addQuarantineReport(mgr, unreadable), addMemoryWatch(mgr), addWork(ctx, mgr, o, records)); err != nil {
 		return nil, err
 	}
 	if webhooks != nil {

@@ -120,7 +120,7 @@ func (r *quarantineReport) look(ctx context.Context) {
 		numbers[e.Kind.Kind]++
 		now[e.String()] = true
 		if !r.logged[e.String()] {
-			r.log.Info("An object cannot be read and is set aside; all others are kept", "kind", e.Kind.Kind,
+			r.log.Info("An object cannot be read and is skipped; all others are reconciled", "kind", e.Kind.Kind,
 				"namespace", e.Object.Namespace, "name", e.Object.Name, "error", e.Reason)
 		}
 		if r.elected == nil {

@@ -57,6 +57,11 @@ func (l layout) cluster() string {
 	return filepath.Join(l.dir(), "cluster-"+l.kubernetes)
 }
 
+// operatorLog is where the cluster has the output of the operator's process.
+func (l layout) operatorLog() string {
+	return filepath.Join(l.cluster(), "logs", operatorName+".log")
+}
+
 // clusters are those of all versions.
 func (l layout) clusters() ([]string, error) {
 	return filepath.Glob(filepath.Join(l.dir(), "cluster*"))

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -71,6 +72,9 @@ func status(ctx context.Context, l layout, out io.Writer, now time.Time) error {
 		return fmt.Errorf("the API server is not well: %w", err)
 	}
 	fmt.Fprintf(out, "\nThe API server (Kubernetes %s) is healthy.\nKUBECONFIG=%s\n", version, l.kubeconfig())
+	if slices.ContainsFunc(s.Processes, func(p process) bool { return p.Name == operatorName }) {
+		fmt.Fprintf(out, "The operator's log is %s\n", l.operatorLog())
+	}
 	return showWaiting(ctx, clients, out)
 }
 

@@ -306,7 +306,9 @@ Or watch it in a browser, which will not know the certificate (the token in the 
 
   %s
 
-%s`, took, where, s.layout.kubeconfig(), s.layout.binDir(), s.page, end)
+No containers run, so kubectl logs has nothing of the operator: its log is %s
+
+%s`, took, where, s.layout.kubeconfig(), s.layout.binDir(), s.page, s.layout.operatorLog(), end)
 }
 
 // explain prefers the report of a component that died to the error that its

@@ -38,11 +38,11 @@ func TestPlayground(t *testing.T) {
 
 	out := p.mustRun("up", "--detach", "--audit")
 	contains(t, out, "kube-apiserver is ready", "the operator is ready", "my-pod-manager: 3 pods wanted, 3 there, 3 ready",
-		"Up after", "kubectl scale pm/my-pod-manager")
+		"Up after", "kubectl scale pm/my-pod-manager", "logs/operator.log")
 	uid := p.mustRun("kubectl", "--", "get", "pm", "my-pod-manager", "-o", "jsonpath={.metadata.uid}")
 
 	t.Run("status shows every process and the API server's health", func(t *testing.T) {
-		contains(t, p.mustRun("status"), "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "operator", "is healthy")
+		contains(t, p.mustRun("status"), "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "operator", "is healthy", "The operator's log is ")
 	})
 	t.Run("a second up says that it is up", func(t *testing.T) {
 		contains(t, p.mustRun("up"), "is up already")

@@ -20,6 +20,8 @@ package browser
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
@@ -141,11 +143,17 @@ func (b *Tab) Album(name string) { b.album = name }
 
 // Keep saves a picture of the page under test-output/, and, with
 // UPDATE_SCREENSHOTS set, under docs/images/ as dashboard-NAME, where the
-// documents show it.
-func (b *Tab) Keep(name string) {
+// documents show it. Each of the selectors is of an element that the documents say
+// is to be seen: all of it has to be in the picture, which is as high as that takes.
+func (b *Tab) Keep(name string, shown ...string) {
 	b.Helper()
+	b.See("nothing moves", still)
+	b.frame(shown)
 	var picture []byte
 	b.Do("take a picture", chromedp.CaptureScreenshot(&picture))
+	if len(shown) > 0 {
+		b.Do("give the window its size back", emulation.ClearDeviceMetricsOverride())
+	}
 	write := func(elements ...string) {
 		file := filepath.Join(append([]string{project.Root()}, elements...)...)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -158,6 +166,44 @@ func (b *Tab) Keep(name string) {
 	write("test-output", b.album, name+".png")
 	if _, err := os.Stat(filepath.Join(project.Root(), "docs", "images", b.album+"-"+name+".png")); err == nil && os.Getenv("UPDATE_SCREENSHOTS") != "" {
 		write("docs", "images", b.album+"-"+name+".png")
+	}
+}
+
+// still says that no animation runs that ends.
+const still = `document.getAnimations().every((a) => a.playState !== 'running' || a.effect.getComputedTiming().endTime === Infinity)`
+
+// Of a picture: its width and its least height.
+const width, leastHeight = 1280, 760
+
+// frame makes the window as high as the elements take, and waits until all of each is in it.
+func (b *Tab) frame(shown []string) {
+	b.Helper()
+	if len(shown) == 0 {
+		return
+	}
+	selectors, err := json.Marshal(shown)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, selector := range shown {
+		b.See(selector+" is shown", fmt.Sprintf(`document.querySelector(%q)?.checkVisibility()`, selector))
+	}
+	var height int64
+	b.Do("measure", chromedp.EmulateViewport(width, leastHeight), chromedp.Evaluate(fmt.Sprintf(`(() => {
+		scrollTo(0, 0);
+		const places = %s.map((s) => document.querySelector(s).getBoundingClientRect());
+		const top = Math.min(...places.map((r) => r.top));
+		window.pictured = top > innerHeight / 2 ? top - 16 : 0;
+		return Math.ceil(Math.max(...places.map((r) => r.bottom)) - pictured) + 16;
+	})()`, selectors), &height))
+	b.Do("make the window as high", chromedp.EmulateViewport(width, max(leastHeight, height)), chromedp.Evaluate(`scrollTo(0, pictured)`, nil))
+	for _, selector := range shown {
+		b.See("all of "+selector+" is in the picture", fmt.Sprintf(`(() => {
+			const e = document.querySelector(%q), r = e?.getBoundingClientRect();
+			if (!e?.checkVisibility() || r.width === 0 || r.height === 0) return false;
+			const cut = getComputedStyle(e).overflowY !== 'visible' && e.scrollHeight > e.clientHeight + 1;
+			return !cut && r.top >= 0 && r.left >= 0 && r.bottom <= innerHeight && r.right <= innerWidth;
+		})() && %s`, selector, still))
 	}
 }
 

@@ -56,6 +56,7 @@ func TestTheChartSaysWhatConfigSays(t *testing.T) {
 		"cert-manager":     {folders: []string{"certmanager"}, values: "{webhooks: {certificates: cert-manager}}"},
 		"v1alpha1":         {folders: []string{"default"}, components: []string{"v1alpha1"}, values: "{crds: {v1alpha1: true}}"},
 		"explain":          {folders: []string{"default"}, components: []string{"explain"}, values: "{explain: {enabled: true}, networkPolicy: {enabled: true}}"},
+		"production":       {folders: []string{"production"}, values: "{tutorialKinds: false}"},
 		"a network policy": {folders: []string{"default"}, values: "{networkPolicy: {enabled: true}}"},
 	} {
 		t.Run(name, func(t *testing.T) {

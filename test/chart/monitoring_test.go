@@ -94,6 +94,15 @@ func panels(t *testing.T, text string) map[string]string {
 	return asked
 }
 
+// TestMain gives the operators a memory limit, as the Deployment does, so that they serve
+// how much of it is in use.
+func TestMain(m *testing.M) {
+	if err := os.Setenv("MEMORY_LIMIT", "8589934592"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
 // checkNames: whatever an alert or a panel asks for is served by an operator;
 // served are lines of name and type. Prometheus itself makes up.
 func checkNames(t *testing.T, served []string) {

@@ -62,6 +62,7 @@ var matrix = map[string]string{
 	"no ingress allowed": "{metrics: {enabled: false}, webhooks: {enabled: false}, networkPolicy: {enabled: true}}",
 	"explanations":       "{explain: {enabled: true}, networkPolicy: {enabled: true}, replicas: 2, podDisruptionBudget: {enabled: true}}",
 	"roles of another":   "{rbac: {create: false}, serviceAccount: {create: false, name: theirs}}",
+	"production":         "{tutorialKinds: false, watchNamespaces: [team]}",
 	"CRDs of another":    "{crds: {install: false}, controllers: [imoocpod, helloworld, collector]}",
 	"where the pods run": "{nodeSelector: {pool: system}, tolerations: [{key: system, operator: Exists}], priorityClassName: system-cluster-critical, " +
 		"topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}], podLabels: {team: a}, podAnnotations: {note: b}, " +

@@ -55,6 +55,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"a reader without a namespace": {"{metrics: {readers: [{name: prometheus}]}}", "at '/metrics/readers/0': missing property 'namespace'"},
 		"explanations with shards":     {"{shards: 4, explain: {enabled: true}}", "explain.enabled and shards exclude each other"},
 		"another kind with shards":     {"{shards: 4, controllers: [podmanager, collector]}", "run controllers: [collector] in a release of its own"},
+		"a kind that is left out":      {"{tutorialKinds: false, controllers: [collector]}", "controllers names collector, which tutorialKinds: false leaves out"},
 		"a monitor of nothing":         {"{metrics: {enabled: false, serviceMonitor: {enabled: true}}}", "metrics.serviceMonitor.enabled needs metrics.enabled"},
 		"rights for everybody":         {"{serviceAccount: {create: false}}", "set serviceAccount.name"},
 		"two CAs of the callers":       {"{webhooks: {clientCA: {configMap: a, secret: b}}}", "webhooks.clientCA.configMap and webhooks.clientCA.secret exclude each other"},

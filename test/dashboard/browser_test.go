@@ -25,6 +25,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/mycompany/pod-operator/internal/localkube"
 	"github.com/mycompany/pod-operator/test/browser"
 )
 
@@ -45,14 +46,18 @@ func TestThePageFollowsAFleetAndExplainsIt(t *testing.T) {
 	b.See("seven tiles are ready", `document.querySelectorAll('.tile.ready').length === 7`)
 	b.See("the count says so", `document.querySelector('[data-count=ready]').textContent === '7'`)
 	b.See("the story has it", `[...document.querySelectorAll('#story button')].some(b => b.textContent.includes('Created web-3'))`)
-	b.Keep("fleet")
+	b.See("the graph has lines", `(() => {
+		const g = document.getElementById('graph'), pixels = new Uint32Array(g.getContext('2d').getImageData(0, 0, g.width, g.height).data.buffer);
+		return new Set(pixels).size > 8;
+	})()`)
+	b.Keep("fleet", "#counts", "#pods", "#graph", "#story > li:nth-child(2)")
 
 	b.Do("open the why", chromedp.Evaluate(`[...document.querySelectorAll('#story button')].find(b => b.textContent.includes('Created web-3')).click()`, nil))
 	b.See("the drawer tells trigger, decision and writes", `document.getElementById('drawer').open &&
 		document.getElementById('drawer-body').textContent.includes('spec.replicas') &&
 		document.getElementById('drawer-body').textContent.includes('rule scale-up') &&
 		document.getElementById('drawer-body').textContent.includes('create Pod web-3: 201')`)
-	b.Keep("why")
+	b.Keep("why", "#drawer-title", "#drawer-body")
 	b.Do("close the drawer", chromedp.Click("#close"))
 
 	b.Do("open a pod", chromedp.Click(`[data-pod="web-0"]`))
@@ -121,7 +126,30 @@ func TestThePageIsDarkForThoseWhoPreferIt(t *testing.T) {
 		}
 		b.Do("group by zone", chromedp.SetValue("#group", "zone"), chromedp.Evaluate(`document.getElementById('group').dispatchEvent(new Event('change'))`, nil))
 		b.See("each zone is a group", `[...document.querySelectorAll('.group h4')].every(h => h.textContent.startsWith('zone-') || h.textContent.startsWith('no zone')) && document.querySelectorAll('.tile').length === 6`)
-		b.Keep(scheme)
+		b.Keep(scheme, "#pods", "#blocked")
 		b.Content()
 	}
+}
+
+// A large fleet is drawn as small tiles, one for each pod.
+func TestALargeFleetIsDrawn(t *testing.T) {
+	const pods, old = 600, 300
+	// The three nodes of the cluster have room for about half of them.
+	if err := suite.Cluster.CreateNodes(t.Context(), localkube.NodeOptions{Count: 10, Pods: pods}); err != nil {
+		t.Fatal(err)
+	}
+	namespace := suite.NamespaceNamed(t, "warehouse")
+	pm := fleet(t, namespace, "web", pods)
+	token := owner(t, namespace)
+	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"image":"nginx:1.28","update":{"partition":%d}}}`, old))
+	if err := suite.Client.Patch(t.Context(), pm, patch); err != nil {
+		t.Fatal(err)
+	}
+	b := browser.OpenAt(t, origin, "/podmanagers/"+namespace+"/web", token)
+	b.See("all tiles are there", fmt.Sprintf(`document.querySelectorAll('.tile.ready').length === %d`, pods))
+	b.See("half of them are on the new revision", fmt.Sprintf(`document.querySelectorAll('.tile.old').length === %d && document.querySelectorAll('.group').length === 2 &&
+		document.querySelector('[data-count="up to date"]').textContent === '%d'`, old, pods-old))
+	b.See("the person may do something", `document.querySelectorAll('[data-action]').length > 0`)
+	b.Keep("large", "#counts", "#pods")
+	b.Content()
 }

@@ -87,7 +87,7 @@ func TestTheOverviewShowsAllKindsWithTroubleFirst(t *testing.T) {
 	b.See("all kinds are there", rows+`.map(r => r.children[2].textContent).sort().join() === 'Collector,HelloWorld,ImoocPod,PodManager,PodManager'`)
 	b.See("trouble is first, and red", rows+`[0].textContent.includes('stuck') && `+rows+`[0].classList.contains('Stalled') && `+rows+`[0].textContent.includes('QuotaExceeded')`)
 	b.See("the title says what this is", `document.title === 'fleets · pod-operator'`)
-	b.Keep("overview")
+	b.Keep("overview", "#overview-rows tr:first-child")
 
 	b.Do("choose a namespace", chromedp.SetValue("#namespace", other), chromedp.Evaluate(`document.getElementById('namespace').dispatchEvent(new Event('change'))`, nil))
 	b.See("only its fleets are there", rows+`.length === 1 && `+rows+`[0].textContent.includes('stuck')`)
@@ -148,7 +148,7 @@ func TestARolloutShowsItsWavesAndItsEnd(t *testing.T) {
 	b.See("and when it ends", `document.getElementById('eta').textContent.includes('done at about')`)
 	b.See("each pod has its state and age", `[...document.querySelectorAll('.tile')].every(t => t.children.length === 3 && /\d+[smh]/.test(t.children[2].textContent))`)
 	b.See("the images and revisions are there", `document.getElementById('images').textContent.includes('nginx:1.28') && document.getElementById('revisions').textContent.includes('moving to')`)
-	b.Keep("rollout")
+	b.Keep("rollout", "#counts", "#waves", "#eta", "#pods", "#revisions")
 	b.Content()
 }
 
@@ -161,6 +161,6 @@ func TestAStalledFleetSaysWhy(t *testing.T) {
 	b.See("it is stalled", `document.getElementById('fleet-state').classList.contains('Stalled') && document.getElementById('fleet-message').textContent.includes('QuotaExceeded')`)
 	b.See("what is held back is told", `document.getElementById('blocked').textContent.includes('exceeded quota')`)
 	b.See("the title says so", `document.title.startsWith('web: Stalled')`)
-	b.Keep("stalled")
+	b.Keep("stalled", "#fleet-state", "#fleet-message", "#blocked")
 	b.Content()
 }

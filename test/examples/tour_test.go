@@ -214,6 +214,9 @@ func runExample(t *testing.T, name, kubeconfig string) string {
 	if err := command.Run(); err != nil {
 		t.Fatalf("%s: %v\n%s%s", name, err, stdout.String(), stderr.String())
 	}
+	if strings.Contains(stderr.String(), "ERROR") {
+		t.Errorf("%s prints errors, and nothing failed:\n%s", name, stderr.String())
+	}
 	return stdout.String()
 }
 

@@ -205,7 +205,7 @@ func (c *crdStory) pickedUp(t *testing.T) {
 	c.expectReady(t, imoocPod(c.ns, "imooc", 1), "imoocpod")
 	c.expectReady(t, collector(c.ns, "col", map[string]string{"hello_name": "hello"}), "collector")
 	for _, name := range crdNames {
-		if n := logged(t, "Picked up", name); n != 1 {
+		if n := logged(t, "Controller started", name); n != 1 {
 			t.Errorf("%d lines tell that %s is there", n, name)
 		}
 	}

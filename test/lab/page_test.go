@@ -18,6 +18,7 @@ package lab
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,6 +27,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/mycompany/pod-operator/lab"
+	"github.com/mycompany/pod-operator/lab/check"
 	"github.com/mycompany/pod-operator/lab/exercises"
 	"github.com/mycompany/pod-operator/lab/trace"
 	"github.com/mycompany/pod-operator/test/browser"
@@ -136,6 +138,15 @@ func TestTheTokenVisitsAllBoxesAndThePageSaysWhy(t *testing.T) {
 	b.Content()
 }
 
+// tokenIsAt waits until the token is at a box, and not on its way.
+func tokenIsAt(b *browser.Tab, box string) {
+	b.Helper()
+	b.See("the token is at "+box, fmt.Sprintf(`(() => {
+		const token = document.getElementById('token').getBoundingClientRect(), box = document.getElementById('box-%[1]s').getBoundingClientRect();
+		return document.getElementById('token').dataset.box === %[1]q && token.left < box.right && token.right > box.left && token.top < box.bottom && token.bottom > box.top;
+	})()`, box))
+}
+
 // TestThePageStepsOneThingAtATime is the walk of docs/lab.md: why 3 to 1 reconciles several times.
 func TestThePageStepsOneThingAtATime(t *testing.T) {
 	r, b := visit(t, lab.Options{})
@@ -144,7 +155,8 @@ func TestThePageStepsOneThingAtATime(t *testing.T) {
 	click(b, "change-scale-1")
 	b.See("the event is held before the reflector", `document.getElementById('box-reflector').textContent.includes('‖ MODIFIEDWeb lab/web')`)
 	b.See("the token rests", `document.getElementById('forward').disabled`)
-	b.Keep("event")
+	tokenIsAt(b, "api")
+	b.Keep("event", "#picture", "#now")
 	from := r.mark()
 	for _, gate := range []struct{ id, box string }{{"event", "reflector"}, {"item", "queue"}, {"reconcile", "reconcile"}, {"write", "writes"}} {
 		from := r.mark()
@@ -156,7 +168,8 @@ func TestThePageStepsOneThingAtATime(t *testing.T) {
 	click(b, "step-event") // the pod that is being deleted
 	b.See("the key is dirty", `document.getElementById('queue-dirty').textContent.includes('lab/web')`)
 	b.See("the token rests", `document.getElementById('forward').disabled`)
-	b.Keep("dirty")
+	tokenIsAt(b, "queue")
+	b.Keep("dirty", "#picture", "#now")
 	if n := count(r.steps(from), trace.BoxWrites, "delete"); n != 1 {
 		t.Errorf("%d deletes were sent for one step", n)
 	}
@@ -164,8 +177,10 @@ func TestThePageStepsOneThingAtATime(t *testing.T) {
 	reads(b, "#status", "running")
 	r.rest(from)
 	reads(b, "#runs", "an echo of the write of reconcile")
-	b.Do("look at the count", chromedp.Evaluate(`document.getElementById('since-section').scrollIntoView()`, nil))
-	b.Keep("why")
+	b.See("each reconcile says what led to it and what it did", `[...document.querySelectorAll('#runs > li')].length >= 2 &&
+		[...document.querySelectorAll('#runs > li')].every((run) => run.querySelector('ul li') && run.querySelector('.did')?.textContent)`)
+	b.Do("show all of the list, which scrolls", chromedp.Evaluate(`document.getElementById('runs').style.maxHeight = 'none'`, nil))
+	b.Keep("why", "#since-section", "#runs", "#compare")
 	click(b, "change-scale-3")
 	r.rest(r.see(from, trace.BoxUser, "scale-3", ""))
 	b.Content()
@@ -267,10 +282,41 @@ func TestTheMapAndThePlayer(t *testing.T) {
 	click(b, "forward")
 	reads(b, "#now", "It deletes by name.")
 	b.See("forward ends at the end", `document.getElementById('forward').disabled`)
-	b.Keep("walk")
 	click(b, "back")
 	reads(b, "#now", "A worker takes it.")
 	b.Do("a walk that does not exist", chromedp.Navigate(r.origin+"/?walk=07"))
 	reads(b, "#problem", ".lab/walk-07.json does not exist")
+	b.Content()
+}
+
+// TestAFailedCheckIsReplayed plays what the first check makes of the exercise as it is
+// handed out, which is a picture of docs/lab.md.
+func TestAFailedCheckIsReplayed(t *testing.T) {
+	root, first := t.TempDir(), exercises.All()[0]
+	exercise := check.All()[first.Number].Exercise()
+	verdict, err := exercise.Run()
+	if err != nil || verdict.Walk == nil {
+		t.Fatalf("the first exercise breaks nothing: %v", err)
+	}
+	raw, err := json.Marshal(verdict.Walk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(root, first.Walk())
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, raw, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	r, b := visit(t, lab.Options{Root: root})
+	b.Do("replay its walk", chromedp.Navigate(r.origin+"/?walk="+first.Number))
+	reads(b, "#violation-text", verdict.Walk.Violation.EN)
+	for range len(verdict.Walk.Steps) - 1 {
+		click(b, "forward")
+	}
+	b.See("forward ends at the end", `document.getElementById('forward').disabled`)
+	b.See("the API server has objects", `/[1-9]\d* objects?/.test(document.getElementById('box-api').textContent)`)
+	b.See("the steps are listed", fmt.Sprintf(`document.querySelectorAll('#steps li').length === %d`, len(verdict.Walk.Steps)))
+	tokenIsAt(b, verdict.Walk.Steps[len(verdict.Walk.Steps)-1].Box)
+	b.Do("show all of the list, which scrolls", chromedp.Evaluate(`document.getElementById('steps').style.maxHeight = 'none'`, nil))
+	b.Keep("walk", "#violation", "#picture", "#now", "#steps")
 	b.Content()
 }

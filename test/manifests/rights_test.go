@@ -22,6 +22,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/mycompany/pod-operator/internal/testkit"
@@ -114,6 +115,56 @@ func TestOnlyShardsHoldLeasesOfAnyName(t *testing.T) {
 	for _, verb := range []string{"get", "list", "watch", "create", "update", "delete"} {
 		if rightsOf(t, "shards")[verb+leases] == nil {
 			t.Errorf("shards cannot %s Leases", verb)
+		}
+	}
+}
+
+// Without the kinds of tutorials, the rights that only they need are left out.
+func TestProductionHasNoRightsForTutorials(t *testing.T) {
+	all, production := rightsOf(t, "default"), rightsOf(t, "production")
+	var gone []string
+	for right := range all {
+		if production[right] == nil {
+			gone = append(gone, right)
+		}
+	}
+	for right := range production {
+		if all[right] == nil {
+			t.Errorf("%s: only in production", right)
+		}
+	}
+	slices.Sort(gone)
+	want := []string{
+		"create deployments.apps ",
+		"list collectors.collector.ip.mycompany.com ",
+		"list daemonsets.apps ",
+		"list deployments.apps ",
+		"list helloworlds.test.jiaozi.com ",
+		"list imoocpods.batch.tutorial.kubebuilder.io ",
+		"list replicasets.apps ",
+		"list statefulsets.apps ",
+		"get imoocpods.batch.tutorial.kubebuilder.io ",
+		"patch collectors/status.collector.ip.mycompany.com ",
+		"patch deployments.apps ",
+		"patch helloworlds/status.test.jiaozi.com ",
+		"patch imoocpods/status.batch.tutorial.kubebuilder.io ",
+		"update helloworlds/finalizers.test.jiaozi.com ",
+		"update imoocpods/finalizers.batch.tutorial.kubebuilder.io ",
+		"watch collectors.collector.ip.mycompany.com ",
+		"watch daemonsets.apps ",
+		"watch deployments.apps ",
+		"watch helloworlds.test.jiaozi.com ",
+		"watch imoocpods.batch.tutorial.kubebuilder.io ",
+		"watch replicasets.apps ",
+		"watch statefulsets.apps ",
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, gone); diff != "" {
+		t.Errorf("rights that production lacks (-want +got):\n%s", diff)
+	}
+	for _, object := range render(t, "production") {
+		if name := object.GetName(); object.GetKind() == "CustomResourceDefinition" && name != "podmanagers.apps.mycompany.com" {
+			t.Errorf("production installs %s", name)
 		}
 	}
 }

@@ -57,6 +57,32 @@ func TestTheBundleIsUpToDate(t *testing.T) {
 	}
 }
 
+// In production, the kinds of tutorials are left out, and with them their examples and
+// the right to create Deployments.
+func TestABundleWithoutTheKindsOfTutorials(t *testing.T) {
+	made := t.TempDir()
+	if err := run([]string{"--root", "../..", "--config", "production", "--out", made}); err != nil {
+		t.Fatal(err)
+	}
+	files := read(t, made)
+	for name := range files {
+		for _, kind := range []string{"imoocpod", "helloworld", "collector"} {
+			if strings.Contains(name, kind) {
+				t.Errorf("it has %s", name)
+			}
+		}
+	}
+	csv := files["/manifests/pod-operator.clusterserviceversion.yaml"]
+	if !strings.Contains(csv, "--controllers=podmanager") {
+		t.Error("the operator is to reconcile PodManagers only")
+	}
+	for _, text := range []string{"kind: HelloWorld", `"kind": "Collector"`, "- deployments\n"} {
+		if strings.Contains(csv, text) {
+			t.Errorf("the ClusterServiceVersion has %q", text)
+		}
+	}
+}
+
 func TestTheValidatorsAreContentWithTheBundle(t *testing.T) {
 	if _, err := judge(shippedBundle); err != nil {
 		t.Error(err)

@@ -45,15 +45,18 @@ const (
 	webhookPort = 9443
 )
 
-const description = `pod-operator keeps a fleet of Pods the way one small object, a **PodManager**, asks for. It changes as
-little as it can, tells beforehand what a change will do, and tells afterwards why every Pod was touched.
+const description = `pod-operator adds the **PodManager**, a workload that updates Pods in place, previews each change and explains
+it afterwards.
 
-* **In place first**: images, labels, cpu and memory change in running pods; only what cannot be changed there recreates them.
+* **In place first**: images, labels, cpu and memory change in running pods; other changes recreate them.
 * **Budgets**: maxUnavailable, maxSurge, partitions, progress deadlines, rollback to the last revision that was available.
 * **Explanations**: kubectl podmanager plan, why and why-not; every condition, event and metric names its reason.
 * **Safe to upgrade**: a new operator replaces no pod.
+`
 
-The same operator keeps the kinds that tutorials teach: ImoocPod, HelloWorld and Collector.
+// ofTutorials is for a bundle with the kinds of tutorials.
+const ofTutorials = `
+The same operator reconciles the kinds of common tutorials: ImoocPod, HelloWorld and Collector.
 `
 
 // describe makes the ClusterServiceVersion.
@@ -70,6 +73,10 @@ func describe(o options, s *shipped) (*operatorsv1alpha1.ClusterServiceVersion, 
 	if err != nil {
 		return nil, err
 	}
+	about := description
+	if s.has("batch.tutorial.kubebuilder.io") {
+		about += ofTutorials
+	}
 	csv := &operatorsv1alpha1.ClusterServiceVersion{
 		TypeMeta: metav1.TypeMeta{APIVersion: operatorsv1alpha1.ClusterServiceVersionAPIVersion, Kind: operatorsv1alpha1.ClusterServiceVersionKind},
 		ObjectMeta: metav1.ObjectMeta{
@@ -77,7 +84,7 @@ func describe(o options, s *shipped) (*operatorsv1alpha1.ClusterServiceVersion, 
 			Annotations: map[string]string{
 				"alm-examples": examples, "capabilities": "Seamless Upgrades", "categories": "Application Runtime",
 				"containerImage": o.image, "createdAt": o.created.Format("2006-01-02T15:04:05Z"),
-				"description": "Keeps fleets of Pods, changes as little as it can, and tells why.",
+				"description": "A workload that updates Pods in place, previews each change and explains it afterwards.",
 				"support":     "The pod-operator Authors", "repository": "https://github.com/mycompany/pod-operator",
 				"features.operators.openshift.io/disconnected": "true", "features.operators.openshift.io/fips-compliant": "false",
 			},
@@ -86,7 +93,7 @@ func describe(o options, s *shipped) (*operatorsv1alpha1.ClusterServiceVersion, 
 			},
 		},
 		Spec: operatorsv1alpha1.ClusterServiceVersionSpec{
-			DisplayName: "pod-operator", Description: description, Version: version.OperatorVersion{Version: parsed},
+			DisplayName: "pod-operator", Description: about, Version: version.OperatorVersion{Version: parsed},
 			Maturity: "alpha", MinKubeVersion: "1.33.0",
 			Keywords:    []string{"pods", "rollout", "in-place", "fleet"},
 			Maintainers: []operatorsv1alpha1.Maintainer{{Name: "The pod-operator Authors", Email: cmp.Or(o.contact, "set-SECURITY_CONTACT@example.invalid")}},

@@ -54,9 +54,9 @@ type shipped struct {
 	examples []map[string]any
 }
 
-// load renders config/.
-func load(root string) (*shipped, error) {
-	objects, err := render(filepath.Join(root, "config", "default"))
+// load renders config/; folder is what is installed of it.
+func load(root, folder string) (*shipped, error) {
+	objects, err := render(filepath.Join(root, "config", folder))
 	if err != nil {
 		return nil, err
 	}
@@ -84,9 +84,16 @@ func load(root string) (*shipped, error) {
 		return nil, err
 	}
 	for _, sample := range samples {
-		s.examples = append(s.examples, sample.Object)
+		if s.has(sample.GroupVersionKind().Group) {
+			s.examples = append(s.examples, sample.Object)
+		}
 	}
 	return s, nil
+}
+
+// has says whether there is a CRD of an API group.
+func (s *shipped) has(group string) bool {
+	return slices.ContainsFunc(s.crds, func(crd apiextensionsv1.CustomResourceDefinition) bool { return crd.Spec.Group == group })
 }
 
 func render(dir string) ([]*unstructured.Unstructured, error) {

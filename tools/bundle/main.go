@@ -35,7 +35,7 @@ import (
 )
 
 type options struct {
-	root, out, image, version, channel, contact string
+	root, config, out, image, version, channel, contact string
 	// created is when this version was made; the bundle is the same each time.
 	created time.Time
 }
@@ -52,6 +52,7 @@ func run(args []string) error {
 	var created string
 	fs := flag.NewFlagSet("bundle", flag.ContinueOnError)
 	fs.StringVar(&o.root, "root", "../..", "The project's folder.")
+	fs.StringVar(&o.config, "config", "default", "The folder of config/ to make it of: production leaves out the kinds of tutorials.")
 	fs.StringVar(&o.out, "out", "bundle", "Where to write, in the project's folder.")
 	fs.StringVar(&o.image, "image", "controller:latest", "The operator's image.")
 	fs.StringVar(&o.version, "version", "0.1.0", "The version, without a v.")
@@ -68,7 +69,7 @@ func run(args []string) error {
 	if !filepath.IsAbs(o.out) {
 		o.out = filepath.Join(o.root, o.out)
 	}
-	shipped, err := load(o.root)
+	shipped, err := load(o.root, o.config)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package v1 is the hub and storage version of PodManager, the one small
-// object that asks for a fleet of Pods. The reasons that conditions, events,
+// object that asks for a set of Pods. The reasons that conditions, events,
 // history, metrics and explanations share are documented constants here,
 // beside the types they speak of.
 //

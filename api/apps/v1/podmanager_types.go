@@ -177,8 +177,8 @@ type PodManagerSpec struct {
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 }
 
-// PodManager keeps a fleet of Pods the way its spec asks for: it changes as
-// little as it can and tells why it touched every Pod.
+// PodManager runs a number of Pods and updates them in place where it can. It
+// changes as little as it can, and records why it touched each Pod.
 // +genclient
 // +genclient:method=GetScale,verb=get,subresource=scale,result=k8s.io/api/autoscaling/v1.Scale
 // +genclient:method=UpdateScale,verb=update,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale

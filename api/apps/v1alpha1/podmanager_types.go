@@ -44,8 +44,8 @@ type PodManagerStatus struct {
 	Nodes []string `json:"nodes,omitempty"`
 }
 
-// PodManager keeps a fleet of Pods: so many of such an image. It is the older,
-// smaller API; v1 says more.
+// PodManager runs a number of Pods with one image. It is the older, smaller API;
+// v1 has more fields.
 // +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:unservedversion

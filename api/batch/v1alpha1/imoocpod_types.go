@@ -106,7 +106,7 @@ type ImoocPodStatus struct {
 	History []appsv1.Decision `json:"history,omitempty"`
 }
 
-// ImoocPod keeps a number of busybox pods that run sleep 3600.
+// ImoocPod runs a number of busybox pods that run sleep 3600.
 // +genclient
 // +genclient:method=GetScale,verb=get,subresource=scale,result=k8s.io/api/autoscaling/v1.Scale
 // +genclient:method=UpdateScale,verb=update,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale

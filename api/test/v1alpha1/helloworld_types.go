@@ -63,7 +63,7 @@ type HelloWorldStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// HelloWorld keeps a Deployment of nginx pods that has its name and its size.
+// HelloWorld runs a Deployment of nginx pods that has its name and its size.
 // +genclient
 // +genclient:method=GetScale,verb=get,subresource=scale,result=k8s.io/api/autoscaling/v1.Scale
 // +genclient:method=UpdateScale,verb=update,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale

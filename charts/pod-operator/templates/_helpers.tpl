@@ -88,6 +88,20 @@ subjects:
   namespace: {{ .root.Release.Namespace }}
 {{- end -}}
 
+{{/* The kinds to work on, separated by commas; empty means all. */}}
+{{- define "pod-operator.controllers" -}}
+{{- if .Values.controllers -}}
+{{- join "," .Values.controllers -}}
+{{- else if not .Values.tutorialKinds -}}
+podmanager
+{{- end -}}
+{{- end -}}
+
+{{/* Whether an API group is one of the kinds of tutorials. */}}
+{{- define "pod-operator.ofTutorials" -}}
+{{- if has . (list "batch.tutorial.kubebuilder.io" "test.jiaozi.com" "collector.ip.mycompany.com") -}}true{{- end -}}
+{{- end -}}
+
 {{/* Values that contradict each other, as sentences. */}}
 {{- define "pod-operator.check" -}}
 {{- $v := .Values -}}
@@ -98,6 +112,13 @@ subjects:
 {{- range $v.controllers -}}
 {{- if ne . "podmanager" -}}
 {{- fail (printf "shards are for PodManagers: run controllers: [%s] in a release of its own, without shards." .) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if not $v.tutorialKinds -}}
+{{- range $v.controllers -}}
+{{- if ne . "podmanager" -}}
+{{- fail (printf "controllers names %s, which tutorialKinds: false leaves out." .) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

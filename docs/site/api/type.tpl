@@ -7,6 +7,7 @@
 {{ if .References }}
 In: {{ range $i, $type := .SortedReferences }}{{ if $i }}, {{ end }}{{ template "link" $type }}{{ end }}.
 {{ end }}
+{{- template "example" (printf "%s-%s" (.Package | trimPrefix "github.com/mycompany/pod-operator/api/" | replace "/" "-") (.Name | lower)) }}
 {{- if .EnumValues }}
 | value | meaning |
 |---|---|

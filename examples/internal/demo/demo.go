@@ -27,9 +27,11 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
+	rawzap "go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,13 +49,18 @@ const patience = 2 * time.Minute
 
 // Main runs an example on the cluster that $KUBECONFIG names, or else on the
 // playground. With -v=1 the manager tells what it does; otherwise only what
-// failed.
-func Main(run func(ctx context.Context, cfg *rest.Config, namespace string) error) {
+// failed, without what the loggers in expected say.
+func Main(run func(ctx context.Context, cfg *rest.Config, namespace string) error, expected ...string) {
+	Alone(func(ctx context.Context) error { return inNamespace(ctx, run) }, expected...)
+}
+
+// Alone is Main for an example that starts a control plane of its own.
+func Alone(run func(ctx context.Context) error, expected ...string) {
 	begin(func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		return inNamespace(ctx, run)
-	})
+		return run(ctx)
+	}, expected...)
 }
 
 // UntilStopped is Main for an example that runs until Ctrl-C.
@@ -61,20 +68,38 @@ func UntilStopped(run func(ctx context.Context, cfg *rest.Config, namespace stri
 	begin(func(ctx context.Context) error { return inNamespace(ctx, run) })
 }
 
-func begin(run func(ctx context.Context) error) {
+func begin(run func(ctx context.Context) error, expected ...string) {
 	klog.InitFlags(nil)
 	flag.Parse()
 	level := zapcore.ErrorLevel
 	if klog.V(1).Enabled() {
-		level = zapcore.InfoLevel
+		level, expected = zapcore.InfoLevel, nil
 	}
-	ctrl.SetLogger(zap.New(zap.UseDevMode(true), zap.Level(level), zap.StacktraceLevel(zapcore.DPanicLevel)))
+	without := rawzap.WrapCore(func(core zapcore.Core) zapcore.Core { return quiet{core, expected} })
+	ctrl.SetLogger(zap.New(zap.UseDevMode(true), zap.Level(level), zap.StacktraceLevel(zapcore.DPanicLevel), zap.RawZapOpts(without)))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
+}
+
+// quiet leaves out what some loggers say.
+type quiet struct {
+	zapcore.Core
+	loggers []string
+}
+
+// With implements zapcore.Core.
+func (q quiet) With(fields []zapcore.Field) zapcore.Core { return quiet{q.Core.With(fields), q.loggers} }
+
+// Check implements zapcore.Core.
+func (q quiet) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if slices.Contains(q.loggers, entry.LoggerName) {
+		return checked
+	}
+	return q.Core.Check(entry, checked)
 }
 
 func inNamespace(ctx context.Context, run func(context.Context, *rest.Config, string) error) (err error) {

@@ -27,8 +27,8 @@ import (
 // PodManagerApplyConfiguration represents a declarative configuration of the PodManager type for use
 // with apply.
 //
-// PodManager keeps a fleet of Pods the way its spec asks for: it changes as
-// little as it can and tells why it touched every Pod.
+// PodManager runs a number of Pods and updates them in place where it can. It
+// changes as little as it can, and records why it touched each Pod.
 type PodManagerApplyConfiguration struct {
 	metav1.TypeMetaApplyConfiguration    `json:""`
 	*metav1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`

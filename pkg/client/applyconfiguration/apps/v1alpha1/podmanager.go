@@ -27,8 +27,8 @@ import (
 // PodManagerApplyConfiguration represents a declarative configuration of the PodManager type for use
 // with apply.
 //
-// PodManager keeps a fleet of Pods: so many of such an image. It is the older,
-// smaller API; v1 says more.
+// PodManager runs a number of Pods with one image. It is the older, smaller API;
+// v1 has more fields.
 type PodManagerApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`

@@ -27,7 +27,7 @@ import (
 // ImoocPodApplyConfiguration represents a declarative configuration of the ImoocPod type for use
 // with apply.
 //
-// ImoocPod keeps a number of busybox pods that run sleep 3600.
+// ImoocPod runs a number of busybox pods that run sleep 3600.
 type ImoocPodApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`

@@ -27,7 +27,7 @@ import (
 // HelloWorldApplyConfiguration represents a declarative configuration of the HelloWorld type for use
 // with apply.
 //
-// HelloWorld keeps a Deployment of nginx pods that has its name and its size.
+// HelloWorld runs a Deployment of nginx pods that has its name and its size.
 type HelloWorldApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
