@@ -54,7 +54,17 @@ export function drawPods() {
   });
   const reachable = box.querySelector('.tile[tabindex="0"]') || box.querySelector('.tile');
   if (reachable) reachable.tabIndex = 0;
+  drawGaps(d);
   drawLegend();
+}
+
+// drawGaps shows the pods that are asked for and not there.
+function drawGaps(d) {
+  const missing = Math.max(0, d.desired - d.live);
+  $('gaps').hidden = missing === 0;
+  $('gaps-title').textContent = `not there yet · ${missing}`;
+  const shown = d.desired <= fewPods ? missing : 0;
+  if ($('gaps-tiles').children.length !== shown) $('gaps-tiles').replaceChildren(...Array.from({ length: shown }, () => el('li', { className: 'gap', textContent: 'no pod yet' })));
 }
 
 // placeTile puts a pod's tile before the cursor and returns the next cursor. It
