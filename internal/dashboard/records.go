@@ -36,7 +36,7 @@ const (
 	maxRecords = 500
 	// streamFor ends a stream, so that its reader has to show a token that
 	// is still good.
-	streamFor  = 10 * time.Minute
+	streamFor = 10 * time.Minute
 	// streamBeat is short, so that a page soon notices that nothing comes.
 	streamBeat = 2 * time.Second
 	// streamAhead is how many records are kept alive for the reader of a stream.

@@ -115,19 +115,15 @@ func (s *Server) ownerOf(pod *corev1.Pod) (kind Kind, name string, ok bool) {
 
 // running are the images that the pods of a fleet have now.
 func (s *Server) running(ctx context.Context, fleet desired.Fleet) ([]Image, error) {
-	var pods corev1.PodList
-	err := s.Cache.List(ctx, &pods, client.InNamespace(fleet.Ref.Namespace), client.MatchingLabelsSelector{Selector: fleet.Selector}, client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return nil, fmt.Errorf("list the pods of %s/%s: %w", fleet.Ref.Namespace, fleet.Ref.Name, err)
-	}
+	pods, err := s.podsOf(ctx, fleet)
 	var images []Image
-	for i := range pods.Items {
-		for j := range pods.Items[i].Spec.Containers {
-			image := Image{Container: pods.Items[i].Spec.Containers[j].Name, Image: pods.Items[i].Spec.Containers[j].Image}
+	for i := range pods {
+		for j := range pods[i].Spec.Containers {
+			image := Image{Container: pods[i].Spec.Containers[j].Name, Image: pods[i].Spec.Containers[j].Image}
 			if !slices.Contains(images, image) {
 				images = append(images, image)
 			}
 		}
 	}
-	return images, nil
+	return images, err
 }

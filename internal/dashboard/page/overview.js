@@ -40,10 +40,13 @@ function row(f, filters) {
     el('td', {}, el('span', { className: `state ${classOf(f)}`, textContent: state, title: f.state || '' })),
     el('td', { className: 'number', textContent: numbers(f), 'data-label': f.counted ? 'pods' : 'ready' }),
     el('td', { className: 'number', textContent: f.resource === 'podmanagers' ? f.updated : '', 'data-label': 'up to date' }),
-    el('td', { className: 'image', textContent: f.image || '' }),
+    el('td', { className: 'image', textContent: short(f.image || ''), title: f.image || '' }),
     el('td', { className: 'number', 'data-label': 'age', textContent: age(f.created), title: new Date(f.created).toLocaleString() }),
     el('td', { className: 'why', textContent: why(f) }));
 }
+
+// short is images without their registry and folder, which the title has.
+const short = (images) => images.split(', ').map((image) => image.split('/').pop()).join(', ');
 
 export const why = (f) => [reasoned(f), f.counted].filter(Boolean).join('. ');
 
