@@ -10,6 +10,7 @@ const look = 500; // ms between two looks
 const giveUp = 3 * patience; // a connection that is silent for so long is made anew
 
 let lost = false;
+let looked = 0;
 
 // streams says whether the stream is open.
 export function streams(open) {
@@ -24,6 +25,9 @@ function show() {
 }
 
 setInterval(() => {
+  const late = Date.now() - looked > 3 * look;
+  looked = Date.now();
+  if (late) return; // the tab slept: what came meanwhile is read before the next look
   const silent = page.token ? overdue({ open: page.open, heard: page.heard, due: page.due }, Date.now()) : 0;
   if (silent > giveUp) page.attempt?.abort();
   if (silent > patience) away('It accepts connections and says nothing.');
