@@ -71,7 +71,7 @@ func (w frozen) Write(p []byte) (int, error) {
 
 func (w frozen) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// A hung operator is not live, and what is shown has the time at which it was last heard of.
+// A hung operator is not live, and what is shown has the time at which it last answered.
 func TestThePageNoticesAHungOperator(t *testing.T) {
 	hung := &freezer{Handler: region(t)}
 	https := httptest.NewTLSServer(hung)
@@ -114,7 +114,7 @@ func TestARevokedTokenIsNotLive(t *testing.T) {
 	b.Content()
 }
 
-// A stream does not outlive its token either, though nobody asks for anything else.
+// A stream does not outlive its token either, though no other request is made.
 func TestAStreamEndsWithItsToken(t *testing.T) {
 	var revoked atomic.Bool
 	door := &Door{authenticator: authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {

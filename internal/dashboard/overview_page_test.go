@@ -152,7 +152,7 @@ func TestTheOverviewFindsPodsAndNodes(t *testing.T) {
 	b.Content()
 }
 
-// Somebody who sees little, or works without a mouse, can use each view.
+// People who see little, or work without a mouse, can use each view.
 func TestThePageHasNoBarriers(t *testing.T) {
 	https := httptest.NewTLSServer(region(t))
 	t.Cleanup(https.Close)

@@ -33,7 +33,7 @@ const (
 	Stuck Severity = "stuck"
 	// Short: fewer pods are available than the budget of the fleet allows.
 	Short Severity = "short"
-	// Moving: a change or a repair is under way, and nobody misses a pod.
+	// Moving: a change or a repair is under way, and enough pods serve.
 	Moving Severity = "moving"
 	// Held: a user stopped it.
 	Held Severity = "held"
@@ -84,7 +84,7 @@ func (s *signs) see(t time.Time) {
 	}
 }
 
-// judge says how bad the state of a fleet is. A fleet that nobody uses yet, because it
+// judge says how bad the state of a fleet is. A fleet that has no users yet, because it
 // is being made or scaled up, is not short of pods while it moves.
 func (f *Fleet) judge(now time.Time) {
 	if f.State == "" || f.State == unseen {

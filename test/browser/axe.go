@@ -44,7 +44,7 @@ type violation struct {
 
 const shownNodes = 3
 
-// Barriers fails the test where axe-core finds that the page keeps somebody from using
+// Barriers fails the test where axe-core finds that the page keeps people from using
 // it: colours that cannot be told apart, a button without a name. It looks at each
 // width. Where axe-core has not been fetched, the test is skipped with a sentence.
 func (b *Tab) Barriers(what string) {

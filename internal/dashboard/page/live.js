@@ -1,5 +1,5 @@
-// Whether what is shown is of now: the operator is heard of with every answer and with
-// every beat of the stream.
+// Whether what is shown is of now: each answer of the operator counts, and each beat of
+// the stream.
 
 import { overdue, patience } from './beat.js';
 import { $ } from './dom.js';
@@ -28,7 +28,7 @@ setInterval(() => {
   const late = Date.now() - looked > 3 * look;
   looked = Date.now();
   if (late) return; // the tab slept: what came meanwhile is read before the next look
-  const silent = page.token ? overdue({ open: page.open, heard: page.heard, due: page.due }, Date.now()) : 0;
+  const silent = page.token ? overdue({ open: page.open, seen: page.seen, due: page.due }, Date.now()) : 0;
   if (silent > giveUp) page.attempt?.abort();
   if (silent > patience) away('It accepts connections and says nothing.');
   else if (lost) answered();

@@ -27,9 +27,9 @@ const unanswered = (err) => !err.code || (err.code >= 502 && err.code <= 504);
 
 let since = null;
 
-// away: nothing has come from the operator since it was last heard of.
+// away: nothing has come from the operator since it last answered.
 export function away(why) {
-  since ||= new Date(page.heard || Date.now());
+  since ||= new Date(page.seen || Date.now());
   $('app').classList.add('stale');
   problem(`The operator has not answered since ${since.toLocaleTimeString()}. What you see is from then. (${why})`);
 }

@@ -16,7 +16,7 @@ export const page = {
   timer: 0,
   cost: 0, // ms that the last refresh took of this tab
   drawing: 0,
-  heard: 0, // when anything last came from the operator
+  seen: 0, // when anything last came from the operator
   due: 0, // since when a refresh waits for its answer
   open: false, // the stream is
   attempt: null, // ends the connection of the stream

@@ -68,10 +68,10 @@ export const tests = {
   },
   'an answer is overdue when nothing came': () => {
     const now = 100e3;
-    same(overdue({ open: true, heard: now - 4000, due: 0 }, now), 4000); // the stream beats all the time
-    same(overdue({ open: false, heard: now - 60e3, due: 0 }, now), 0); // nothing was asked
-    same(overdue({ open: false, heard: now - 60e3, due: now - 3000 }, now), 3000);
-    same(overdue({ open: false, heard: now - 1000, due: now - 3000 }, now), 1000); // another request was answered
+    same(overdue({ open: true, seen: now - 4000, due: 0 }, now), 4000); // the stream beats all the time
+    same(overdue({ open: false, seen: now - 60e3, due: 0 }, now), 0); // nothing was asked
+    same(overdue({ open: false, seen: now - 60e3, due: now - 3000 }, now), 3000);
+    same(overdue({ open: false, seen: now - 1000, due: now - 3000 }, now), 1000); // another request was answered
   },
   'a long list of pods is cut': () => {
     const pods = Array.from({ length: 10 }, (_, i) => `web-${i}`);
