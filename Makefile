@@ -236,6 +236,7 @@ headlamp: ## Build the Headlamp plugin into headlamp/dist and check it. Needs np
 .PHONY: chromium
 chromium:
 	@hack/ensure-chromium
+	@hack/axe
 
 .PHONY: bench
 bench: build ## Measure PodManager beside other controllers, and update docs/performance.md. BENCH='--steps a,b --repeat 3' chooses.

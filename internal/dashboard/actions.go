@@ -56,7 +56,7 @@ const (
 
 // Action is something that a visitor wants done with a fleet.
 type Action struct {
-	// Verb is scale, set-image, pause, resume, restart, undo or delete-pod.
+	// Verb is scale, set-image, pause, resume, restart, undo, unpin or delete-pod.
 	Verb string `json:"verb"`
 	// Replicas is for scale, Images for set-image, Revision for undo and Pod for
 	// delete-pod.
@@ -179,6 +179,8 @@ func (s *Server) patch(ctx context.Context, o *order, live *unstructured.Unstruc
 		return change.Pause(false), nil
 	case restart:
 		return change.Restart(s.Clock.Now()), nil
+	case unpin:
+		return change.Pin(""), nil
 	case undo:
 		return undoPatch(ctx, o, live)
 	}

@@ -123,8 +123,7 @@ func (d *Door) authenticated(next http.Handler) http.Handler {
 		token := bearer(r.Header.Get("Authorization"))
 		response, ok, err := d.authenticator.AuthenticateRequest(forAudience(r))
 		switch {
-		// The authenticator has no type for a token that is none.
-		case err != nil && !strings.Contains(err.Error(), "invalid bearer token"):
+		case err != nil && !isBadToken(err):
 			refuse(w, http.StatusServiceUnavailable, "The API server could not be asked who you are. Try again.")
 		case err != nil || !ok:
 			w.Header().Set("WWW-Authenticate", `Bearer realm="pod-operator"`)
@@ -135,6 +134,24 @@ func (d *Door) authenticated(next http.Handler) http.Handler {
 		}
 	})
 }
+
+// stillKnows reports whether the token of a request that lasts has not been revoked
+// since. While the API server cannot be asked, it is believed.
+func (d *Door) stillKnows(ctx context.Context) bool {
+	again, err := http.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody)
+	if err != nil {
+		return false
+	}
+	again.Header.Set("Authorization", "Bearer "+tokenOf(ctx))
+	_, ok, err := d.authenticator.AuthenticateRequest(forAudience(again))
+	if err != nil {
+		return !isBadToken(err)
+	}
+	return ok
+}
+
+// isBadToken: the authenticator has no type for a token that is none.
+func isBadToken(err error) bool { return strings.Contains(err.Error(), "invalid bearer token") }
 
 // forAudience has a token that says it is made for the operator reviewed for
 // that; any other has to be good for the API server. What a token says of

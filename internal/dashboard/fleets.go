@@ -21,6 +21,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -59,10 +61,16 @@ type Fleet struct {
 	State   string `json:"state,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Severity is how much the users lose; empty for what the operator has not seen yet.
+	Severity Severity `json:"severity,omitempty"`
+	// Image is that of the template, or those of its containers.
+	Image string `json:"image,omitempty"`
 	// Created is when the object was made.
 	Created time.Time `json:"created"`
 	// Counted is what a Collector counted; it keeps no pods.
 	Counted string `json:"counted,omitempty"`
+
+	signs signs
 }
 
 // Detail is an object with all that belongs to it.
@@ -72,8 +80,10 @@ type Detail struct {
 	Progress  *report.Progress `json:"progress,omitempty"`
 	Pods      []Pod            `json:"pods"`
 	Revisions []plan.Revision  `json:"revisions"`
-	// Images are those that the object asks for.
+	// Images are those that the object asks for, Running those that the pods of a pinned
+	// fleet have instead.
 	Images  []Image        `json:"images"`
+	Running []Image        `json:"running,omitempty"`
 	Blocked []plan.Blocked `json:"blocked"`
 	// Held is all that holds the fleet back, with what to do about it.
 	Held    []view.Hold `json:"held"`
@@ -113,7 +123,26 @@ func fleetOf(pm *appsv1.PodManager, st *appsv1.PodManagerStatus) Fleet {
 	f := countsOf(pm, st)
 	f.Kind, f.Resource, f.Paused = podManagers, "podmanagers", pm.Spec.Paused
 	f.Desired = desired.Replicas(pm)
+	f.signs = signsOf(&f, st)
+	f.Image = imageOf(pm)
+	f.signs.pause = time.Duration(pm.Spec.MinReadySeconds) * time.Second
 	return f
+}
+
+// imageOf is the image of a PodManager in a row, and those of its other containers.
+func imageOf(pm *appsv1.PodManager) string {
+	var images []string
+	if pm.Spec.Image != "" {
+		images = append(images, pm.Spec.Image)
+	}
+	if pm.Spec.Template != nil {
+		for i := range pm.Spec.Template.Spec.Containers {
+			if image := pm.Spec.Template.Spec.Containers[i].Image; image != "" && !slices.Contains(images, image) {
+				images = append(images, image)
+			}
+		}
+	}
+	return strings.Join(images, ", ")
 }
 
 // countsOf is what all kinds share that keep pods.
@@ -247,6 +276,7 @@ func (s *Server) detail(w http.ResponseWriter, r *http.Request) *Detail {
 	}
 	d := &Detail{Pods: []Pod{}, Revisions: []plan.Revision{}, Blocked: []plan.Blocked{}, Held: []view.Hold{}, History: []Entry{}, Images: []Image{}}
 	d.Fleet = readers[kind.Kind].row(obj)
+	d.judge(s.Clock.Now())
 	if fleet, keeps := s.fleetFor(obj); keeps {
 		if err := s.look(r.Context(), d, fleet); err != nil {
 			refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("look at %s %s/%s: %v", kind.Kind, obj.GetNamespace(), obj.GetName(), err))
@@ -275,10 +305,16 @@ func (s *Server) look(ctx context.Context, d *Detail, fleet desired.Fleet) error
 	look := report.Look(fleet.Desired, seen.Observed, decision, now)
 	if pm, ok := fleet.Owner.(*appsv1.PodManager); ok {
 		d.Fleet = fleetOf(pm, &look.Status)
+		d.judge(now)
 	}
 	d.Progress = look.Progress
 	for _, container := range fleet.Template.Spec.Containers {
 		d.Images = append(d.Images, Image{Container: container.Name, Image: container.Image})
+	}
+	if d.Pinned {
+		if d.Running, err = s.running(ctx, fleet); err != nil {
+			return err
+		}
 	}
 	d.Revisions = append(d.Revisions, seen.Observed.Revisions...)
 	d.Blocked = append(d.Blocked, decision.Blocked...)

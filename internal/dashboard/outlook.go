@@ -70,8 +70,13 @@ func (o pageObserver) Pods(ctx context.Context, fleet desired.Fleet) ([]corev1.P
 			return pods, nil
 		}
 	}
+	return o.podsOf(ctx, fleet)
+}
+
+// podsOf are the pods of a fleet as the cache has them.
+func (s *Server) podsOf(ctx context.Context, fleet desired.Fleet) ([]corev1.Pod, error) {
 	var pods corev1.PodList
-	err := o.Cache.List(ctx, &pods, client.InNamespace(fleet.Ref.Namespace), client.MatchingLabelsSelector{Selector: fleet.Selector}, client.UnsafeDisableDeepCopy)
+	err := s.Cache.List(ctx, &pods, client.InNamespace(fleet.Ref.Namespace), client.MatchingLabelsSelector{Selector: fleet.Selector}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("list the pods of %s/%s: %w", fleet.Ref.Namespace, fleet.Ref.Name, err)
 	}

@@ -79,15 +79,18 @@ func imoocPodRow(o client.Object) Fleet {
 	f := countsOf(o, &status)
 	f.Kind, f.Resource = imoocPods, "imoocpods"
 	f.Desired = int32(desired.ImoocPodKind{}.Fleet(o).Desired.Replicas) //nolint:gosec // spec.replicas is an int32
+	f.signs = signsOf(&f, &status)
 	return f
 }
 
 func helloWorldRow(o client.Object) Fleet {
 	hw := o.(*testv1alpha1.HelloWorld)
-	f := countsOf(hw, &appsv1.PodManagerStatus{
+	status := &appsv1.PodManagerStatus{
 		CurrentReplicas: hw.Status.Replicas, ReadyReplicas: hw.Status.ReadyReplicas, Conditions: hw.Status.Conditions,
-	})
+	}
+	f := countsOf(hw, status)
 	f.Kind, f.Resource, f.Desired = helloWorlds, "helloworlds", desired.HelloWorldSize(hw)
+	f.signs = signsOf(&f, status)
 	return f
 }
 
@@ -139,8 +142,11 @@ func (s *Server) rows(ctx context.Context, kind Kind) ([]Fleet, error) {
 		return nil, fmt.Errorf("list the %s: %w", kind.Resource.Resource, err)
 	}
 	var rows []Fleet
+	now := s.Clock.Now()
 	err := meta.EachListItem(list, func(item runtime.Object) error {
-		rows = append(rows, read.row(item.(client.Object)))
+		row := read.row(item.(client.Object))
+		row.judge(now)
+		rows = append(rows, row)
 		return nil
 	})
 	return rows, err
@@ -177,7 +183,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, kinds []Kind) {
 	slices.SortStableFunc(shown, func(a, b Fleet) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
-	answer(w, http.StatusOK, map[string]any{"items": shown})
+	answer(w, http.StatusOK, map[string]any{"items": shown, "hidden": hidden})
 }
 
 // allowed are the rows of the namespaces in which the visitor may list the kind.

@@ -36,8 +36,9 @@ const (
 	maxRecords = 500
 	// streamFor ends a stream, so that its reader has to show a token that
 	// is still good.
-	streamFor  = 10 * time.Minute
-	streamBeat = 15 * time.Second
+	streamFor = 10 * time.Minute
+	// streamBeat is short, so that a page soon notices that nothing comes.
+	streamBeat = 2 * time.Second
 	// streamAhead is how many records are kept alive for the reader of a stream.
 	streamAhead = 64
 	// writePatience is how long a reader may take for one write, and listPatience for
@@ -235,6 +236,9 @@ func (s *Server) streamRecords(w http.ResponseWriter, r *http.Request) {
 		case <-end.C():
 			return
 		case <-beat.C():
+			if !s.Door.stillKnows(r.Context()) {
+				return
+			}
 			out.beat()
 		case record, open := <-subscription.C:
 			if !open {
@@ -277,7 +281,8 @@ func (s *stream) entry(before string, record *flightrecorder.Record, after strin
 	s.write("%s%s%s", before, raw, after)
 }
 
-// beat keeps the connection open through proxies that close idle ones.
+// beat says that the operator is there, and keeps the connection open through proxies
+// that close idle ones.
 func (s *stream) beat() { s.write(": beat\n\n") }
 
 func (s *stream) write(format string, args ...any) { _, _ = fmt.Fprintf(s, format, args...) } // err keeps what went wrong

@@ -34,6 +34,7 @@ const (
 	resume    = "resume"
 	restart   = "restart"
 	undo      = "undo"
+	unpin     = "unpin"
 	deletePod = "delete-pod"
 )
 
@@ -49,7 +50,7 @@ const (
 func actionsOf(kind string) []string {
 	switch kind {
 	case podManagers:
-		return []string{scale, setImage, pause, resume, restart, undo, deletePod}
+		return []string{scale, setImage, pause, resume, restart, undo, unpin, deletePod}
 	case imoocPods, helloWorlds:
 		return []string{scale}
 	}
@@ -61,8 +62,16 @@ type Rights struct {
 	// Actions and Sights are those that the API server allows.
 	Actions []string `json:"actions"`
 	Sights  []string `json:"sights"`
+	// Missing are the rights whose lack hides something.
+	Missing []Missing `json:"missing,omitempty"`
 	// Why is why there are none; empty where the API server was asked.
 	Why string `json:"why,omitempty"`
+}
+
+// Missing is a right that the visitor lacks, and what the page hides for it.
+type Missing struct {
+	Right string `json:"right"`
+	Hides string `json:"hides"`
 }
 
 // showRights asks the API server, as the visitor, what the visitor may do. Without
@@ -100,19 +109,27 @@ func (rights *Rights) ask(ctx context.Context, v *viewer, kind Kind, namespace, 
 		right   authorizationv1.ResourceAttributes
 		actions []string
 		sight   string
+		hides   string
 	}{
-		{right: own, actions: []string{scale, setImage, pause, resume, restart}},
-		{right: pods("patch", ""), actions: []string{deletePod}},
-		{right: pods("get", ""), sight: seeYAML},
-		{right: pods("get", "log"), sight: seeLogs},
-		{right: authorizationv1.ResourceAttributes{Verb: "list", Version: "v1", Resource: "events", Namespace: namespace}, sight: seeEvents},
-		{right: authorizationv1.ResourceAttributes{Verb: "list", Group: "apps", Version: "v1", Resource: "controllerrevisions", Namespace: namespace}, sight: seeRevisions},
+		{right: own, actions: []string{scale, setImage, pause, resume, restart, unpin}, hides: "actions"},
+		{right: pods("patch", ""), actions: []string{deletePod}, hides: "delete a pod"},
+		{right: pods("get", ""), sight: seeYAML, hides: "YAML and conditions of pods"},
+		{right: pods("get", "log"), sight: seeLogs, hides: "logs"},
+		{right: authorizationv1.ResourceAttributes{Verb: "list", Version: "v1", Resource: "events", Namespace: namespace}, sight: seeEvents, hides: "events"},
+		{
+			right: authorizationv1.ResourceAttributes{Verb: "list", Group: "apps", Version: "v1", Resource: "controllerrevisions", Namespace: namespace},
+			sight: seeRevisions, hides: "images and differences of revisions, undo",
+		},
 	} {
+		if !concerns(kind.Kind, need.sight, need.actions) {
+			continue
+		}
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &need.right}}
 		if err := v.Create(ctx, review); err != nil {
 			return err
 		}
 		if !review.Status.Allowed {
+			rights.Missing = append(rights.Missing, Missing{Right: inWords(&need.right), Hides: need.hides})
 			continue
 		}
 		if need.sight != "" {
@@ -129,4 +146,28 @@ func (rights *Rights) ask(ctx context.Context, v *viewer, kind Kind, namespace, 
 		rights.Actions = append(rights.Actions, undo)
 	}
 	return nil
+}
+
+// concerns reports whether a right makes a difference for a kind: only PodManagers have
+// revisions to see, and only those that keep pods themselves have pods on the page.
+func concerns(kind, sight string, actions []string) bool {
+	switch {
+	case kind == podManagers:
+		return true
+	case sight != "":
+		return kind == imoocPods && sight != seeRevisions
+	}
+	return slices.ContainsFunc(actions, func(action string) bool { return slices.Contains(actionsOf(kind), action) })
+}
+
+// inWords is a right as kubectl auth can-i takes it: get pods/log.
+func inWords(right *authorizationv1.ResourceAttributes) string {
+	words := right.Verb + " " + right.Resource
+	if right.Group != "" {
+		words += "." + right.Group
+	}
+	if right.Subresource != "" {
+		words += "/" + right.Subresource
+	}
+	return words
 }

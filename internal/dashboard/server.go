@@ -115,6 +115,7 @@ func (s *Server) Handler() (http.Handler, error) {
 	api.HandleFunc("GET /api/whoami", s.whoami)
 	api.HandleFunc("GET /api/fleets", s.listAll)
 	api.HandleFunc("GET /api/fleets/{resource}/{namespace}/{name}", s.showFleet)
+	api.Handle("GET /api/search", s.costly(s.search))
 	api.Handle("GET /api/fleets/{resource}/{namespace}/{name}/rights", s.costly(s.showRights))
 	api.Handle("GET /api/fleets/{resource}/{namespace}/{name}/outlook", s.costly(s.showOutlook))
 	api.Handle("POST /api/fleets/{resource}/{namespace}/{name}/plan", s.costly(s.planAction))

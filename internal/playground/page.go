@@ -35,13 +35,25 @@ import (
 )
 
 const (
-	// guest is the account of the page's visitors: it may read and change
-	// PodManagers, and nothing else.
+	// guest is the account of the page's visitors: it may read and change the objects of
+	// our kinds, and read what the page shows of their pods, and nothing else.
 	guest          = "playground-guest"
 	guestNamespace = "default"
-	guestRole      = "pod-operator-podmanager-editor-role"
 	guestSeconds   = 24 * 3600
 )
+
+// guestRoles are those that the guest has in all namespaces, besides its own.
+var guestRoles = []string{
+	"pod-operator-podmanager-editor-role", "pod-operator-imoocpod-editor-role", "pod-operator-helloworld-editor-role", "pod-operator-collector-editor-role",
+}
+
+// guestRules are what else the page can show and do.
+var guestRules = []rbacv1.PolicyRule{
+	{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "patch"}},
+	{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}},
+	{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
+	{APIGroups: []string{"apps"}, Resources: []string{"controllerrevisions"}, Verbs: []string{"get", "list"}},
+}
 
 // explainExtension is where kubectl podmanager looks in a kubeconfig for the
 // operator's address; package explain of the plugin reads it.
@@ -78,14 +90,8 @@ func pageURL(ctx context.Context, config *rest.Config, base string) (string, err
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return "", fmt.Errorf("make the account %s: %w", guest, err)
 	}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: guest},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: guestRole},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: guestNamespace, Name: guest}},
-	}
-	_, err = clients.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return "", fmt.Errorf("give the account %s its role: %w", guest, err)
+	if err := welcome(ctx, clients); err != nil {
+		return "", fmt.Errorf("give the account %s its roles: %w", guest, err)
 	}
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(guestSeconds))}}
 	token, err := clients.CoreV1().ServiceAccounts(guestNamespace).CreateToken(ctx, guest, request, metav1.CreateOptions{})
@@ -93,4 +99,23 @@ func pageURL(ctx context.Context, config *rest.Config, base string) (string, err
 		return "", fmt.Errorf("get a token of the account %s: %w", guest, err)
 	}
 	return base + "/#token=" + url.QueryEscape(token.Status.Token), nil
+}
+
+// welcome gives the guest its roles.
+func welcome(ctx context.Context, clients kubernetes.Interface) error {
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: guest + "-pods"}, Rules: guestRules}
+	if _, err := clients.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	for _, name := range append([]string{role.Name}, guestRoles...) {
+		binding := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: guest + "-" + name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: guestNamespace, Name: guest}},
+		}
+		if _, err := clients.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
+	return nil
 }

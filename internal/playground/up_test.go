@@ -23,6 +23,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -53,6 +54,7 @@ func TestPlayground(t *testing.T) {
 		contains(t, p.mustRun("kubectl", "get", "pods", "-o", "wide"), "node-")
 	})
 	t.Run("the operator is its own ServiceAccount", func(t *testing.T) { testOperatorUser(t, p) })
+	t.Run("the page's guest sees what the tour shows", func(t *testing.T) { testGuest(t, p) })
 	t.Run("claims get volumes", func(t *testing.T) { testVolumes(t, p) })
 	t.Run("an operator that is killed comes back", func(t *testing.T) { testOperatorComesBack(t, p) })
 	t.Run("nothing is left of a playground that is killed", func(t *testing.T) { testKilled(t, p) })
@@ -106,6 +108,30 @@ func testOperatorUser(t *testing.T, p *project) {
 		}
 		return fmt.Errorf("no create of my-pod-manager-0 by %s", user)
 	})
+}
+
+// testGuest: the link of make up hides nothing that the page can show, and Secrets are
+// not on the page.
+func testGuest(t *testing.T, p *project) {
+	contains(t, p.mustRun("page"), "#token=")
+	const who = "--as=system:serviceaccount:" + guestNamespace + ":" + guest
+	can := func(words ...string) string {
+		out, _ := p.run(slices.Concat([]string{"kubectl", "--", "auth", "can-i", who}, words)...)
+		return strings.TrimSpace(out)
+	}
+	for _, right := range []string{
+		"list podmanagers", "patch podmanagers", "list imoocpods", "patch imoocpods", "list helloworlds", "list collectors",
+		"list controllerrevisions.apps", "list events", "get pods", "patch pods", "get pods --subresource=log",
+	} {
+		if out := can(strings.Fields(right)...); !strings.HasSuffix(out, "yes") {
+			t.Errorf("the guest may not %s: %s", right, out)
+		}
+	}
+	for _, right := range []string{"get secrets", "create pods", "delete pods"} {
+		if out := can(strings.Fields(right)...); !strings.HasSuffix(out, "no") {
+			t.Errorf("the guest may %s: %s", right, out)
+		}
+	}
 }
 
 // testVolumes: pods that need volumes become ready, and the volumes go with them.

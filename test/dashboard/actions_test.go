@@ -54,7 +54,7 @@ func owner(t testing.TB, namespace string) (token string) {
 	})
 	testkit.Eventually(t, "the owner has all rights", func() error {
 		rights := rightsOf(t, namespace, token)
-		if len(rights.Actions) != 7 || len(rights.Sights) != 4 {
+		if len(rights.Actions) != 8 || len(rights.Sights) != 4 {
 			return fmt.Errorf("they are %+v", rights)
 		}
 		return nil
@@ -233,12 +233,14 @@ func TestWithoutRightsNothingIsOffered(t *testing.T) {
 	fleet(t, namespace, "web", 2)
 	token := person(t, namespace, "viewer", viewerRole)
 	read(t, "/api/podmanagers/"+namespace+"/web", token, &struct{}{})
-	if rights := rightsOf(t, namespace, token); len(rights.Actions)+len(rights.Sights) > 0 || rights.Why != "" {
+	rights := rightsOf(t, namespace, token)
+	if len(rights.Actions)+len(rights.Sights) > 0 || rights.Why != "" || len(rights.Missing) != 6 {
 		t.Errorf("a viewer's rights are %+v", rights)
 	}
 	b := browser.OpenAt(t, origin, "/podmanagers/"+namespace+"/web?pod=web-0&tab=yaml", token)
 	b.See("the drawer has only what the planner sees", `document.getElementById('drawer').open && [...document.querySelectorAll('[data-tab]')].map(t => t.dataset.tab).join() === 'now'`)
 	b.See("no action is offered", `document.querySelectorAll('[data-action], #delete-pod').length === 0`)
+	b.See("the page names what it hides", `['logs (needs the right to get pods/log)', 'events (needs', 'revisions'].every(text => document.getElementById('rights').textContent.includes(text))`)
 	b.Content()
 	for path, body := range map[string]string{
 		"plan": `{"verb":"scale","replicas":9}`,

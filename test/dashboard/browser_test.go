@@ -77,7 +77,7 @@ func TestThePageCanBeUsedWithTheKeyboard(t *testing.T) {
 	b := browser.OpenAt(t, origin, "/podmanagers/"+namespace+"/web", token)
 	b.See("three tiles are there", `document.querySelectorAll('.tile').length === 3`)
 	b.See("one of them is a tab stop", `document.querySelectorAll('.tile[tabindex="0"]').length === 1`)
-	b.See("each says what it is", `[...document.querySelectorAll('.tile')].every(t => /web-\d: /.test(t.getAttribute('aria-label')))`)
+	b.See("each says what it is", `[...document.querySelectorAll('.tile')].every(t => /web-\d: /.test(t.title) && t.textContent.startsWith('web-'))`)
 	b.Do("go to the second tile", chromedp.Focus(`.tile[tabindex="0"]`), chromedp.KeyEvent(kb.ArrowRight))
 	b.See("the second has the focus", `document.activeElement.dataset.pod === 'web-1'`)
 	b.Do("search", chromedp.Evaluate(`document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '/', bubbles: true}))`, nil))

@@ -85,7 +85,7 @@ func TestTheOverviewShowsAllKindsWithTroubleFirst(t *testing.T) {
 	b := browser.Open(t, origin, token)
 	rows := `[...document.querySelectorAll('#overview-rows tr')]`
 	b.See("all kinds are there", rows+`.map(r => r.children[2].textContent).sort().join() === 'Collector,HelloWorld,ImoocPod,PodManager,PodManager'`)
-	b.See("trouble is first, and red", rows+`[0].textContent.includes('stuck') && `+rows+`[0].classList.contains('Stalled') && `+rows+`[0].textContent.includes('QuotaExceeded')`)
+	b.See("trouble is first, and red", rows+`[0].querySelector('.state').textContent === 'stuck' && `+rows+`[0].classList.contains('stuck') && `+rows+`[0].textContent.includes('QuotaExceeded')`)
 	b.See("the title says what this is", `document.title === 'fleets · pod-operator'`)
 	b.Keep("overview", "#overview-rows tr:first-child")
 
@@ -106,7 +106,7 @@ func TestTheOverviewShowsAllKindsWithTroubleFirst(t *testing.T) {
 	b.See("its pods are tiles", `document.querySelectorAll('.tile').length === 2`)
 	b.See("the title has its name", `document.title.startsWith('busy')`)
 	b.Do("open a fleet that does not exist", chromedp.Evaluate(fmt.Sprintf(`location.hash = '#/podmanagers/%s/none'`, namespace), nil))
-	b.See("the page goes back to the overview and says why", `!document.getElementById('overview').hidden && document.getElementById('say').textContent.includes('There is no PodManager')`)
+	b.See("the page goes back to the overview and says why", `!document.getElementById('overview').hidden && document.getElementById('say').checkVisibility() && document.getElementById('say').textContent.includes('There is no PodManager')`)
 	b.Content()
 }
 
@@ -158,9 +158,9 @@ func TestAStalledFleetSaysWhy(t *testing.T) {
 	stalled(t, namespace, "web")
 	token := owner(t, namespace)
 	b := browser.OpenAt(t, origin, "/podmanagers/"+namespace+"/web", token)
-	b.See("it is stalled", `document.getElementById('fleet-state').classList.contains('Stalled') && document.getElementById('fleet-message').textContent.includes('QuotaExceeded')`)
+	b.See("it is stalled", `document.getElementById('fleet-state').classList.contains('stuck') && document.getElementById('fleet-message').textContent.includes('QuotaExceeded')`)
 	b.See("what is held back is told", `document.getElementById('blocked').textContent.includes('exceeded quota')`)
-	b.See("the title says so", `document.title.startsWith('web: Stalled')`)
+	b.See("the title says so", `document.title.startsWith('web: stuck')`)
 	b.Keep("stalled", "#fleet-state", "#fleet-message", "#blocked")
 	b.Content()
 }

@@ -2,7 +2,7 @@
 // offered, and every action shows its plan before it is done.
 
 import { askJSON, send } from './api.js';
-import { $, counted, el } from './dom.js';
+import { $, counted, el, say } from './dom.js';
 import { drawPlan } from './planview.js';
 import { failed } from './session.js';
 import { keyOf, page, pathOf } from './state.js';
@@ -50,7 +50,7 @@ const actions = {
   },
   pause: { text: 'Pause…', title: (d) => `Pause the rollout of ${d.name}`, shown: (d) => !d.paused, agree: () => 'Pause' },
   resume: { text: 'Resume…', title: (d) => `Resume the rollout of ${d.name}`, shown: (d) => d.paused, agree: () => 'Resume' },
-  restart: { text: 'Restart…', title: (d) => `Recreate all pods of ${d.name}`, agree: (wanted, d) => `Recreate ${counted(d.pods.length, 'pod')}` },
+  restart: { text: 'Restart…', danger: true, title: (d) => `Recreate all pods of ${d.name}`, agree: (wanted, d) => `Recreate ${counted(d.pods.length, 'pod')}` },
   undo: {
     text: 'Undo…',
     title: (d) => `Take ${d.name} back to an earlier revision`,
@@ -60,6 +60,7 @@ const actions = {
     read: (form) => ({ revision: form.revision.value }),
     agree: (wanted, d) => `Go back to revision ${d.revisions.find((r) => r.name === wanted.revision)?.number ?? wanted.revision}`,
   },
+  unpin: { text: 'Unpin…', title: (d) => `Let ${d.name} follow its template again`, shown: (d) => d.pinned, agree: () => 'Unpin' },
   'delete-pod': { title: (d, pod) => `Delete pod ${pod}`, shown: () => false, read: (form, d, pod) => ({ pod }), agree: (wanted) => `Delete ${wanted.pod}` },
 };
 
@@ -73,10 +74,15 @@ export function drawActions() {
   const wanted = offered.map(([verb]) => verb).join();
   if ($('actions').dataset.verbs !== wanted) {
     $('actions').dataset.verbs = wanted;
-    $('actions').replaceChildren(...offered.map(([verb, a]) => el('button', { type: 'button', textContent: a.text, 'data-action': verb })));
+    $('actions').replaceChildren(...offered.map(([verb, a]) => el('button', { type: 'button', textContent: a.text, className: a.danger ? 'danger' : '', 'data-action': verb })));
     if (focused) document.querySelector(`[data-action="${focused}"]`)?.focus();
   }
-  $('rights').textContent = page.rights?.why || '';
+  $('rights').textContent = page.rights?.why || lacking(page.rights?.missing || []);
+}
+
+// lacking names what is not shown, and the right that would show it.
+function lacking(missing) {
+  return missing.length ? `You do not see: ${missing.map((m) => `${m.hides} (needs the right to ${m.right})`).join('; ')}.` : '';
 }
 
 // --- the dialog ---
@@ -115,10 +121,18 @@ function action() {
   return rest && { verb: open.verb, ...rest };
 }
 
+// wrong is what is wrong with the inputs.
+function wrong() {
+  const input = $('ask-form').querySelector('input:invalid');
+  if (!input || input.validity.valueMissing) return '';
+  return input.type === 'number' ? `A fleet has 0, 1, 2 or more pods, not ${input.value || 'this'}.` : input.validationMessage;
+}
+
 async function makePlan() {
   const wanted = action();
   const asked = ++open.asked;
   show(null, wanted);
+  $('ask-error').textContent = wrong();
   if (!wanted) return;
   try {
     const plan = await send(`${pathOf(open.fleet)}/plan`, wanted);
@@ -138,7 +152,7 @@ async function doIt() {
   $('ask-do').disabled = true;
   try {
     await send(`${pathOf(fleet)}/act`, { ...wanted, basis: plan.basis });
-    $('say').textContent = `${$('ask-title').textContent}: done.`;
+    say(`${$('ask-title').textContent}: accepted by the API server.`);
     $('ask').close();
     document.dispatchEvent(new Event('acted'));
   } catch (err) {
@@ -153,6 +167,7 @@ $('actions').addEventListener('click', (e) => e.target.dataset.action && openAct
 $('ask-form').addEventListener('input', () => {
   clearTimeout(open.timer);
   show(null);
+  $('ask-error').textContent = wrong();
   open.asked += 1; // what was asked before is about other inputs
   open.timer = setTimeout(makePlan, planSoon);
 });

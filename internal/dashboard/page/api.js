@@ -12,6 +12,7 @@ export class Refused extends Error {
 export async function ask(path, { token = page.token, ...options } = {}) {
   const headers = { ...options.headers, Authorization: `Bearer ${token}` };
   const response = await fetch(path, { ...options, headers, credentials: 'omit' });
+  page.seen = Date.now();
   if (response.ok) return response;
   const body = await response.json().catch(() => ({}));
   throw new Refused(response.status, body.message || response.statusText);
@@ -29,6 +30,7 @@ export async function readStream(body, visit) {
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
+    page.seen = Date.now();
     rest += value;
     const events = rest.split('\n\n');
     rest = events.pop();

@@ -14,6 +14,18 @@ export function el(tag, props = {}, ...children) {
   return e;
 }
 
+const sayFor = 8000; // ms
+
+let saying = 0;
+
+// say shows a sentence for a while. What is bad stays until something else is said.
+export function say(text, how = 'good') {
+  clearTimeout(saying);
+  $('say').textContent = text;
+  $('say').className = text ? `say ${how}` : 'say';
+  if (how !== 'bad') saying = setTimeout(() => say('', 'bad'), sayFor);
+}
+
 // counted is a number with its noun.
 export const counted = (n, noun) => `${n} ${noun}${n === 1 ? '' : 's'}`;
 

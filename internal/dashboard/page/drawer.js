@@ -6,6 +6,7 @@ import { ask, askJSON } from './api.js';
 import { $, el, facts, inWords, items, section } from './dom.js';
 import { failed } from './session.js';
 import { page } from './state.js';
+import { acted } from './story.js';
 import { age } from './time.js';
 
 function openDrawer(title, ...content) {
@@ -50,22 +51,24 @@ const written = (w) => `${w.verb} ${w.object.kind} ${w.object.name || ''}${w.sub
 const tabs = {
   now: { text: 'Now', draw: drawNow },
   events: { text: 'Events', sight: 'events', draw: drawEvents },
-  logs: { text: 'Logs', sight: 'logs', draw: drawLogs },
-  yaml: { text: 'YAML', sight: 'yaml', draw: drawYAML },
+  logs: { text: 'Logs', sight: 'logs', living: true, draw: drawLogs },
+  yaml: { text: 'YAML', sight: 'yaml', living: true, draw: drawYAML },
 };
 
 const podPath = (name) => `api/pods/${encodeURIComponent(page.detail.namespace)}/${encodeURIComponent(name)}`;
 
 // showPod opens a pod at a tab. change is called when the viewer chooses another.
 export async function showPod(name, chosen = 'now', change = () => {}) {
-  const offered = Object.entries(tabs).filter(([, tab]) => !tab.sight || sees(tab.sight));
+  const there = page.detail.pods.some((p) => p.name === name);
+  // Of a pod that is gone there are no logs and no YAML, and it cannot be deleted.
+  const offered = Object.entries(tabs).filter(([, tab]) => (!tab.sight || sees(tab.sight)) && (there || !tab.living));
   const [key, tab] = offered.find(([k]) => k === chosen) || offered[0];
   const body = el('div', { id: 'tab', role: 'tabpanel', tabIndex: 0, 'aria-label': tab.text });
   openDrawer(name,
     el('div', { className: 'tabs', role: 'tablist' }, ...offered.map(([k, t]) => el('button', {
       type: 'button', role: 'tab', textContent: t.text, 'aria-selected': String(k === key), 'data-tab': k, onclick: () => change(k),
     }))), body);
-  if (may('delete-pod')) $('drawer-body').firstChild.append(el('button', { type: 'button', className: 'danger', id: 'delete-pod', textContent: 'Delete this pod…', onclick: () => openAction('delete-pod', name) }));
+  if (there && may('delete-pod')) body.before(el('button', { type: 'button', className: 'danger', id: 'delete-pod', textContent: 'Delete this pod…', onclick: () => openAction('delete-pod', name) }));
   try {
     await tab.draw(body, name);
   } catch (err) {
@@ -78,7 +81,7 @@ async function drawNow(body, name) {
   const pod = page.detail.pods.find((p) => p.name === name);
   body.append(pod
     ? facts([['state', inWords(pod.state)], ['why', pod.note === inWords(pod.state) ? '' : pod.note], ['revision', pod.revision], ['node', pod.node], ['zone', pod.zone], ['restarts', pod.restarts || 0], ['age', `${age(pod.created)}, since ${new Date(pod.created).toLocaleString()}`]])
-    : none('The pod is gone.'));
+    : none(`There is no pod ${name} in this fleet now.`));
   const query = `api/records?limit=50&kind=${encodeURIComponent(page.detail.kind)}&pod=${encodeURIComponent(`${page.detail.namespace}/${name}`)}`;
   const [told, inside] = await Promise.all([
     // One may see a fleet and not the records of its whole namespace.
@@ -86,9 +89,10 @@ async function drawNow(body, name) {
     pod && sees('yaml') ? askJSON(podPath(name)).catch((err) => (err.code === 404 ? null : Promise.reject(err))) : null,
   ]);
   if (inside) body.append(section('Conditions', conditions(inside.conditions)));
-  body.append(section('Its story, newest first', told.items.length
-    ? items('ol', told.items.map((e) => el('button', { type: 'button', textContent: `${new Date(e.start).toLocaleTimeString()}  ${e.summary}`, onclick: () => showRecord(e.id) })))
-    : none('The recorder knows nothing of it.')));
+  const story = told.items.filter(acted);
+  body.append(section('Its story, newest first', story.length
+    ? items('ol', story.map((e) => el('button', { type: 'button', className: 'told', textContent: `${new Date(e.start).toLocaleTimeString()}  ${e.summary}`, onclick: () => showRecord(e.id) })))
+    : none('No record is about it.')));
 }
 
 function conditions(list) {

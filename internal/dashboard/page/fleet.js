@@ -1,11 +1,11 @@
 // One fleet in numbers, and what is held back.
 
 import { drawActions } from './actions.js';
-import { $, el } from './dom.js';
-import { stateClass } from './fleets.js';
+import { $, counted, el } from './dom.js';
 import { why } from './overview.js';
 import { drawPods } from './pods.js';
 import { drawRevisions } from './revisions.js';
+import { classOf, wordOf } from './severity.js';
 import { page, recorded } from './state.js';
 
 const listedHolds = 20;
@@ -14,9 +14,11 @@ export function drawFleet() {
   const d = page.detail;
   $('fleet-name').textContent = `${d.namespace}/${d.name}`;
   $('fleet-kind').textContent = d.kind;
-  $('fleet-state').textContent = [d.state || 'new', d.paused && 'paused', d.pinned && d.state !== 'Pinned' && 'pinned'].filter(Boolean).join(', ');
-  $('fleet-state').className = `state ${stateClass(d)}`;
+  $('fleet-state').textContent = [wordOf(d), d.paused && 'paused', d.pinned && wordOf(d) !== 'Pinned' && 'pinned'].filter(Boolean).join(', ');
+  $('fleet-state').className = `state ${classOf(d)}`;
+  $('fleet-state').title = d.state || '';
   $('fleet-message').textContent = why(d);
+  $('fleet-message').className = ['stuck', 'short'].includes(d.severity) ? `banner ${d.severity}` : 'message';
   $('reconcile').hidden = !d.mayReconcile;
   for (const id of ['pods-section', 'story-section', 'counts']) $(id).hidden = !recorded[d.resource];
   for (const id of ['graph-section', 'revisions-section']) $(id).hidden = d.resource !== 'podmanagers';
@@ -33,7 +35,7 @@ export function drawFleet() {
   const held = d.held.slice(0, listedHolds).map((h) => el('li', {},
     `${h.text}${h.until ? ` (ends in ${h.until})` : ''}`,
     ...(h.advice ? [el('span', { className: 'advice', textContent: `to do: ${h.advice}` })] : [])));
-  if (d.held.length > listedHolds) held.push(el('li', { textContent: `${d.held.length - listedHolds} further actions are held back` }));
+  if (d.held.length > listedHolds) held.push(el('li', { textContent: `${counted(d.held.length - listedHolds, 'further action')} held back` }));
   $('blocked').replaceChildren(...held);
   drawActions();
   drawRevisions();

@@ -1,13 +1,12 @@
 // In which order fleets are shown. Pure.
 
-const ranks = ['Stalled', 'Not ready', 'Reconciling', '', 'Pinned', 'Ready'];
+import { order, wordOf } from './severity.js';
 
 export const byName = new Intl.Collator(undefined, { numeric: true }).compare;
 
 // rank is lower for what needs a person more.
 export function rank(fleet) {
-  const at = ranks.indexOf(fleet.state || '');
-  return at < 0 ? ranks.length : at;
+  return order.indexOf(fleet.severity || '');
 }
 
 const columns = {
@@ -18,6 +17,7 @@ const columns = {
   ready: (a, b) => a.ready - b.ready || a.desired - b.desired,
   desired: (a, b) => a.desired - b.desired,
   updated: (a, b) => a.updated - b.updated,
+  image: (a, b) => byName(a.image || '', b.image || ''),
   age: (a, b) => new Date(b.created) - new Date(a.created),
 };
 
@@ -31,6 +31,6 @@ export function ordered(fleets, column = 'trouble', descending = false) {
 
 // matches: every word of a search is in what is shown of the fleet.
 export function matches(fleet, search) {
-  const text = `${fleet.kind} ${fleet.namespace}/${fleet.name} ${fleet.state || 'new'} ${fleet.reason || ''} ${fleet.message || ''} ${fleet.paused ? 'paused' : ''}`.toLowerCase();
+  const text = `${fleet.kind} ${fleet.namespace}/${fleet.name} ${wordOf(fleet)} ${fleet.state || ''} ${fleet.image || ''} ${fleet.reason || ''} ${fleet.message || ''} ${fleet.paused ? 'paused' : ''}`.toLowerCase();
   return search.trim().toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }

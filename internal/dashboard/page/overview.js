@@ -1,15 +1,17 @@
 // All fleets of all kinds.
 
 import { $, el } from './dom.js';
-import { numbers, stateClass } from './fleets.js';
+import { numbers } from './fleets.js';
+import { drawFound } from './found.js';
 import { byName, matches, ordered } from './order.js';
 import { format } from './route.js';
+import { classOf, wordOf } from './severity.js';
 import { keyOf, page } from './state.js';
 import { age } from './time.js';
 
 const columns = [
   ['name', 'Fleet'], ['namespace', 'Namespace'], ['kind', 'Kind'], ['trouble', 'State'],
-  ['ready', 'Ready'], ['updated', 'Up to date'], ['age', 'Age'],
+  ['ready', 'Ready'], ['updated', 'Up to date'], ['image', 'Image'], ['age', 'Age'],
 ];
 
 // drawOverview shows what the filters leave. What they hide is counted.
@@ -22,23 +24,29 @@ export function drawOverview() {
   $('overview-head').replaceChildren(...columns.map(([key, text]) => el('th', { scope: 'col', 'aria-sort': key !== sort ? 'none' : down ? 'descending' : 'ascending' },
     el('button', { type: 'button', textContent: text, 'data-sort': key }))), el('th', { scope: 'col', textContent: 'Why' }));
   $('overview-rows').replaceChildren(...shown.map((f) => row(f, { namespace, search })));
+  $('hidden').textContent = page.hidden.length ? `Not shown, because you may not list them: ${page.hidden.join(', ')}.` : '';
+  drawFound(search);
   $('empty').hidden = page.fleets.length > 0;
   $('none').hidden = shown.length > 0 || page.fleets.length === 0;
   if (focused) document.querySelector(`[data-row="${CSS.escape(focused)}"]`)?.focus();
 }
 
 function row(f, filters) {
-  const state = [f.state || 'new', f.paused && 'paused'].filter(Boolean).join(', ');
-  return el('tr', { className: `row ${stateClass(f)}` },
+  const state = [wordOf(f), f.paused && 'paused'].filter(Boolean).join(', ');
+  return el('tr', { className: `row ${classOf(f)}` },
     el('th', { scope: 'row' }, el('a', { href: format({ ...f, params: filters }), textContent: f.name, 'data-row': keyOf(f) })),
-    el('td', { textContent: f.namespace }),
-    el('td', { textContent: f.kind }),
-    el('td', {}, el('span', { className: `state ${stateClass(f)}`, textContent: state })),
-    el('td', { className: 'number', textContent: numbers(f) }),
-    el('td', { className: 'number', textContent: f.resource === 'podmanagers' ? f.updated : '' }),
-    el('td', { className: 'number', textContent: age(f.created), title: new Date(f.created).toLocaleString() }),
+    el('td', { className: 'in', textContent: f.namespace }),
+    el('td', { className: 'in', textContent: f.kind }),
+    el('td', {}, el('span', { className: `state ${classOf(f)}`, textContent: state, title: f.state || '' })),
+    el('td', { className: 'number', textContent: numbers(f), 'data-label': f.counted ? 'pods' : 'ready' }),
+    el('td', { className: 'number', textContent: f.resource === 'podmanagers' ? f.updated : '', 'data-label': 'up to date' }),
+    el('td', { className: 'image', textContent: short(f.image || ''), title: f.image || '' }),
+    el('td', { className: 'number', 'data-label': 'age', textContent: age(f.created), title: new Date(f.created).toLocaleString() }),
     el('td', { className: 'why', textContent: why(f) }));
 }
+
+// short is images without their registry and folder, which the title has.
+const short = (images) => images.split(', ').map((image) => image.split('/').pop()).join(', ');
 
 export const why = (f) => [reasoned(f), f.counted].filter(Boolean).join('. ');
 
@@ -59,10 +67,10 @@ function drawNamespaces(chosen) {
 
 // summary counts what is in trouble first.
 export function summary(shown, all) {
-  const stalled = shown.filter((f) => f.state === 'Stalled').length;
-  const moving = shown.filter((f) => f.state === 'Reconciling').length;
+  const of = (severity) => shown.filter((f) => f.severity === severity).length;
   const words = [`${shown.length}${shown.length === all ? '' : ` of ${all}`} ${all === 1 ? 'fleet' : 'fleets'}`];
-  if (stalled) words.push(`${stalled} stalled`);
-  if (moving) words.push(`${moving} changing`);
+  for (const [severity, text] of [['stuck', 'stuck'], ['short', 'with too few pods'], ['moving', 'changing']]) {
+    if (of(severity)) words.push(`${of(severity)} ${text}`);
+  }
   return words.join(', ');
 }

@@ -4,8 +4,9 @@
 
 import { fetchRights } from './actions.js';
 import { ask, askJSON } from './api.js';
-import { $ } from './dom.js';
+import { $, say } from './dom.js';
 import { closeDrawer, showPod, showRecord } from './drawer.js';
+import './live.js';
 import { drawFleet } from './fleet.js';
 import { drawFleets } from './fleets.js';
 import { drawGraph } from './graph.js';
@@ -21,6 +22,7 @@ import { doneAt, drawStory, follow } from './story.js';
 const refreshSoon = 400; // ms after a record, so that a burst is one request
 const refreshLate = 5000; // ms, for what no record tells
 const refreshSeconds = 1000; // ms, while tiles count seconds
+const answerBy = 30e3; // ms, then a request is given up
 const rightsAgain = 60e3; // ms between two looks at the viewer's rights
 
 async function signIn() {
@@ -45,6 +47,7 @@ async function arrive() {
   $('group').value = page.route.params.group || 'revision';
   const key = page.route.name ? keyOf(page.route) : '';
   if (page.streaming !== key) leave();
+  if (key && page.streaming !== key) say('', 'bad');
   $('overview').hidden = Boolean(key);
   $('fleet').hidden = !key;
   $('list').hidden = !key;
@@ -77,6 +80,7 @@ function leave() {
   page.detail = null;
   page.rights = null;
   closeDrawer();
+  page.open = false;
   $('live').textContent = '';
   $('live').classList.remove('on');
   $('pods').replaceChildren();
@@ -114,6 +118,7 @@ async function refresh() {
   if (!page.token) return;
   clearTimeout(page.timer);
   const at = page.route;
+  page.due = Date.now();
   try {
     await (at.name ? refreshFleet(at) : refreshOverview());
     if (keyOf(at) !== keyOf(page.route)) return;
@@ -122,28 +127,32 @@ async function refresh() {
     document.title = titleOf(page.route, page.detail);
   } catch (err) {
     if (err.code === 404 && keyOf(at) === keyOf(page.route)) {
+      say(`${err.message} Here are all others.`, 'bad');
       location.hash = format({ params: { namespace: page.route.params.namespace } });
-      $('say').textContent = err.message;
       return;
     }
     failed(err);
+  } finally {
+    page.due = 0;
   }
   const counting = page.detail?.pods.some((p) => p.state === 'not-yet-available');
   if (page.token) refreshIn(document.hidden ? 6 * refreshLate : counting ? refreshSeconds : refreshLate);
 }
 
 async function refreshOverview() {
-  page.fleets = (await askJSON('api/fleets')).items;
+  const { items, hidden } = await askJSON('api/fleets', { signal: AbortSignal.timeout(answerBy) });
+  Object.assign(page, { fleets: items, hidden: hidden || [] });
   drawOverview();
 }
 
 async function refreshFleet(at) {
   const [detail, samples, list] = await Promise.all([
-    askJSON(pathOf(at)),
+    askJSON(pathOf(at), { signal: AbortSignal.timeout(answerBy) }),
     at.resource === 'podmanagers' ? askJSON(`api/podmanagers/${encodeURIComponent(at.namespace)}/${encodeURIComponent(at.name)}/samples`) : { items: [] },
     // A person may see one fleet and not be allowed to list them.
     askJSON('api/fleets').catch((err) => (err.code === 403 ? { items: [] } : Promise.reject(err))),
   ]);
+  page.due = 0;
   if (keyOf(at) !== keyOf(page.route)) return;
   const begin = performance.now();
   page.detail = detail;
@@ -199,7 +208,7 @@ $('reconcile').onclick = async () => {
   const { namespace, name } = page.route;
   try {
     await ask(`api/podmanagers/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/reconcile`, { method: 'POST' });
-    $('say').textContent = `A reconcile of ${namespace}/${name} was asked for.`;
+    say(`A reconcile of ${namespace}/${name} was asked for. What it does appears below.`);
   } catch (err) {
     failed(err);
   }

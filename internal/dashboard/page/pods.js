@@ -54,7 +54,17 @@ export function drawPods() {
   });
   const reachable = box.querySelector('.tile[tabindex="0"]') || box.querySelector('.tile');
   if (reachable) reachable.tabIndex = 0;
+  drawGaps(d);
   drawLegend();
+}
+
+// drawGaps shows the pods that are asked for and not there.
+function drawGaps(d) {
+  const missing = Math.max(0, d.desired - d.pods.length);
+  $('gaps').hidden = missing === 0;
+  $('gaps-title').textContent = `not there yet · ${missing}`;
+  const shown = d.desired <= fewPods ? missing : 0;
+  if ($('gaps-tiles').children.length !== shown) $('gaps-tiles').replaceChildren(...Array.from({ length: shown }, () => el('li', { className: 'gap', textContent: 'no pod yet' })));
 }
 
 // placeTile puts a pod's tile before the cursor and returns the next cursor. It
@@ -71,19 +81,19 @@ function placeTile(box, pod, cursor, wanted) {
   const off = wanted && !text.toLowerCase().includes(wanted) && !page.detail.name.toLowerCase().includes(wanted);
   const name = `tile ${pod.state}${old ? ' old' : ''}${off ? ' off' : ''}`;
   if (tile.className !== name) tile.className = name;
-  if (tile.title !== text) {
-    tile.title = text;
-    tile.setAttribute('aria-label', text);
-  }
-  label(tile, pod);
+  if (tile.title !== text) tile.title = text;
+  label(tile, pod, text);
   if (cursor === tile) return tile.nextSibling;
   box.insertBefore(tile, cursor);
   return cursor;
 }
 
-// label gives a tile of a small fleet its words: state, cause and age.
-function label(tile, pod) {
+// label gives a tile of a small fleet its words: state, cause and age. Without them, it
+// needs a name.
+function label(tile, pod, text) {
   const few = page.detail.pods.length <= fewPods;
+  if (few) tile.removeAttribute('aria-label');
+  else if (tile.getAttribute('aria-label') !== text) tile.setAttribute('aria-label', text);
   if (!few && !tile.firstChild) return;
   const words = few ? [pod.name, pod.note || inWords(pod.state), age(pod.created)] : [];
   if ([...tile.children].map((s) => s.textContent).join('\n') !== words.join('\n')) tile.replaceChildren(...words.map((text) => el('span', { textContent: text })));

@@ -20,9 +20,18 @@ export async function fetchRevisions() {
   drawRevisions();
 }
 
+// images are those that the pods run. Those of a pinned fleet are not of its template.
+function images(d) {
+  const line = (i, ...more) => el('li', {}, el('strong', { textContent: i.container }), ` ${i.image}`, ...more);
+  if (!d.running?.length) return d.images.map((i) => line(i));
+  const asked = new Map(d.images.map((i) => [i.container, i.image]));
+  return d.running.map((i) => (!asked.has(i.container) || asked.get(i.container) === i.image ? line(i)
+    : line(i, el('span', { className: 'why', textContent: ` runs, because the fleet is pinned; its template has ${asked.get(i.container)}` }))));
+}
+
 export function drawRevisions() {
   const d = page.detail;
-  $('images').replaceChildren(...d.images.map((i) => el('li', {}, el('strong', { textContent: i.container }), ` ${i.image}`)));
+  $('images').replaceChildren(...images(d));
   const known = new Map((stored.of.startsWith(`${keyOf(d)} `) ? stored.items : []).map((r) => [r.name, r]));
   const pods = new Map();
   for (const p of d.pods) pods.set(p.revision, (pods.get(p.revision) || 0) + 1);

@@ -1,6 +1,8 @@
 // Addresses of views: every view has one, in the part of the URL behind #, which
 // the browser does not send anywhere. Pure.
 
+import { wordOf } from './severity.js';
+
 // parse reads /RESOURCE/NAMESPACE/NAME?KEY=VALUE, or only KEY=VALUE. Without a name
 // it is the overview.
 export function parse(hash) {
@@ -31,6 +33,6 @@ export function format({ resource, namespace, name, params = {} }) {
 // titleOf is the title of a view. fleet is what is known of its object.
 export function titleOf(route, fleet) {
   if (!route.name) return `${route.params.namespace ? `${route.params.namespace}: ` : ''}fleets · pod-operator`;
-  const state = fleet ? `: ${fleet.state || 'new'}` : '';
+  const state = fleet ? `: ${wordOf(fleet)}` : '';
   return `${route.params.pod || route.name}${state} · ${route.namespace} · pod-operator`;
 }

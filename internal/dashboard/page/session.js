@@ -1,7 +1,7 @@
 // Who is there, and what went wrong with a request.
 
 import { askJSON } from './api.js';
-import { $ } from './dom.js';
+import { $, say } from './dom.js';
 import { format, parse } from './route.js';
 import { page } from './state.js';
 
@@ -27,8 +27,9 @@ const unanswered = (err) => !err.code || (err.code >= 502 && err.code <= 504);
 
 let since = null;
 
-function away(why) {
-  since ||= new Date();
+// away: nothing has come from the operator since it last answered.
+export function away(why) {
+  since ||= new Date(page.seen || Date.now());
   $('app').classList.add('stale');
   problem(`The operator has not answered since ${since.toLocaleTimeString()}. What you see is from then. (${why})`);
 }
@@ -67,7 +68,7 @@ async function mayReplace(before, token) {
     const [now, then] = await Promise.all([ownerOf(before), ownerOf(token)]);
     if (!now || now === then) return true;
     if (then) return await agreed(now, then);
-    $('say').textContent = 'The operator does not know the token of this link.';
+    say('The operator does not know the token of this link.', 'bad');
   } catch (err) {
     failed(err);
   }
@@ -90,6 +91,9 @@ function agreed(now, then) {
 
 export function signOut() {
   page.stream?.abort();
+  page.open = false;
+  $('live').textContent = '';
+  $('live').classList.remove('on');
   page.streaming = '';
   clearTimeout(page.timer);
   page.token = '';

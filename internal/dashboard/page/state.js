@@ -6,6 +6,7 @@ export const page = {
   token: sessionStorage.getItem('token') || '',
   route: parse(''),
   fleets: [], // of all kinds
+  hidden: [], // kinds that the viewer may not list
   detail: null, // of the fleet that is open
   rights: null, // what the viewer may do with it
   records: new Map(), // by id
@@ -15,6 +16,10 @@ export const page = {
   timer: 0,
   cost: 0, // ms that the last refresh took of this tab
   drawing: 0,
+  seen: 0, // when anything last came from the operator
+  due: 0, // since when a refresh waits for its answer
+  open: false, // the stream is
+  attempt: null, // ends the connection of the stream
 };
 
 // What is recorded is recorded by kind.

@@ -2,6 +2,7 @@
 
 import { ask, readStream } from './api.js';
 import { $, el } from './dom.js';
+import { streams } from './live.js';
 import { failed } from './session.js';
 import { page, recorded } from './state.js';
 
@@ -14,9 +15,11 @@ export async function follow(fleet, came) {
   page.stream = stop;
   let pause = 500;
   while (!stop.signal.aborted && page.token) {
+    const attempt = new AbortController();
+    page.attempt = attempt;
     try {
-      const response = await ask(`api/records/stream?limit=100&kind=${recorded[fleet.resource]}&object=${encodeURIComponent(`${fleet.namespace}/${fleet.name}`)}`, { signal: stop.signal });
-      live(true);
+      const response = await ask(`api/records/stream?limit=100&kind=${recorded[fleet.resource]}&object=${encodeURIComponent(`${fleet.namespace}/${fleet.name}`)}`, { signal: AbortSignal.any([stop.signal, attempt.signal]) });
+      streams(true);
       pause = 500;
       await readStream(response.body, (entry) => {
         if (!stop.signal.aborted && take(entry)) came();
@@ -24,20 +27,16 @@ export async function follow(fleet, came) {
     } catch (err) {
       if (stop.signal.aborted) return;
       if (err.code === 401 || err.code === 403) {
-        live(false);
+        streams(false);
         failed(err);
         return;
       }
     }
-    live(false);
+    if (stop.signal.aborted) return; // another stream is open
+    streams(false);
     await new Promise((done) => setTimeout(done, pause));
     pause = Math.min(pause * 2, 15000);
   }
-}
-
-function live(on) {
-  $('live').textContent = on ? 'live' : 'connecting…';
-  $('live').classList.toggle('on', on);
 }
 
 // take reports whether the record is new.
@@ -54,7 +53,8 @@ function take(entry) {
   return true;
 }
 
-const acted = (e) => Boolean(e.error || e.payload?.decision?.actions?.length || e.payload?.undone?.length || e.triggers.some((t) => t.kind === 'Manual'));
+// acted: it did something, failed, or a person asked for it.
+export const acted = (e) => Boolean(e.error || e.payload?.decision?.actions?.length || e.payload?.undone?.length || e.triggers.some((t) => t.kind === 'Manual'));
 
 // because says why something was done, by the rules; what triggered the reconcile is in
 // the drawer, and here only where nothing was done.

@@ -1,8 +1,9 @@
 // The unit tests of the page's pure modules, run by TestThePureModules in a browser.
 
 import { matches, ordered } from './page/order.js';
-import { kindOfLine, named, waves } from './page/plan.js';
+import { consequence, kindOfLine, named, waves } from './page/plan.js';
 import { format, parse, titleOf } from './page/route.js';
+import { overdue } from './page/beat.js';
 import { age, axis } from './page/time.js';
 
 const same = (got, want) => {
@@ -10,7 +11,7 @@ const same = (got, want) => {
   if (a !== b) throw new Error(`got ${a}, want ${b}`);
 };
 
-const fleet = (name, rest = {}) => ({ kind: 'PodManager', namespace: 'shop', name, state: 'Ready', ready: 1, desired: 1, updated: 1, created: '2026-01-01T00:00:00Z', ...rest });
+const fleet = (name, rest = {}) => ({ kind: 'PodManager', namespace: 'shop', name, state: 'Ready', severity: 'fine', ready: 1, desired: 1, updated: 1, created: '2026-01-01T00:00:00Z', ...rest });
 const names = (list) => list.map((f) => f.name);
 
 export const tests = {
@@ -29,12 +30,12 @@ export const tests = {
   'the title follows the view': () => {
     same(titleOf(parse('#/')), 'fleets · pod-operator');
     same(titleOf(parse('#/?namespace=shop')), 'shop: fleets · pod-operator');
-    same(titleOf(parse('#/podmanagers/shop/web'), { state: 'Stalled' }), 'web: Stalled · shop · pod-operator');
+    same(titleOf(parse('#/podmanagers/shop/web'), { state: 'Stalled', severity: 'stuck' }), 'web: stuck · shop · pod-operator');
     same(titleOf(parse('#/podmanagers/shop/web?pod=web-1'), { state: '' }), 'web-1: new · shop · pod-operator');
   },
   'trouble comes first': () => same(names(ordered([
-    fleet('fine'), fleet('moving', { state: 'Reconciling' }), fleet('stuck', { state: 'Stalled' }), fleet('new', { state: '' }), fleet('stopped', { state: 'Not ready' }),
-  ])), ['stuck', 'stopped', 'moving', 'new', 'fine']),
+    fleet('fine'), fleet('moving', { severity: 'moving' }), fleet('stuck', { severity: 'stuck' }), fleet('new', { severity: '' }), fleet('stopped', { severity: 'held' }), fleet('short', { severity: 'short' }),
+  ])), ['stuck', 'short', 'moving', 'new', 'stopped', 'fine']),
   'names are sorted as people count': () => same(names(ordered([fleet('web-10'), fleet('web-9'), fleet('web-100')], 'name')), ['web-9', 'web-10', 'web-100']),
   'numbers are sorted as numbers': () => {
     const some = [fleet('nine', { ready: 9 }), fleet('ten', { ready: 10 }), fleet('hundred', { ready: 100 })];
@@ -48,8 +49,8 @@ export const tests = {
     same(names(some), ['b', 'a']);
   },
   'a search finds every word': () => {
-    const f = fleet('web', { state: 'Stalled', reason: 'QuotaExceeded', message: 'no room' });
-    same(['', 'web', 'SHOP/web', 'quota stalled', 'podmanager room'].map((s) => matches(f, s)), [true, true, true, true, true]);
+    const f = fleet('web', { state: 'Stalled', severity: 'stuck', image: 'nginx:1.27', reason: 'QuotaExceeded', message: 'no room' });
+    same(['', 'web', 'SHOP/web', 'quota stalled', 'podmanager room', 'stuck nginx'].map((s) => matches(f, s)), [true, true, true, true, true, true]);
     same(matches(f, 'web ready'), false);
   },
   'a plan is told in waves, what is held back last': () => {
@@ -58,6 +59,19 @@ export const tests = {
     same(got.map((w) => w.number), [1, 2, 0]);
     same(got[0].lines.map((l) => [l.what, l.pods]), [['in place', ['web-0', 'web-1']], ['delete', ['web-9']]]);
     same(named(got[2].lines[0]), 'web-3 and 3 more');
+  },
+  'a new image in place restarts its container': () => {
+    const line = (what, why) => consequence({ what, why });
+    same(line('in place', 'in place: image of app'), 'in place: image of app; the pod stays, its container restarts');
+    same(line('in place', 'in place: labels or annotations'), 'in place: labels or annotations');
+    same(line('recreate', 'the image of app changes'), 'the image of app changes');
+  },
+  'an answer is overdue when nothing came': () => {
+    const now = 100e3;
+    same(overdue({ open: true, seen: now - 4000, due: 0 }, now), 4000); // the stream beats all the time
+    same(overdue({ open: false, seen: now - 60e3, due: 0 }, now), 0); // nothing was asked
+    same(overdue({ open: false, seen: now - 60e3, due: now - 3000 }, now), 3000);
+    same(overdue({ open: false, seen: now - 1000, due: now - 3000 }, now), 1000); // another request was answered
   },
   'a long list of pods is cut': () => {
     const pods = Array.from({ length: 10 }, (_, i) => `web-${i}`);
