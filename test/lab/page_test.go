@@ -83,6 +83,7 @@ func TestTheFirstScreenShowsThePresent(t *testing.T) {
 	for _, box := range []string{"reflector", "deltas", "handlers", "reconcile", "writes"} {
 		b.See("the box "+box+" says what it did", fmt.Sprintf(`document.querySelector('#box-%s .line').textContent.length > 2`, box))
 	}
+	b.See("the picture has colours", `new Set(['api', 'indexer', 'queue', 'reconcile'].map((box) => getComputedStyle(document.querySelector('#box-' + box + ' rect')).fill)).size === 4`)
 	reads(b, "#queue-delayed", "lab/web")
 	b.See("nothing backs off", `document.getElementById('queue-backingOff').textContent.endsWith('–')`)
 	b.See("no letter is shown for the one operator", `![...document.querySelectorAll('#steps code')].some((c) => /^[ab]\b/.test(c.textContent))`)
