@@ -115,7 +115,7 @@ LAB ?= 127.0.0.1:0
 
 .PHONY: lab
 lab: $(if $(CHECK),,control-plane) ## Open the operator lab: a page on which a controller's machinery can be watched, stepped and broken. CHECK=03 grades an exercise, LAB=127.0.0.1:8088 chooses the page's port.
-	@$(if $(CHECK),go run ./lab/check/cmd $(CHECK),go build -o $(BIN)/lab ./lab/cmd && exec $(BIN)/lab --address $(LAB))
+	@$(if $(CHECK),go build -o $(BIN)/lab-check ./lab/check/cmd && { $(BIN)/lab-check $(CHECK) || [ $$? = 3 ]; },go build -o $(BIN)/lab ./lab/cmd && exec $(BIN)/lab --address $(LAB))
 
 .PHONY: down
 down: ## Stop the local Kubernetes.

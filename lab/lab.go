@@ -19,6 +19,7 @@ package lab
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,6 +57,9 @@ type Change struct {
 	Object string                          `json:"-"`
 	Do     func(ctx context.Context) error `json:"-"`
 }
+
+// ErrUnchanged is what Do returns where the object is so already.
+var ErrUnchanged = errors.New("lab: nothing changed")
 
 // Lab collects the steps of one operator, or of two, and holds and breaks them.
 type Lab struct {

@@ -58,8 +58,15 @@ type keyState struct {
 	ready      bool
 	processing bool
 	due        time.Time // zero where no delayed add is waiting
+	failed     bool      // what waits is the retry of a run that failed
 	why        []string
 }
+
+// The verbs of adds with a delay: Reconcile asked for one, or failed.
+const (
+	addAfter       = "AddAfter"
+	addRateLimited = "AddRateLimited"
+)
 
 // poll is how often a worker that waits looks at delayed keys.
 const poll = 10 * time.Millisecond
@@ -83,7 +90,7 @@ func (q *queue) AddWithOpts(o priorityqueue.AddOpts, requests ...reconcile.Reque
 func (q *queue) add(o priorityqueue.AddOpts, r reconcile.Request) {
 	if o.RateLimited || o.After > 0 {
 		if !o.RateLimited { // else the rate limiter says how long
-			q.later(r, o.After, text("Reconcile asked to run again: %s waits %s.", "Reconcile 要求再次执行：%s 等待 %s。", r, o.After.Round(time.Millisecond)), "AddAfter")
+			q.later(r, o.After, text("Reconcile asked to run again: %s waits %s.", "Reconcile 要求再次执行：%s 等待 %s。", r, trace.Brief(o.After)), addAfter)
 		}
 		q.PriorityQueue.AddWithOpts(o, r)
 		return
@@ -162,9 +169,9 @@ func (q *queue) later(r reconcile.Request, after time.Duration, t trace.Text, ve
 	defer q.mu.Unlock()
 	s := q.state(r)
 	if due := time.Now().Add(after); !s.ready && (s.due.IsZero() || due.Before(s.due)) {
-		s.due = due
+		s.due, s.failed = due, verb == addRateLimited
 	}
-	s.why = append(s.why, verb+" "+after.Round(time.Millisecond).String())
+	s.why = append(s.why, verb+" "+trace.Brief(after))
 	q.say(verb, r, t)
 }
 
@@ -281,12 +288,17 @@ func (q *queue) drawn() *trace.Queue {
 		if s.processing {
 			lists.Processing = append(lists.Processing, r.String())
 		}
-		if !s.due.IsZero() {
+		switch {
+		case s.due.IsZero():
+		case s.failed:
 			lists.BackingOff = append(lists.BackingOff, r.String())
+		default:
+			lists.Delayed = append(lists.Delayed, r.String())
 		}
 	}
 	slices.Sort(lists.Processing)
 	slices.Sort(lists.BackingOff)
+	slices.Sort(lists.Delayed)
 	return lists
 }
 
@@ -298,7 +310,8 @@ type rateLimiter struct {
 
 func (l *rateLimiter) When(r reconcile.Request) time.Duration {
 	delay := l.TypedRateLimiter.When(r)
-	l.queue.later(r, delay, text("Reconcile failed %[2]d times in a row: %[1]s backs off for %[3]s.", "Reconcile 连续失败 %[2]d 次：%[1]s 退避 %[3]s。",
-		r, l.NumRequeues(r), delay), "AddRateLimited")
+	n := l.NumRequeues(r)
+	l.queue.later(r, delay, text("Reconcile failed %[2]s in a row: %[1]s backs off for %[3]s.", "Reconcile 连续失败 %[4]d 次：%[1]s 退避 %[3]s。",
+		r, trace.Counted(n, "time"), trace.Brief(delay), n), addRateLimited)
 	return delay
 }

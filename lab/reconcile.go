@@ -19,7 +19,6 @@ package lab
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -97,17 +96,9 @@ func ended(this *run, result reconcile.Result, err error) trace.Text {
 		return text("Reconcile #%d fails, so the queue tries again after a back-off: %v", "第 %d 次 Reconcile 失败，队列退避后重试：%v", this.number, err)
 	case result.RequeueAfter > 0:
 		return text("Reconcile #%[1]d ends after %[2]s and asks to run again in %[4]s.", "第 %[1]d 次 Reconcile 结束，写入 %[3]d 次，要求 %[4]s 后再执行。",
-			this.number, counted(n, "write"), n, result.RequeueAfter)
+			this.number, trace.Counted(n, "write"), n, trace.Brief(result.RequeueAfter))
 	}
-	return text("Reconcile #%[1]d ends without an error, after %[2]s.", "第 %[1]d 次 Reconcile 成功结束，写入 %[3]d 次。", this.number, counted(n, "write"), n)
-}
-
-// counted is a number with its noun.
-func counted[N int | int32](n N, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return text("Reconcile #%[1]d ends without an error, after %[2]s.", "第 %[1]d 次 Reconcile 成功结束，写入 %[3]d 次。", this.number, trace.Counted(n, "write"), n)
 }
 
 // nextRun numbers the reconciles of all processes.

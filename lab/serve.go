@@ -245,7 +245,14 @@ func (l *Lab) change(ctx context.Context, id string) error {
 	c := l.options.Changes[i]
 	l.changing(c.Name, c.Object)
 	l.step(trace.Step{Box: trace.BoxUser, Verb: c.ID, Object: c.Object, Text: trace.Text{EN: "You: " + c.Name.EN + ".", ZH: "你：" + c.Name.ZH + "。"}})
-	return c.Do(ctx)
+	err := c.Do(ctx)
+	if errors.Is(err, ErrUnchanged) {
+		l.step(trace.Step{Box: trace.BoxAPI, Verb: "unchanged", Object: c.Object, Text: text(
+			"%s is so already, so the API server stores nothing and sends no event. What is armed still waits.",
+			"%s 本来就是这样：API server 没有存储任何内容，也没有事件。已准备的故障仍在等待。", c.Object)})
+		return nil
+	}
+	return err
 }
 
 func (l *Lab) showWalk(w http.ResponseWriter, r *http.Request) {

@@ -132,7 +132,7 @@ func (l *Lab) because(t *flightrecorder.Trigger) trace.Text {
 // after explains a delayed add. A queue has one place for a key, so that an event which comes before
 // the time uses it up.
 func after(t *flightrecorder.Trigger) trace.Text {
-	delay := time.Duration(t.Delay).Round(time.Millisecond)
+	delay := trace.Brief(time.Duration(t.Delay))
 	switch {
 	case t.Early:
 		return text("the key was waiting for its %s (%s); this run replaces that", "该 key 正在等待 %s（%s）；被这次执行取代", t.Kind, delay)

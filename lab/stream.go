@@ -202,7 +202,7 @@ func (p *process) replaced(kind string, count int) {
 	p.step(trace.Step{
 		Box: trace.BoxReflector, Verb: "list", Object: kind, Stored: stored,
 		Text: text("The reflector lists %[1]s: %[2]s. What the indexer had before is replaced; what is gone becomes a delta Deleted.",
-			"reflector 列出 %[1]s：%[3]d 个对象。indexer 中原有内容被替换，已消失的对象变成 Deleted delta。", kind, counted(count, "object"), count),
+			"reflector 列出 %[1]s：%[3]d 个对象。indexer 中原有内容被替换，已消失的对象变成 Deleted delta。", kind, trace.Counted(count, "object"), count),
 	})
 	p.say(trace.BoxDeltas, "Replaced", kind, text("The list becomes deltas of type Replaced.", "列表变成类型为 Replaced 的 delta。"))
 }

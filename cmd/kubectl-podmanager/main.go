@@ -19,8 +19,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -40,14 +38,5 @@ func main() {
 	defer stop()
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	session := kube.NewSession(streams)
-	err := root.New(session).ExecuteContext(ctx)
-	switch {
-	case err == nil || errors.Is(err, kube.ErrNo):
-	case ctx.Err() != nil:
-		fmt.Fprintln(session.ErrOut, "interrupted")
-		os.Exit(kube.ExitInterrupted)
-	default:
-		fmt.Fprintln(session.ErrOut, "error:", err)
-	}
-	os.Exit(kube.ExitCode(err))
+	os.Exit(kube.End(ctx, session.ErrOut, root.New(session).ExecuteContext(ctx)))
 }

@@ -208,7 +208,8 @@ func (l Look) estimated(ctx context.Context, fleet desired.Fleet, observed plan.
 	}
 	own := slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, fleet.Owner) })
 	grace := time.Duration(ptr.Deref(fleet.Template.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)) * time.Second
-	preview.Estimate = view.NewEstimate(preview, forecast.PaceOf(own, podrender.ManagedBy), fleet.Desired.MinReady, grace)
+	unknown := preview.Doubt(observed.Pods, fleet.Desired.MinReady, l.Now)
+	preview.Estimate = view.NewEstimate(preview, forecast.PaceOf(own, podrender.ManagedBy), unknown, fleet.Desired.MinReady, grace)
 	return preview, nil
 }
 

@@ -18,9 +18,11 @@ package change
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mycompany/pod-operator/internal/desired"
@@ -30,9 +32,15 @@ import (
 // Live reads the API server itself, with the rights of a client.
 type Live struct{ client.Reader }
 
-// Observe implements Observer.
+// Observe implements Observer. What the person may not read is named with the object that
+// they asked for: the controller looks pods up by its UID, which says nothing to people.
 func (l Live) Observe(ctx context.Context, fleet desired.Fleet, orphans string) (observe.Seen, error) {
-	return observe.Live(ctx, l.Reader, fleet, orphans)
+	seen, err := observe.Live(ctx, l.Reader, fleet, orphans)
+	var refusal *apierrors.StatusError
+	if apierrors.IsForbidden(err) && errors.As(err, &refusal) {
+		err = fmt.Errorf("look at %s %s/%s: %w", fleet.Ref.GVK.Kind, fleet.Ref.Namespace, fleet.Ref.Name, refusal)
+	}
+	return seen, err
 }
 
 // Pods implements Observer.

@@ -126,7 +126,7 @@ func (r *rollout) whyCame(reason string) string {
 func (r *rollout) notes(live *kappsv1.Deployment) {
 	p := r.plan
 	if p.Passing > 0 {
-		p.unknown("whether up to %d more pods come and go again: the Deployment scales its ReplicaSets before it rolls out", p.Passing)
+		p.unknown("whether up to %s more come and go again: the Deployment scales its ReplicaSets before it rolls out", countPods(p.Passing))
 	}
 	if len(p.PassingAmong) > 0 {
 		p.unknown("whether %s, not ready yet, go in their place", strings.Join(p.PassingAmong, ", "))

@@ -17,6 +17,7 @@ limitations under the License.
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -43,9 +44,11 @@ type Estimate struct {
 
 // NewEstimate adds up the waves of a preview. Pods that are only deleted take no
 // time: nothing waits for them.
-func NewEstimate(p Preview, pace forecast.Pace, minReady, grace time.Duration) *Estimate {
+// NewEstimate adds the waves up. unknown says why nothing is known of the duration; empty means
+// that the pace tells.
+func NewEstimate(p Preview, pace forecast.Pace, unknown string, minReady, grace time.Duration) *Estimate {
 	var total, settling, stopping time.Duration
-	known, used := true, basis{}
+	known, used := unknown == "", basis{}
 	for wave := 1; wave <= p.Waves; wave++ {
 		w := waveOf(p.Steps, wave)
 		switch {
@@ -73,7 +76,10 @@ func NewEstimate(p Preview, pace forecast.Pace, minReady, grace time.Duration) *
 		all := seconds(total + settling)
 		e.Seconds = &all
 	}
-	e.Text = e.sentence(p.Waves, pace, used, minReady, grace)
+	if unknown != "" {
+		used = basis{}
+	}
+	e.Text = e.sentence(p.Waves, pace, used, unknown, minReady, grace)
 	return e
 }
 
@@ -105,13 +111,13 @@ func inPlacePace(pace forecast.Pace) time.Duration {
 // basis is which times an estimate uses.
 type basis struct{ start, inPlace bool }
 
-func (e *Estimate) sentence(waves int, pace forecast.Pace, used basis, minReady, grace time.Duration) string {
+func (e *Estimate) sentence(waves int, pace forecast.Pace, used basis, unknown string, minReady, grace time.Duration) string {
 	text := Count(waves, "wave")
 	var because []string
 	switch {
 	case e.Seconds == nil:
 		text += ", duration unknown"
-		because = append(because, "no ready pod shows how long a pod takes to become ready")
+		because = append(because, cmp.Or(unknown, "no ready pod shows how long a pod takes to become ready"))
 	case *e.Seconds == 0:
 		text += ", at once"
 	default:

@@ -110,7 +110,7 @@ func TestAnEstimateIsTheSumOfTheWaves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			preview := Preview{Steps: c.steps, Counts: map[string]int{}}
 			preview.sum()
-			if diff := cmp.Diff(c.want, NewEstimate(preview, c.pace, c.minReady, grace)); diff != "" {
+			if diff := cmp.Diff(c.want, NewEstimate(preview, c.pace, "", c.minReady, grace)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -18,6 +18,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -48,6 +49,30 @@ type Subject struct {
 	Name string
 	// Flags are those that commands need to find it, " -n shop" say, or empty.
 	Flags string
+	// Unseen is the sentence of Unseen, or empty.
+	Unseen string
+}
+
+// ByOperator is what holds a spec back that no operator has seen.
+const ByOperator = "NotSeen"
+
+// Unseen says that no operator has seen the latest spec of an object; empty where one has.
+func Unseen(generation int64, status *appsv1.PodManagerStatus) string {
+	if status.ObservedGeneration == generation {
+		return ""
+	}
+	return fmt.Sprintf("the operator has not seen generation %d yet", generation)
+}
+
+// Begun leaves out the blockers by which one pod waits for another: where no operator has
+// seen the spec, none has begun.
+func (s Subject) Begun(blocked []plan.Blocked) []plan.Blocked {
+	if s.Unseen == "" {
+		return blocked
+	}
+	return slices.DeleteFunc(slices.Clone(blocked), func(b plan.Blocked) bool {
+		return b.By == appsv1.BlockedByBudget || b.By == appsv1.BlockedByOrder || b.By == appsv1.BlockedByBatch
+	})
 }
 
 // NewHold puts a blocker of a PodManager in words.
@@ -82,6 +107,12 @@ const letThrough = "; after spec.disruption.deadlineSeconds, or the operator's -
 // what its pods cannot overcome.
 func Holds(status *appsv1.PodManagerStatus, causes []report.Cause, blocked []plan.Blocked, about Subject, now time.Time) []Hold {
 	holds := []Hold{}
+	if about.Unseen != "" {
+		holds = append(holds, Hold{
+			What: "the latest spec", By: ByOperator, Why: about.Unseen, Advice: "kubectl podmanager doctor" + about.Flags + ": is an operator running?",
+			Text: sentence("the latest spec", ByOperator, about.Unseen),
+		})
+	}
 	stalled := meta.FindStatusCondition(status.Conditions, appsv1.ConditionStalled)
 	if stalled != nil {
 		holds = append(holds, Hold{
@@ -98,7 +129,7 @@ func Holds(status *appsv1.PodManagerStatus, causes []report.Cause, blocked []pla
 	if refused != "" {
 		holds = append(holds, NewHold(plan.Blocked{Verb: plan.EvictPod, Pod: refused, By: appsv1.BlockedByDisruptionBudget, Message: why}, about, now))
 	}
-	for _, b := range blocked {
+	for _, b := range about.Begun(blocked) {
 		if refused != "" && b.Pod == refused && b.By == appsv1.BlockedByTermination {
 			continue // it does not terminate yet
 		}

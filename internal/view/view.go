@@ -60,6 +60,8 @@ type Step struct {
 	Wave int `json:"wave,omitempty"`
 	// restarts: a change in place takes the pod out of service for a while.
 	restarts bool
+	// goal is the revision of the pod afterwards.
+	goal string
 }
 
 // Preview is a forecast in words.
@@ -75,6 +77,8 @@ type Preview struct {
 	Waves int `json:"waves"`
 	// Estimate is how long they take; nil where nothing happens.
 	Estimate *Estimate `json:"estimate,omitempty"`
+	// Warnings say where the pods of now speak against what is foreseen.
+	Warnings []string `json:"warnings,omitempty"`
 	// TemplateDiff is what changes in the pod template, as a unified diff of
 	// YAML.
 	TemplateDiff string `json:"templateDiff,omitempty"`
@@ -83,13 +87,19 @@ type Preview struct {
 // NewPreview puts a forecast in words, pod by pod.
 func NewPreview(f forecast.Run) Preview {
 	p := Preview{Counts: map[string]int{}, Complete: f.Complete, Steps: []Step{}}
-	recreated := map[string]bool{}
+	var recreated []int // the steps of pods whose successor has not come
 	for _, pass := range f.Passes {
 		begun := false
 		for _, a := range pass {
-			step, ok := stepOf(a, recreated)
+			if a.Verb == plan.CreatePod && p.succeeds(&recreated, a) {
+				continue
+			}
+			step, ok := stepOf(a)
 			if !ok {
 				continue
+			}
+			if step.What == Recreate {
+				recreated = append(recreated, len(p.Steps))
 			}
 			if !begun {
 				begun = true
@@ -106,28 +116,37 @@ func NewPreview(f forecast.Run) Preview {
 	return p
 }
 
-// stepOf puts an action in words. The successor of a recreated pod that has
-// its name is part of the recreation and gets no line of its own.
-func stepOf(a plan.Action, recreated map[string]bool) (Step, bool) {
+// succeeds notes of which revision the successors of recreated pods are, and reports whether a
+// pod that is created has the name of one. It is then part of the recreation and gets no line
+// of its own.
+func (p *Preview) succeeds(recreated *[]int, created plan.Action) bool {
+	for _, i := range *recreated {
+		p.Steps[i].goal = created.Revision
+	}
+	at := slices.IndexFunc(*recreated, func(i int) bool { return p.Steps[i].Pod == created.Pod })
+	if at >= 0 {
+		*recreated = slices.Delete(*recreated, at, at+1)
+	}
+	return at >= 0
+}
+
+// stepOf puts an action in words.
+func stepOf(a plan.Action) (Step, bool) {
 	step := Step{Pod: a.Pod, From: a.From, Revision: a.Revision, Reason: a.Why.Reason, Why: a.Why.Message}
 	switch a.Verb {
 	case plan.UpdatePod:
-		step.What, step.restarts = InPlace, len(a.Replaced) > 0
+		step.What, step.restarts, step.goal = InPlace, len(a.Replaced) > 0, a.Revision
+		step.Why += restarts(a.Replaced)
 	case plan.DeletePod, plan.EvictPod:
 		step.What = Delete
 		if comesBack(a.Why.Reason) {
 			step.What = Recreate
-			recreated[a.Pod] = true
 		}
 		if moves(a.Why.Reason) {
 			step.What = Move
 		}
 	case plan.CreatePod:
-		if recreated[a.Pod] {
-			delete(recreated, a.Pod)
-			return step, false
-		}
-		step.What = Create
+		step.What, step.goal = Create, a.Revision
 	case plan.AdoptPod:
 		step.What = Adopt
 	case plan.ReleasePod, plan.OrphanPod:
@@ -136,6 +155,21 @@ func stepOf(a plan.Action, recreated map[string]bool) (Step, bool) {
 		return step, false
 	}
 	return step, true
+}
+
+// restarts says which containers a change in place restarts.
+func restarts(replaced []plan.ContainerMark) string {
+	switch len(replaced) {
+	case 0:
+		return ""
+	case 1:
+		return "; container " + replaced[0].Name + " restarts"
+	}
+	names := make([]string, len(replaced))
+	for i := range replaced {
+		names[i] = replaced[i].Name
+	}
+	return "; containers " + strings.Join(names, ", ") + " restart"
 }
 
 // comesBack: a pod deleted for this reason gets a successor.
@@ -182,12 +216,7 @@ func Summary(counts map[string]int) string {
 }
 
 // Count is a number with its noun.
-func Count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+func Count(n int, noun string) string { return plan.NumberOf(n, noun) }
 
 // Bar is a progress bar of a width in characters.
 func Bar(done, total, width int) string {

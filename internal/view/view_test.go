@@ -66,7 +66,7 @@ func TestAHoldSaysWhatByWhatHowLongAndWhatToDo(t *testing.T) {
 	}{
 		"a pause in a namespace that was given": {
 			plan.Blocked{Verb: plan.UpdatePod, Pod: "web-0", By: appsv1.BlockedByPause, Message: "spec.paused is true"},
-			Subject{"web", " -n shop"},
+			Subject{Name: "web", Flags: " -n shop"},
 			Hold{What: "the update of web-0", By: "Paused", Why: "spec.paused is true", Advice: "kubectl podmanager rollout resume web -n shop"},
 		},
 		"a pause": {

@@ -86,6 +86,7 @@ func Run(ctx context.Context, o Options) (passed bool, err error) {
 	} else if err := os.Remove(walk); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return false, fmt.Errorf("remove the old walk: %w", err)
 	}
+	w.goOn(o.Out, entry, passed)
 	return passed, o.keep(entry.Number, passed)
 }
 

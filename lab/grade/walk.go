@@ -53,7 +53,7 @@ func (e *Exercise) step(s *sim.Step) trace.Step {
 	}
 	if s.Process != "" {
 		step.Queue = &trace.Queue{
-			Waiting: s.Queue.Waiting, Dirty: s.Queue.Dirty, Processing: s.Queue.Processing, BackingOff: s.Queue.BackingOff,
+			Waiting: s.Queue.Waiting, Dirty: s.Queue.Dirty, Processing: s.Queue.Processing, Delayed: s.Queue.BackingOff,
 		}
 	}
 	return step
@@ -189,7 +189,7 @@ func outcome(s *sim.Step) trace.Text {
 	case r.Error != "":
 		return add(text, say("The reconcile returns an error and is retried after a backoff: %[1]s.", "调谐返回错误，退避后重试：%[1]s。", r.Error))
 	case r.RequeueAfter > 0:
-		return add(text, say("The reconcile ends and asks to run again after %[1]s.", "调谐结束，要求 %[1]s 后再次运行。", r.RequeueAfter))
+		return add(text, say("The reconcile ends and asks to run again after %[1]s.", "调谐结束，要求 %[1]s 后再次运行。", trace.Brief(r.RequeueAfter)))
 	}
 	return add(text, say("The reconcile ends without an error.", "调谐结束，没有错误。"))
 }

@@ -134,7 +134,7 @@ func PodCount(ctx context.Context, c client.Client, namespace, label, value stri
 			return err
 		}
 		if len(pods.Items) != want {
-			return fmt.Errorf("there are %d pods with the label %s=%s, want %d", len(pods.Items), label, value, want)
+			return fmt.Errorf("found %s with the label %s=%s, want %d", trace.Counted(len(pods.Items), "pod"), label, value, want)
 		}
 		return nil
 	})

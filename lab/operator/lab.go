@@ -155,8 +155,16 @@ func (s *Show) changes() []lab.Change {
 	object := "Web " + s.Namespace + "/" + webName
 	patch := func(id, en, zh, body string) lab.Change {
 		return lab.Change{ID: id, Name: trace.Text{EN: en, ZH: zh}, Object: object, Do: func(ctx context.Context) error {
-			web := &Web{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: webName}}
-			return s.client.Patch(ctx, web, client.RawPatch(types.MergePatchType, []byte(body)))
+			web := &Web{}
+			if err := s.client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: webName}, web); err != nil {
+				return err
+			}
+			before := web.Generation
+			err := s.client.Patch(ctx, web, client.RawPatch(types.MergePatchType, []byte(body)))
+			if err == nil && web.Generation == before {
+				return lab.ErrUnchanged
+			}
+			return err
 		}}
 	}
 	return []lab.Change{

@@ -6,23 +6,31 @@ const el = (tag, content = [], props = {}) => {
   return e;
 };
 
-// inline knows `code`, **bold** and [links](…), whose address is shown only where it is a web page's.
-function inline(line) {
-  return line.split(/(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)]+\))/).filter(Boolean).map((part) => {
+// inline knows `code`, **bold**, *emphasis* and [links](…). The page has no files of the repository: a link to one
+// is its path, from the root.
+function inline(line, file) {
+  return line.split(/(`[^`]+`|\*\*[^*]+\*\*|\*[^*\s][^*]*\*|\[[^\]]+\]\([^)]+\))/).filter(Boolean).map((part) => {
     if (part.startsWith('`')) return el('code', part.slice(1, -1));
     if (part.startsWith('**')) return el('b', part.slice(2, -2));
+    if (/^\*.+\*$/.test(part)) return el('em', part.slice(1, -1));
     const link = part.match(/^\[([^\]]+)\]\(([^)]+)\)$/);
     if (!link) return part;
-    return link[2].startsWith('https://') ? el('a', link[1], { href: link[2], rel: 'noreferrer', target: '_blank' }) : el('span', `${link[1]} (${link[2]})`);
+    if (link[2].startsWith('https://')) return el('a', link[1], { href: link[2], rel: 'noreferrer', target: '_blank' });
+    const path = new URL(link[2], `http://root/${file}`).pathname.slice(1), name = path.split('/').pop();
+    return link[1] === name || link[1] === path ? el('code', path) : el('span', [`${link[1]} (`, el('code', path), ')']);
   });
 }
 
-// markdown makes elements of a text: headings, code blocks, lists and paragraphs; a <details> of hints stays one.
-export function markdown(source) {
+// The title is that of the dialog, and the language is chosen by a button.
+const besides = /^(# .*|\[[^\]]+\]\(README(\.zh)?\.md\))$/;
+
+// markdown makes elements of the text beside a file: headings, code blocks, lists and paragraphs; a <details> of
+// hints stays one.
+export function markdown(text, file) {
   const out = [];
   let into = out, list = null, paragraph = null, code = null, details = null;
   const flush = () => { list = paragraph = null; };
-  for (const line of source.split('\n')) {
+  for (const line of text.split('\n')) {
     const bullet = line.match(/^\s*(?:[-*]|\d+\.) (.*)$/), heading = line.match(/^(#{1,4}) (.*)$/), summary = line.match(/<summary>(.*?)<\/summary>/);
     if (line.startsWith('```')) {
       if (code) { code = null; continue; }
@@ -30,6 +38,7 @@ export function markdown(source) {
       code = el('code');
       into.push(el('pre', code));
     } else if (code) code.append(`${line}\n`);
+    else if (besides.test(line)) flush();
     else if (line.startsWith('<details>') || summary) {
       details ??= [];
       if (summary) { details.summary = summary[1]; into = details; }
@@ -37,15 +46,15 @@ export function markdown(source) {
     } else if (line.startsWith('</details>')) {
       out.push(el('details', [el('summary', details?.summary || '…'), ...(details || [])]));
       details = null; into = out; flush();
-    } else if (heading) { flush(); into.push(el(`h${Math.min(heading[1].length + 1, 5)}`, inline(heading[2]))); }
+    } else if (heading) { flush(); into.push(el(`h${Math.min(heading[1].length + 1, 5)}`, inline(heading[2], file))); }
     else if (bullet) {
       if (!list) { list = el('ul'); into.push(list); }
-      list.append(el('li', inline(bullet[1])));
+      list.append(el('li', inline(bullet[1], file)));
       paragraph = null;
     } else if (!line.trim()) flush();
-    else if (list) list.lastElementChild.append(' ', ...inline(line.trim()));
-    else if (paragraph) paragraph.append(' ', ...inline(line));
-    else { paragraph = el('p', inline(line)); into.push(paragraph); }
+    else if (list) list.lastElementChild.append(' ', ...inline(line.trim(), file));
+    else if (paragraph) paragraph.append(' ', ...inline(line, file));
+    else { paragraph = el('p', inline(line, file)); into.push(paragraph); }
   }
   return out;
 }

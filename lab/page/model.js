@@ -1,15 +1,17 @@
 // What the picture shows at a step, from the steps before it. Nothing here touches the document.
 
-const queueLists = ['waiting', 'dirty', 'processing', 'backingOff'];
+const queueLists = ['waiting', 'dirty', 'processing', 'backingOff', 'delayed'];
 
-// at collects what was true after step n: the queue, the stored and the cached objects.
+// at collects what was true after step n: the queue, the stored and the cached objects, and what
+// each box did last.
 export function at(steps, n) {
-  const queues = {}, cached = {};
+  const queues = {}, cached = {}, last = {};
   let stored;
   const processes = new Set();
   for (let i = Math.min(n, steps.length - 1); i >= 0; i--) {
     const s = steps[i], p = s.process || '';
     if (s.process) processes.add(p);
+    last[s.box] ??= s;
     if (s.queue && !(p in queues)) queues[p] = s.queue;
     if (s.cached && !(p in cached)) cached[p] = s.cached;
     if (s.stored && !stored) stored = s.stored;
@@ -19,13 +21,13 @@ export function at(steps, n) {
       cached[p] ??= [];
     }
   }
-  return { queue: merged(queues), stored: stored || [], cached, processes: [...processes].sort() };
+  return { queue: merged(queues), stored: stored || [], cached, last, processes: [...processes].sort() };
 }
 
 // merged is one queue for all processes; with more than one, each key says whose it is.
 function merged(queues) {
   const several = Object.keys(queues).length > 1;
-  const all = { waiting: [], dirty: [], processing: [], backingOff: [] };
+  const all = Object.fromEntries(queueLists.map((list) => [list, []]));
   for (const p of Object.keys(queues).sort()) {
     for (const list of queueLists) all[list].push(...(queues[p][list] || []).map((key) => (several ? `${p}: ${key}` : key)));
   }

@@ -58,13 +58,25 @@ function dress() {
 
 function stepItem(step, i) {
   const item = el('li', { value: page.first + i + 1 }, el('button', { type: 'button', className: `at-${step.box}` },
-    el('b', { textContent: nameOf(step.box) }), ' ', el('code', { textContent: [step.process, step.verb].filter(Boolean).join(' ') }), ' ', el('span', { textContent: text(step.text) })));
+    el('b', { textContent: nameOf(step.box) }), ' ', el('code', { textContent: [page.several && step.process, step.verb].filter(Boolean).join(' ') }), ' ', el('span', { textContent: text(step.text) })));
   item.dataset.step = i;
   item.addEventListener('click', () => go(i));
   return item;
 }
 
 const keptItems = 400;
+
+// keep adds steps. A letter says whose a step is only where there are several operators.
+function keep(steps) {
+  page.steps.push(...steps);
+  const several = page.several || new Set(page.steps.map((s) => s.process).filter(Boolean)).size > 1;
+  if (several && !page.several) {
+    $('steps').replaceChildren();
+    page.shown = 0;
+  }
+  page.several = several;
+  $('several').hidden = !several;
+}
 
 function draw() {
   const { steps, cursor } = page;
@@ -115,7 +127,7 @@ function drawState() {
   $('controls').hidden = $('since-section').hidden = Boolean(page.walk);
   if (page.walk) $('status').textContent = `${say('player')}: ${text(page.walk.title)}`;
   if (!s) return;
-  $('status').textContent = `${say(s.paused ? 'paused' : 'running')}${s.alive.length > 1 ? ` (${s.alive.join(', ')})` : ''}`;
+  $('status').textContent = `${say(s.paused ? 'paused' : 'running')}${s.alive.length > 1 ? ` (${say('operators')} ${s.alive.join(', ')})` : ''}`;
   $('run').disabled = !s.paused;
   $('pause').disabled = s.paused;
   $('to-map').hidden = $('map').hidden = !s.map;
@@ -127,7 +139,10 @@ function drawState() {
     $('gates').replaceChildren(...gates.map((gate) => button(`step-${gate}`, say(gate), () => press('step', gate), {
       disabled: !s.held[gate]?.length, title: s.held[gate]?.[0] || '' }, s.held[gate]?.[0])));
     $('changes').replaceChildren(...(s.changes || []).map((c) => button(`change-${c.id}`, text(c.name), () => press('change', c.id))));
-    $('faults').replaceChildren(...s.offered.map((f) => button(`fault-${f}`, say(f), () => press('fault', f), { ariaPressed: String(s.faults?.includes(f) || false) })));
+    $('faults').replaceChildren(...s.offered.map((f) => {
+      const on = s.faults?.includes(f) || false;
+      return button(`fault-${f}`, say(f), () => press('fault', f), { ariaPressed: String(on) }, on ? say(['freeze', 'second'].includes(f) ? 'on' : 'armed') : '');
+    }));
   }
   const { change, runs } = s.since;
   $('count').textContent = (runs || []).length;
@@ -159,7 +174,7 @@ async function drawMap() {
     const result = e.result ? (e.result.passed ? 'passed' : 'failed') : 'open';
     const item = el('li', { id: `exercise-${e.number}`, className: result },
       el('button', { type: 'button', onclick: () => showExercise(e) }, el('b', { textContent: `${e.number} ${text(e.title)}` })),
-      el('span', { className: 'result', textContent: say(result) + (e.result ? ` (${e.result.tries} ${say('tries')})` : '') }),
+      el('span', { className: 'result', textContent: say(result) + (e.result ? ` (${e.result.tries} ${say(e.result.tries === 1 ? 'try1' : 'tries')})` : '') }),
       el('p', { textContent: text(e.about) }), el('code', { textContent: e.file }), ' ', el('code', { textContent: `make lab CHECK=${e.number}` }));
     if (e.walk) item.append(' ', el('a', { href: `?walk=${e.number}`, textContent: say('replay') }));
     return item;
@@ -170,17 +185,20 @@ async function showExercise(e) {
   let source;
   try { source = await (await ask(`api/exercises/${e.number}?lang=${current()}`)).text(); } catch (error) { source = error.message; }
   $('about-title').textContent = `${e.number} ${text(e.title)}`;
-  $('about-body').replaceChildren(...markdown(source), el('p', {}, el('code', { textContent: `make lab CHECK=${e.number}` })));
+  $('about-body').replaceChildren(...markdown(source, e.file), el('p', {}, el('code', { textContent: `make lab CHECK=${e.number}` })));
   $('about').showModal();
 }
 
 function take({ first, steps, state }) {
-  if (page.steps.length === 0) page.first = first;
-  page.steps.push(...steps);
+  // What was before the page was opened is not played again.
+  const opened = page.steps.length === 0 && steps.length > 0;
+  if (opened) page.first = first;
+  keep(steps);
+  if (opened) page.cursor = page.steps.length - 1;
   page.state = state;
   problem('');
   drawState();
-  if (steps.length === 0) draw();
+  if (opened || steps.length === 0) draw();
 }
 
 // An EventSource could not send the token.
@@ -209,7 +227,7 @@ async function replay() {
     problem(e.message);
     return;
   }
-  page.steps = page.walk.steps;
+  keep(page.walk.steps);
   page.follow = false;
   page.cursor = 0;
   drawViolation();

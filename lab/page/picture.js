@@ -54,8 +54,8 @@ export function lay(choose) {
     const [x, y, w, h] = layout[box];
     const g = node('g', { id: `box-${box}`, class: 'box', role: 'button', tabindex: 0, 'aria-label': nameOf(box) });
     g.append(node('rect', { x, y, width: w, height: h, rx: 10 }), node('text', { x: x + 12, y: y + 24, class: 'name' }, nameOf(box)));
-    const lines = box === 'queue' ? 4 : 2;
-    parts[box] = { g, lines: Array.from({ length: lines }, (_, i) => node('text', { x: x + 12, y: y + (box === 'queue' ? 56 : 46) + i * (box === 'queue' ? 29 : 18), class: 'line' })) };
+    const lines = box === 'queue' ? queueLists.length : 2;
+    parts[box] = { g, lines: Array.from({ length: lines }, (_, i) => node('text', { x: x + 12, y: y + (box === 'queue' ? 54 : 46) + i * (box === 'queue' ? 24 : 18), class: 'line' })) };
     g.append(...parts[box].lines);
     g.addEventListener('click', () => choose(box));
     g.addEventListener('keydown', (e) => { if (e.key === 'Enter' || e.key === ' ') { e.preventDefault(); choose(box); } });
@@ -83,12 +83,20 @@ export function show(step, now, held) {
     parts.queue.lines[i].id = `queue-${list}`;
     parts.queue.lines[i].classList.toggle('some', now.queue[list].length > 0);
   });
-  const counted = (list) => `${list.length} ${say('objects')}`;
+  const counted = (list) => `${list.length} ${say(list.length === 1 ? 'object1' : 'objects')}`;
+  // A box at rest shows what it did last.
+  for (const box of ['user', 'reflector', 'deltas', 'handlers', 'reconcile', 'writes', 'fault']) {
+    const s = now.last[box], [kind, ...name] = (s?.object || '').split(' ');
+    const what = say(`last-${s?.verb}`);
+    parts[box].lines[0].textContent = s ? cut(`${what.startsWith('last-') ? s.verb : what} ${box === 'deltas' ? kind : ''}`.trim(), 20) : say(`idle-${box}`);
+    if (parts[box].lines[1]) parts[box].lines[1].textContent = box === 'fault' ? '' : cut(name.join(' ') || kind, 22);
+  }
   parts.api.lines[0].textContent = counted(now.stored);
   parts.indexer.lines[0].textContent = Object.entries(now.cached).map(([p, list]) => `${Object.keys(now.cached).length > 1 ? `${p}: ` : ''}${counted(list)}`).join(', ');
   for (const [gate, box] of Object.entries({ event: 'reflector', reconcile: 'reconcile', write: 'writes' })) {
-    const [verb, ...object] = (held?.[gate]?.[0] || '').split(' ');
-    parts[box].lines[0].textContent = verb && `‖ ${cut(verb, 20)}`;
+    if (!held?.[gate]?.length) continue;
+    const [verb, ...object] = held[gate][0].split(' ');
+    parts[box].lines[0].textContent = `‖ ${cut(verb, 20)}`;
     parts[box].lines[1].textContent = cut(object.join(' '), 22);
   }
 }

@@ -20,6 +20,11 @@ limitations under the License.
 // breaks a reconciler; both are drawn by the same page.
 package trace
 
+import (
+	"strconv"
+	"time"
+)
+
 // Boxes of the picture, in the order in which a change passes through them.
 const (
 	BoxUser      = "user"      // kubectl, a button, or another controller
@@ -69,11 +74,30 @@ type Queue struct {
 	Waiting    []string `json:"waiting,omitempty"`    // ready to be taken
 	Dirty      []string `json:"dirty,omitempty"`      // added again while being processed
 	Processing []string `json:"processing,omitempty"` // a Reconcile works on it
-	BackingOff []string `json:"backingOff,omitempty"` // waits for its time
+	BackingOff []string `json:"backingOff,omitempty"` // waits after a failure, longer each time
+	// Delayed keys wait because a Reconcile asked for it. A walk of the simulator has all
+	// timers here.
+	Delayed []string `json:"delayed,omitempty"`
 }
 
 // Text is a sentence in the languages of the lab.
 type Text struct {
 	EN string `json:"en"`
 	ZH string `json:"zh"`
+}
+
+// Brief is a duration for a sentence: no more digits than people read.
+func Brief(d time.Duration) string {
+	if d >= 10*time.Second || d <= -10*time.Second {
+		return d.Round(time.Second).String()
+	}
+	return d.Round(time.Millisecond).String()
+}
+
+// Counted is a number with its noun.
+func Counted[N int | int32](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(int(n)) + " " + noun + "s"
 }

@@ -73,6 +73,38 @@ func TestThePageAsksForItsLink(t *testing.T) {
 	b.Content()
 }
 
+// TestTheFirstScreenShowsThePresent: a reload plays no old steps, every box says what it did
+// last, and what step 4 of docs/lab.md compares is on the screen.
+func TestTheFirstScreenShowsThePresent(t *testing.T) {
+	r, b := visit(t, lab.Options{})
+	b.Do("reload", chromedp.Reload())
+	b.See("the newest step is the first that is drawn", `(() => { const p = document.getElementById('position').textContent.match(/(\d+) \/ (\d+)/);
+		if (!p) return false;
+		window.first ??= p[1];
+		return window.first === p[2]; })()`)
+	for _, box := range []string{"reflector", "deltas", "handlers", "reconcile", "writes"} {
+		b.See("the box "+box+" says what it did", fmt.Sprintf(`document.querySelector('#box-%s .line').textContent.length > 2`, box))
+	}
+	b.See("the picture has colours", `new Set(['api', 'indexer', 'queue', 'reconcile'].map((box) => getComputedStyle(document.querySelector('#box-' + box + ' rect')).fill)).size === 4`)
+	reads(b, "#queue-delayed", "lab/web")
+	b.See("nothing backs off", `document.getElementById('queue-backingOff').textContent.endsWith('–')`)
+	b.See("no letter is shown for the one operator", `![...document.querySelectorAll('#steps code')].some((c) => /^[ab]\b/.test(c.textContent))`)
+	b.See("no duration has nine digits", `!/\d\.\d{4,}s/.test(document.body.innerText)`)
+	b.See("stored and cached are on the screen", `document.querySelectorAll('#compare tbody tr').length > 3 &&
+		document.getElementById('compare').getBoundingClientRect().bottom <= window.innerHeight`)
+	b.Keep("first")
+
+	from := r.mark()
+	click(b, "fault-conflict")
+	reads(b, "#fault-conflict", "armed: hits the next one")
+	click(b, "change-scale-3")
+	r.see(from, trace.BoxAPI, "unchanged", "Web lab/web")
+	reads(b, "#now", "Web lab/web is so already")
+	reads(b, "#fault-conflict", "armed: hits the next one")
+	click(b, "fault-conflict")
+	b.Content()
+}
+
 // watchToken notes the boxes at which the token is from now on.
 func watchToken(b *browser.Tab) {
 	b.Helper()
@@ -218,7 +250,9 @@ func TestThePageExplainsEachFault(t *testing.T) {
 			continue // the relist that follows ends it
 		case "second":
 			r.await(from, "a reconcile of b", func(s trace.Step) bool { return s.Process == "b" && s.Verb == "end" })
-			reads(b, "#status", "a, b")
+			reads(b, "#status", "operators a, b")
+			b.See("the letters are explained", `!document.getElementById('several').hidden`)
+			reads(b, "#steps code", "b ")
 			r.rest(from)
 			click(b, "fault-second")
 		}
@@ -251,7 +285,7 @@ func TestTheMapAndThePlayer(t *testing.T) {
 	for name, content := range map[string]string{
 		third.Walk():           string(raw),
 		exercises.ProgressFile: `{"exercises":{"01":{"passed":true,"at":"2026-01-01T00:00:00Z","tries":2},"03":{"passed":false,"at":"2026-01-01T00:00:00Z","tries":1}}}`,
-		third.Readme("en"):     "# Delete without a UID\n\nThe mistake is in `reconciler.go`:\n\n- **one** thing\n\n<details>\n<summary>Hint</summary>\n\nLook at the UID.\n\n</details>\n",
+		third.Readme("en"):     "# Delete without a UID\n\n[中文](README.zh.md)\n\nThe mistake is in [reconciler.go](reconciler.go):\n\n- **one** thing\n- it *writes*, as [the ledger](../../../internal/observe/ledger.go) knows\n\n```sh\n# a comment\n```\n\n<details>\n<summary>Hint</summary>\n\nLook at the UID.\n\n</details>\n",
 		third.Readme("zh"):     "# 删除时不带 UID\n",
 	} {
 		file := filepath.Join(root, name)
@@ -266,8 +300,13 @@ func TestTheMapAndThePlayer(t *testing.T) {
 	b.See("all exercises are on the map", fmt.Sprintf(`document.querySelectorAll('#exercises li').length === %d`, len(exercises.All())))
 	reads(b, "#exercise-01.passed", "passed (2 tries)")
 	reads(b, "#exercise-03.failed", "make lab CHECK=03")
+	reads(b, "#exercise-03 .result", "(1 try)")
 	b.Do("read the third", chromedp.Evaluate(`document.querySelector('#exercise-03 button').click()`, nil))
-	reads(b, "#about-body code", "reconciler.go")
+	reads(b, "#about-body code", third.File())
+	reads(b, "#about-body code", "internal/observe/ledger.go")
+	reads(b, "#about-body em", "writes")
+	reads(b, "#about-body pre", "# a comment")
+	b.See("the title is there once, and nothing raw", `!document.querySelector('#about-body h2') && !/\]\(|\*writes|中文/.test(document.getElementById('about-body').textContent)`)
 	reads(b, "#about-body details", "Look at the UID.")
 	click(b, "close")
 

@@ -89,11 +89,24 @@ func TestWhyAnswersWithoutRightsToReadEvents(t *testing.T) {
 	namespace := suite.Namespace(t)
 	fleet(t, namespace, 2)
 	p := as(t, namespace, "ada").with("--no-recorder")
-	suite.Create(t, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "narrow"}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{"apps.mycompany.com"}, Resources: []string{"podmanagers"}, Verbs: []string{"get", "list"}},
-		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list"}},
-	}})
-	binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "ada"}}
+	leaveOnly(t, namespace, "ada", rbacv1.PolicyRule{APIGroups: []string{"apps.mycompany.com"}, Resources: []string{"podmanagers"}, Verbs: []string{"get", "list"}},
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list"}})
+	for _, words := range []string{"why web", "why pod/web-0"} {
+		testkit.Eventually(t, words+" answers with the history", func() error {
+			out, err := p.try(t, strings.Fields(words)...)
+			if err != nil || !strings.Contains(out, "Created 2 pods: web-0, web-1") || !strings.Contains(out, "Could not be read: events (forbidden)") {
+				return fmt.Errorf("%w: %s", err, out)
+			}
+			return nil
+		})
+	}
+}
+
+// leaveOnly leaves a person these rights and no others.
+func leaveOnly(t *testing.T, namespace, name string, rules ...rbacv1.PolicyRule) {
+	t.Helper()
+	suite.Create(t, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "narrow"}, Rules: rules})
+	binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	if err := suite.Client.Get(t.Context(), client.ObjectKeyFromObject(binding), binding); err != nil {
 		t.Fatal(err)
 	}
@@ -104,10 +117,23 @@ func TestWhyAnswersWithoutRightsToReadEvents(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "narrow"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "narrow"}, Subjects: binding.Subjects,
 	})
-	for _, words := range []string{"why web", "why pod/web-0"} {
-		testkit.Eventually(t, words+" answers with the history", func() error {
+}
+
+// TestStatusNamesTheObjectThatMayNotBeRead: the controller lists pods by a UID, which says
+// nothing to a person.
+func TestStatusNamesTheObjectThatMayNotBeRead(t *testing.T) {
+	namespace := suite.Namespace(t)
+	fleet(t, namespace, 1)
+	p := as(t, namespace, "ada")
+	leaveOnly(t, namespace, "ada", rbacv1.PolicyRule{APIGroups: []string{"apps.mycompany.com"}, Resources: []string{"podmanagers"}, Verbs: []string{"get", "list"}})
+	for _, words := range []string{"status web", "why-not web", "plan web --replicas 2"} {
+		want := "look at PodManager " + namespace + "/web: pods is forbidden"
+		if strings.HasPrefix(words, "plan") {
+			want = "" // who may not change it learns no more
+		}
+		testkit.Eventually(t, words+" names the object", func() error {
 			out, err := p.try(t, strings.Fields(words)...)
-			if err != nil || !strings.Contains(out, "Created 2 pods: web-0, web-1") || !strings.Contains(out, "Could not be read: events (forbidden)") {
+			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "forbidden") {
 				return fmt.Errorf("%w: %s", err, out)
 			}
 			return nil

@@ -231,8 +231,13 @@ func TestTheTabKeyOffersWhatThereIs(t *testing.T) {
 		"pods to delete":                 {[]string{"delete-pod", "web-"}, []string{"web-0", "web-1"}},
 		"revisions to go back to":        {[]string{"rollout", "undo", "web", "--to-revision", ""}, []string{"1"}},
 		"formats":                        {[]string{"plan", "web", "-o", ""}, []string{"json", "yaml", "jsonpath="}},
+		"nodes to drain":                 {[]string{"plan", "drain", ""}, []string{"node-1", "node-2", "node-3"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			p := p
+			if slices.Contains(c.typed, "drain") {
+				p = admin(namespace) // who works in a namespace may not list nodes
+			}
 			out, err := p.try(t, append([]string{"__complete"}, append(p.connection(), c.typed...)...)...)
 			if err != nil {
 				t.Fatal(err)

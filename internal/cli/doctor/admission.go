@@ -49,6 +49,9 @@ const (
 	installAdvice = "kubectl apply -f dist/install.yaml, which make build-installer writes"
 )
 
+// hangsAdvice is for an API server that waits for the operator.
+const hangsAdvice = "the operator, or another webhook, does not answer the API server: read its log, or restart it"
+
 // otherKinds work without each other, so that one that is missing is no fault.
 func otherKinds() []string {
 	return []string{"imoocpods.batch.tutorial.kubebuilder.io", "helloworlds.test.jiaozi.com", "collectors.collector.ip.mycompany.com"}
@@ -64,7 +67,7 @@ func (c *checkup) definitions(ctx context.Context) []Finding {
 	case apierrors.IsNotFound(err):
 		return []Finding{todo("CRDs", podManagers+" is not installed", installAdvice)}
 	case err != nil:
-		return []Finding{todo("CRDs", err.Error(), "try again")}
+		return []Finding{todo("CRDs", cause(err), "try again")}
 	}
 	findings := crdFindings(crd, c.now())
 	for _, name := range otherKinds() {
@@ -188,7 +191,7 @@ func (c *checkup) webhooks(ctx context.Context) []Finding {
 		case apierrors.IsNotFound(err):
 			findings = append(findings, missingConfiguration(kind, c.configuration, installed))
 		case err != nil:
-			findings = append(findings, todo("webhooks", err.Error(), "try again"))
+			findings = append(findings, todo("webhooks", cause(err), "try again"))
 		}
 	}
 	for i := range mutating.Webhooks {
@@ -347,6 +350,8 @@ func (c *checkup) trial(ctx context.Context) []Finding {
 	switch {
 	case err == nil:
 		return []Finding{ok("trial", "a PodManager in namespace %s would be accepted", c.user)}
+	case errors.Is(err, context.DeadlineExceeded):
+		return []Finding{todo("trial", fmt.Sprintf("a PodManager in namespace %s was tried: %v", c.user, cause(err)), hangsAdvice)}
 	case apierrors.IsForbidden(err):
 		return []Finding{note("trial", "you may not create a PodManager in namespace %s: %v", c.user, cause(err))}
 	case apierrors.IsNotFound(err):
@@ -357,6 +362,9 @@ func (c *checkup) trial(ctx context.Context) []Finding {
 
 // cause is the API server's own message.
 func cause(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "no answer came in time"
+	}
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
 		return cmp.Or(status.Status().Message, err.Error())
 	}

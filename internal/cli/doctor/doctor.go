@@ -121,7 +121,7 @@ func run(ctx context.Context, s *kube.Session, e *explain.Options, output *kube.
 	if c.http, err = rest.HTTPClientFor(config); err != nil {
 		return err
 	}
-	findings := c.examine(ctx)
+	findings := c.examine(ctx, answerPatience)
 	if output.Structured() {
 		err = output.Print(s.Out, map[string]any{"items": findings})
 	} else {
@@ -138,9 +138,15 @@ func run(ctx context.Context, s *kube.Session, e *explain.Options, output *kube.
 	return nil
 }
 
+// answerPatience is how long the checks may take. An operator that hangs keeps the API
+// server waiting for a conversion for 30 s.
+const answerPatience = 8 * time.Second
+
 // examine looks at all things at once. Without an API server there is
 // nothing else to look at.
-func (c *checkup) examine(ctx context.Context) []Finding {
+func (c *checkup) examine(ctx context.Context, patience time.Duration) []Finding {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	findings, reached := c.server(ctx)
 	if !reached {
 		return findings

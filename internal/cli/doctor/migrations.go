@@ -38,7 +38,7 @@ func (c *checkup) migrations(ctx context.Context) []Finding {
 		return []Finding{note("migrations", "you may not list ReplicaSets, StatefulSets and ConfigMaps, so an interrupted migration would not be found")}
 	}
 	if err != nil {
-		return []Finding{note("migrations", "%v", err)}
+		return []Finding{note("migrations", "%v", cause(err))}
 	}
 	return findings
 }

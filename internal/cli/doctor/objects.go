@@ -19,6 +19,7 @@ package doctor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,17 +66,23 @@ func kinds() []kind {
 func (c *checkup) work(ctx context.Context) []Finding {
 	var findings []Finding
 	var managers []appsv1.PodManager
-	count, listed, aside := 0, false, map[string]bool{}
+	// seen: PodManagers could be listed in some namespace.
+	count, listed, seen, aside := 0, false, false, map[string]bool{}
 	for _, k := range kinds() {
 		items, closed, err := c.everywhere(ctx, k.gvk)
 		if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
 			continue // its CRD is not installed, which is said elsewhere
 		}
-		if err != nil {
+		switch {
+		case apierrors.IsForbidden(err):
+			findings = append(findings, note("objects", "you may not list %s, so they were not checked", k.resource))
+			continue
+		case err != nil:
 			findings = append(findings, note("objects", "the %s could not be listed: %v", k.resource, cause(err)))
 			continue
 		}
-		listed = listed || len(items) > 0 || len(closed) == 0
+		open := len(items) > 0 || len(closed) == 0
+		listed, seen = listed || open, seen || open && k.gvk.Kind == "PodManager"
 		for _, namespace := range closed {
 			aside[namespace] = true
 		}
@@ -92,6 +99,9 @@ func (c *checkup) work(ctx context.Context) []Finding {
 	}
 	if len(aside) > 0 {
 		findings = append(findings, note("objects", "%s may hold more, which you may not read", view.Count(len(aside), "namespace")))
+	}
+	if !seen {
+		return findings
 	}
 	findings = append(findings, workFindings(managers, c.now())...)
 	return append(findings, c.cutDeadlines(ctx, managers)...)
@@ -195,6 +205,8 @@ func (c *checkup) readVersions(ctx context.Context, served []string) []Finding {
 		switch {
 		case err == nil:
 			readable = append(readable, version)
+		case errors.Is(err, context.DeadlineExceeded):
+			findings = append(findings, todo("versions", fmt.Sprintf("PodManagers cannot be read as %s: %v", version, cause(err)), hangsAdvice))
 		case apierrors.IsForbidden(err):
 			return []Finding{note("versions", "you may not list PodManagers, so they were not read in every version")}
 		default:

@@ -55,7 +55,7 @@ func (c *checkup) deployment(ctx context.Context) []Finding {
 	case apierrors.IsNotFound(err):
 		findings = append(findings, note("operator", "there is no Deployment %s/%s: it may run outside the cluster (--operator-namespace)", c.operator, deploymentName))
 	case err != nil:
-		return []Finding{todo("operator", err.Error(), "try again")}
+		return []Finding{todo("operator", cause(err), "try again")}
 	default:
 		findings = append(findings, deploymentFinding(d))
 	}
@@ -66,7 +66,7 @@ func (c *checkup) deployment(ctx context.Context) []Finding {
 	case apierrors.IsNotFound(err):
 		findings = append(findings, c.noLease(elsewhere))
 	default:
-		findings = append(findings, note("leader", "you may not see who leads: %v", cause(err)))
+		findings = append(findings, note("leader", "who leads is not known: %v", cause(err)))
 	}
 	return findings
 }
@@ -294,12 +294,12 @@ func (c *checkup) recorder(ctx context.Context) []Finding {
 	defer cancel()
 	operator, err := c.explain.Connect(ctx, c.session)
 	if err != nil {
-		return []Finding{note("recorder", "not asked: %v", err)}
+		return []Finding{note("recorder", "not asked: %v", cause(err))}
 	}
 	defer operator.Close()
 	user, err := operator.Whoami(ctx)
 	if err != nil {
-		return []Finding{note("recorder", "not asked: %v", err)}
+		return []Finding{note("recorder", "not asked: %v", cause(err))}
 	}
 	return []Finding{ok("recorder", "the operator answers, and knows you as %s", user)}
 }

@@ -71,7 +71,7 @@ func (o *options) run(ctx context.Context, s *kube.Session, name string) error {
 		return err
 	}
 	if _, values, valued := strings.Cut(o.change, "="); valued && !strings.Contains(values, ":") {
-		return fmt.Errorf("--for %s: give FIELD=FROM:TO, replicas=3:1 say; either side may be empty", o.change)
+		return fmt.Errorf("--for %s: give FIELD=FROM:TO, for example replicas=3:1; either side may be empty", o.change)
 	}
 	c, err := s.Client()
 	if err != nil {

@@ -158,5 +158,5 @@ func explainPort(pod *corev1.Pod) (int32, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("the operator in pod %s runs without %s, so it keeps to itself what it remembers", cmp.Or(pod.Name, "?"), addressFlag)
+	return 0, fmt.Errorf("the operator in pod %s runs without %s, so its records cannot be read", cmp.Or(pod.Name, "?"), addressFlag)
 }

@@ -16,7 +16,12 @@ limitations under the License.
 
 package kube
 
-import "errors"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
 
 // The exit codes of the plugin. 0 is for what went well.
 const (
@@ -43,4 +48,18 @@ func ExitCode(err error) int {
 		return ExitNo
 	}
 	return ExitFailed
+}
+
+// End says on stderr what ended a verb, and returns the exit code. Who pressed Ctrl-C
+// need not read that a context was canceled.
+func End(ctx context.Context, stderr io.Writer, err error) int {
+	switch {
+	case err == nil || errors.Is(err, ErrNo):
+	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "interrupted")
+		return ExitInterrupted
+	default:
+		fmt.Fprintln(stderr, "error:", err)
+	}
+	return ExitCode(err)
 }

@@ -27,8 +27,8 @@ import (
 
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
+	"github.com/mycompany/pod-operator/internal/change"
 	"github.com/mycompany/pod-operator/internal/desired"
-	"github.com/mycompany/pod-operator/internal/observe"
 	"github.com/mycompany/pod-operator/internal/plan"
 	"github.com/mycompany/pod-operator/internal/report"
 )
@@ -101,7 +101,7 @@ func lookAtImoocPod(ctx context.Context, c client.Client, key client.ObjectKey) 
 	kind := desired.ImoocPodKind{}
 	fleet := kind.Fleet(ip)
 	fleet.Status = kind.Status(ip)
-	seen, err := observe.Live(ctx, c, fleet, batchv1alpha1.LabelName)
+	seen, err := change.Live{Reader: c}.Observe(ctx, fleet, batchv1alpha1.LabelName)
 	if err != nil {
 		return nil, Sight{}, err
 	}

@@ -43,6 +43,7 @@ import (
 	appsv1 "github.com/mycompany/pod-operator/api/apps/v1"
 	batchv1alpha1 "github.com/mycompany/pod-operator/api/batch/v1alpha1"
 	testv1alpha1 "github.com/mycompany/pod-operator/api/test/v1alpha1"
+	"github.com/mycompany/pod-operator/internal/change"
 	"github.com/mycompany/pod-operator/internal/desired"
 	"github.com/mycompany/pod-operator/internal/observe"
 )
@@ -160,7 +161,7 @@ func (s *Session) List(ctx context.Context, c client.Client, everywhere bool) ([
 // Observe sees a PodManager's fleet, live, as the controller would.
 func Observe(ctx context.Context, c client.Client, pm *appsv1.PodManager) (desired.Fleet, observe.Seen, error) {
 	fleet := desired.PodManager(pm)
-	seen, err := observe.Live(ctx, c, fleet, appsv1.LabelName)
+	seen, err := change.Live{Reader: c}.Observe(ctx, fleet, appsv1.LabelName)
 	return fleet, seen, err
 }
 

@@ -172,7 +172,7 @@ func TestADryRunOfAnUndoSaysThatThePodManagerIsGone(t *testing.T) {
 	c := newCluster(t, record(t, migrate.Taken, stateful("old")))
 	m, out := newMigrator(t, "--dry-run")
 	err := m.giveBack(t.Context(), c, client.ObjectKey{Namespace: "shop", Name: "old"}, nil)
-	if want := "PodManager old was deleted since: statefulset/old is made again (dry run)\n"; err != nil || out.String() != want {
+	if want := "PodManager old was deleted since: statefulset/old is created again (dry run)\n"; err != nil || out.String() != want {
 		t.Errorf("%v, printed %q, want %q", err, out, want)
 	}
 }
@@ -189,7 +189,7 @@ func TestADryRunGoesOnWithNothing(t *testing.T) {
 		if flag == "--dry-run" && (err != nil || !strings.Contains(out.String(), "statefulset/web: its migration, which was interrupted, goes on (dry run)")) {
 			t.Errorf("%v, printed\n%s", err, out)
 		}
-		if flag == "-oyaml" && (err == nil || !strings.Contains(err.Error(), "statefulset/web is deleted already")) {
+		if flag == "-oyaml" && (err == nil || !strings.Contains(err.Error(), "statefulset/web is already being deleted")) {
 			t.Errorf("got %v", err)
 		}
 		after, err := migrate.LoadRecord(t.Context(), c, key)

@@ -158,7 +158,7 @@ func (m *migrator) goesOn(ctx context.Context, c client.Client, kind *migrate.Ki
 	case err != nil:
 		return err
 	case m.dry.Suffix() == "":
-		return fmt.Errorf("%s is deleted already: its PodManager is kubectl get podmanager %s%s", record, key.Name, m.Hint())
+		return fmt.Errorf("%s is already being deleted; see its PodManager: kubectl get podmanager %s%s", record, key.Name, m.Hint())
 	case record.Ended():
 		fmt.Fprintf(m.Out, "%s is taken over already%s\n", record, m.dry.Suffix())
 	default:
@@ -241,7 +241,7 @@ func (m *migrator) giveBack(ctx context.Context, c client.Client, key client.Obj
 			return nil
 		}
 		if err := c.Get(ctx, key, &appsv1.PodManager{}); apierrors.IsNotFound(err) && record.Ended() {
-			fmt.Fprintf(m.Out, "PodManager %s was deleted since: %s is made again%s\n", key.Name, record, m.dry.Suffix())
+			fmt.Fprintf(m.Out, "PodManager %s was deleted since: %s is created again%s\n", key.Name, record, m.dry.Suffix())
 			return nil
 		}
 		fmt.Fprintf(m.Out, "%s %s gets its pods back from PodManager %s%s\n", record.Resource, record.Name, key.Name, m.dry.Suffix())

@@ -72,6 +72,9 @@ func (p *Plan) show(out io.Writer, paint kube.Paint) error {
 	if p.Estimate != nil {
 		_, err = fmt.Fprintln(out, p.Estimate.Text)
 	}
+	for _, warning := range p.Warnings {
+		_, err = fmt.Fprintf(out, "%s %s.\n", paint.Warn("Warning:"), warning)
+	}
 	if p.Native == nil {
 		return err
 	}

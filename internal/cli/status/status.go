@@ -217,8 +217,9 @@ func Print(out io.Writer, paint kube.Paint, kind string, pm *appsv1.PodManager, 
 	printTitle(out, paint, kind, &m)
 	fmt.Fprintf(out, "  desired %d   live %d   ready %d   up to date %d   available %d   terminating %d\n",
 		m.Desired, m.Live, m.Ready, m.Updated, m.Available, m.Terminating)
-	if pm.Status.ObservedGeneration != pm.Generation {
-		fmt.Fprintf(out, "  %s\n", paint.Warn("the operator has not seen the latest spec yet"))
+	about := view.Subject{Name: pm.Name, Unseen: view.Unseen(pm.Generation, &pm.Status)}
+	if about.Unseen != "" {
+		fmt.Fprintf(out, "  %s\n", paint.Warn(about.Unseen))
 	}
 	if p := sight.Progress; p != nil {
 		what := "rollout"
@@ -230,8 +231,8 @@ func Print(out io.Writer, paint kube.Paint, kind string, pm *appsv1.PodManager, 
 	if err := printRevisions(out, paint, sight); err != nil {
 		return err
 	}
-	for _, b := range sight.Decision.Blocked {
-		hold := view.NewHold(b, view.Subject{Name: pm.Name}, sight.Now)
+	for _, b := range about.Begun(sight.Decision.Blocked) {
+		hold := view.NewHold(b, about, sight.Now)
 		fmt.Fprintf(out, "  %s\n", strings.Replace(hold.Text, hold.By, paint.Warn(hold.By), 1))
 	}
 	return nil
@@ -376,7 +377,7 @@ type pod struct {
 }
 
 func detailOf(pm *appsv1.PodManager, sight *kube.Sight) detail {
-	about := view.Subject{Name: pm.Name, Flags: " -n " + pm.Namespace}
+	about := view.Subject{Name: pm.Name, Flags: " -n " + pm.Namespace, Unseen: view.Unseen(pm.Generation, &pm.Status)}
 	d := detail{
 		summary: summarize(pm, &sight.Status), Progress: sight.Progress, Revisions: sight.Observed.Revisions, Pods: []pod{},
 		Held: view.Holds(&sight.Status, sight.Causes, sight.Decision.Blocked, about, sight.Now),

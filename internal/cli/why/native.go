@@ -63,7 +63,7 @@ func (o *options) tellNative(s *kube.Session, what string, f *nativewhy.Facts) e
 	}
 	workload.PrintUnread(s.ErrOut, f.Unread)
 	if f.Gone {
-		fmt.Fprintf(s.ErrOut, "%s %s does not exist any more. This is what its events tell:\n", f.Kind, f.Name)
+		fmt.Fprintf(s.ErrOut, "%s %s does not exist any more. Its events say:\n", f.Kind, f.Name)
 	}
 	return PrintNative(s.Out, s.Paint(), what, answers, f.Now)
 }

@@ -174,7 +174,7 @@ func (v *verb) ours(ctx context.Context, about subject) (story []moment, gone, e
 	}
 	workload.PrintUnread(v.session.ErrOut, found.unread)
 	if found.records, err = v.ask(ctx, v.session, about); err != nil && !errors.Is(err, explain.ErrOff) {
-		fmt.Fprintf(v.session.ErrOut, "The operator's recorder could not be asked: %v.\nThis is what the history and the events tell:\n", err)
+		fmt.Fprintf(v.session.ErrOut, "The operator's recorder could not be asked: %v.\nThe history and the events say:\n", err)
 	}
 	return tell(about, found, v.all), found.gone, nil
 }

@@ -101,7 +101,7 @@ func look(ctx context.Context, c client.Client, pm *appsv1.PodManager, flags str
 }
 
 func holdsOf(pm *appsv1.PodManager, sight *kube.Sight, flags string) []view.Hold {
-	return view.Holds(&sight.Status, sight.Causes, sight.Decision.Blocked, view.Subject{Name: pm.Name, Flags: flags}, sight.Now)
+	return view.Holds(&sight.Status, sight.Causes, sight.Decision.Blocked, view.Subject{Name: pm.Name, Flags: flags, Unseen: view.Unseen(pm.Generation, &pm.Status)}, sight.Now)
 }
 
 // manager is what holds one PodManager with pods on a node back.

@@ -43,13 +43,13 @@ func exercise(n grade.New) grade.Exercise {
 	w.Actions = []sim.Action{grade.Touch(web)}
 	w.Invariants = []sim.Promise{{Name: never, Check: func(s *sim.State) error {
 		if pods := grade.Live(s, labv1.LabelWeb, "web"); len(pods) > 1 {
-			return fmt.Errorf("%d pods, and the Web asks for 1", len(pods))
+			return fmt.Errorf("%s, and the Web asks for 1", trace.Counted(len(pods), "pod"))
 		}
 		return nil
 	}}}
 	w.Goals = []sim.Promise{{Name: enough, Check: func(s *sim.State) error {
 		if pods := grade.Live(s, labv1.LabelWeb, "web"); len(pods) != 1 {
-			return fmt.Errorf("%d pods, and the Web asks for 1", len(pods))
+			return fmt.Errorf("%s, and the Web asks for 1", trace.Counted(len(pods), "pod"))
 		}
 		return nil
 	}}}

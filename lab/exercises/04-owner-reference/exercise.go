@@ -54,7 +54,7 @@ func exercise(n grade.New) grade.Exercise {
 		}},
 		{Name: repaired, Check: func(s *sim.State) error {
 			if pods := grade.Live(s, labv1.LabelWeb, "api"); len(pods) != 1 {
-				return fmt.Errorf("the Web api has %d pods", len(pods))
+				return fmt.Errorf("the Web api has %s", trace.Counted(len(pods), "pod"))
 			}
 			return nil
 		}},

@@ -52,7 +52,7 @@ func exercise(n grade.New) grade.Exercise {
 			}
 		}
 		if web := sim.All[*labv1.Web](s)[0]; web.Status.Ready != running || running != 1 {
-			return fmt.Errorf("%d pods run, status.ready is %d, and 1 is asked for", running, web.Status.Ready)
+			return fmt.Errorf("pods that run: %d; status.ready is %d, and 1 is asked for", running, web.Status.Ready)
 		}
 		return nil
 	}}}

@@ -43,7 +43,7 @@ func exercise(n grade.New) grade.Exercise {
 	w.MaxFaults = 2
 	w.Goals = []sim.Promise{{Name: enough, Check: func(s *sim.State) error {
 		if pods := grade.Live(s, labv1.LabelWeb, "web"); len(pods) != 2 {
-			return fmt.Errorf("%d pods, and the Web asks for 2", len(pods))
+			return fmt.Errorf("%s, and the Web asks for 2", trace.Counted(len(pods), "pod"))
 		}
 		return nil
 	}}}

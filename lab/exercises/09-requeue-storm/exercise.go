@@ -46,13 +46,13 @@ func exercise(n grade.New) grade.Exercise {
 		{Name: reported, Check: func(s *sim.State) error {
 			pods := grade.Live(s, labv1.LabelWeb, "web")
 			if web := sim.All[*labv1.Web](s)[0]; len(pods) != 1 || pods[0].Status.Phase != corev1.PodRunning || web.Status.Ready != 1 {
-				return fmt.Errorf("%d pods, and status.ready is %d", len(pods), web.Status.Ready)
+				return fmt.Errorf("%s, and status.ready is %d", trace.Counted(len(pods), "pod"), web.Status.Ready)
 			}
 			return nil
 		}},
 		{Name: quiet, Check: func(s *sim.State) error {
 			if s.Polling > 0 && s.Polling < 10*time.Minute {
-				return fmt.Errorf("nothing changes, and the reconcile runs again every %s: %d times a day for each Web", s.Polling, 24*time.Hour/s.Polling)
+				return fmt.Errorf("nothing changes, and the reconcile runs again every %s: %s a day for each Web", s.Polling, trace.Counted(int(24*time.Hour/s.Polling), "time"))
 			}
 			return nil
 		}},

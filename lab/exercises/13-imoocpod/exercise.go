@@ -87,7 +87,7 @@ func exercise(n grade.New) grade.Exercise {
 		}},
 		{Name: never, Check: func(s *sim.State) error {
 			if pods := own(s); len(pods) > 1 {
-				return fmt.Errorf("%d pods, and the ImoocPod never asked for more than 1", len(pods))
+				return fmt.Errorf("%s, and the ImoocPod never asked for more than 1", trace.Counted(len(pods), "pod"))
 			}
 			return nil
 		}},
@@ -95,13 +95,13 @@ func exercise(n grade.New) grade.Exercise {
 	w.Goals = []sim.Promise{
 		{Name: enough, Check: func(s *sim.State) error {
 			if pods, want := own(s), *sim.All[*batchv1alpha1.ImoocPod](s)[0].Spec.Replicas; len(pods) != int(want) {
-				return fmt.Errorf("%d pods, and the ImoocPod asks for %d", len(pods), want)
+				return fmt.Errorf("%s, and the ImoocPod asks for %d", trace.Counted(len(pods), "pod"), want)
 			}
 			return nil
 		}},
 		{Name: reported, Check: func(s *sim.State) error {
 			if pods, status := own(s), sim.All[*batchv1alpha1.ImoocPod](s)[0].Status; len(pods) != len(status.PodNames) || len(pods) != int(status.Replicas) {
-				return fmt.Errorf("%d pods, and the status has %d and lists %v", len(pods), status.Replicas, status.PodNames)
+				return fmt.Errorf("%s, and the status has %d and lists %v", trace.Counted(len(pods), "pod"), status.Replicas, status.PodNames)
 			}
 			return nil
 		}},

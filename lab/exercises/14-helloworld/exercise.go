@@ -153,7 +153,7 @@ func realGoal(ctx context.Context, c client.Client, namespace string) error {
 			return err
 		}
 		if *d.Spec.Replicas != 1 {
-			return fmt.Errorf("the Deployment has %d replicas", *d.Spec.Replicas)
+			return fmt.Errorf("the Deployment has %s", trace.Counted(*d.Spec.Replicas, "replica"))
 		}
 		return nil
 	}

@@ -78,7 +78,7 @@ func exercise(n grade.New) grade.Exercise {
 	w.Goals = []sim.Promise{{Name: enough, Check: func(s *sim.State) error {
 		for _, pm := range sim.All[*appsv1.PodManager](s) {
 			if pods := len(grade.Live(s, "podmanager", "web")); pm.DeletionTimestamp != nil || pods != 1 || pm.Status.Replicas != 1 {
-				return fmt.Errorf("the PodManager is there with %d pods, and status.replicas is %d", pods, pm.Status.Replicas)
+				return fmt.Errorf("the PodManager is there with %s, and status.replicas is %d", trace.Counted(pods, "pod"), pm.Status.Replicas)
 			}
 		}
 		return nil
