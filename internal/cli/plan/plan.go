@@ -43,8 +43,11 @@ import (
 	"github.com/mycompany/pod-operator/internal/view"
 )
 
-// ErrDisruptive says that pods would be recreated or deleted: exit code 2.
-var ErrDisruptive = fmt.Errorf("pods would be recreated or deleted: %w", kube.ErrNo)
+// ErrDisruptive says that pods would be recreated, deleted or restarted: exit code 2.
+var ErrDisruptive = fmt.Errorf("pods would be recreated, deleted or restarted: %w", kube.ErrNo)
+
+// errUnforeseen is the error of --exit-code where 0 would be a promise.
+var errUnforeseen = errors.New("what happens to the pods is not known to the end: see the plan")
 
 // Report is what -o json and -o yaml print.
 type Report struct {
@@ -85,11 +88,14 @@ type options struct {
 	replicas int32
 	// rebalance asks for a better spread, and restart for a restart of the pods.
 	rebalance, restart bool
-	output             kube.Output
+	// exitCode: a restart in place counts, too, and what is unknown is an error.
+	exitCode bool
+	output   kube.Output
 }
 
 const long = `Show, pod by pod, what a change would do: change it in place, recreate, create or delete it, or hold it
-back and by what. Nothing is changed. The exit code is 2 when pods would be recreated or deleted.
+back and by what. Nothing is changed. The exit code is 2 when pods would be recreated or deleted; with --exit-code also
+when they would be restarted in place, and 1 when that is not known.
 
 The change is in files, or in flags, or in both: the flags are then applied to every object of the files. Files may
 hold several objects, and be folders, URLs, kustomizations or standard input. PodManagers of both versions, ImoocPods
@@ -106,6 +112,7 @@ const example = `  kubectl podmanager plan -f web.yaml
   kubectl podmanager plan web --rebalance
   kubectl podmanager plan deployment/shop --set-image nginx:1.29
   kubectl podmanager plan statefulset/db --restart
+  kubectl podmanager plan -k overlays/production --exit-code
   kubectl podmanager plan drain node-1
   kubectl podmanager plan pm/web --set-image app=nginx:1.29 --set-image proxy=envoy:1.36`
 
@@ -133,6 +140,8 @@ func New(s *kube.Session) *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("replicas", "scale")
 	cmd.Flags().BoolVar(&o.restart, "restart", false, "All pods would be restarted, as by kubectl rollout restart.")
 	cmd.Flags().BoolVar(&o.rebalance, "rebalance", false, "Pods would be rebalanced by their topologySpreadConstraints: see kubectl podmanager rebalance.")
+	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false,
+		"For CI. Exit with 0 when no pod that runs is touched, 2 when pods are replaced, restarted or deleted, and 1 after an error or when that is not known.")
 	o.output.Bind(cmd)
 	cmd.AddCommand(newDrain(s))
 	return cmd
@@ -175,8 +184,17 @@ func (o *options) run(cmd *cobra.Command, s *kube.Session, args []string) error 
 	if failed != nil {
 		return failed
 	}
-	if report.Disruptive {
+	return o.verdict(&report)
+}
+
+// verdict is the error that chooses the exit code.
+func (o *options) verdict(r *Report) error {
+	interrupts := slices.ContainsFunc(r.Items, func(p Plan) bool { return p.Interrupts() })
+	switch {
+	case r.Disruptive, o.exitCode && interrupts:
 		return ErrDisruptive
+	case o.exitCode && !r.Complete:
+		return errUnforeseen
 	}
 	return nil
 }
