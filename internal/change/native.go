@@ -42,8 +42,8 @@ var natives = map[schema.GroupVersionKind]Kind{
 	corev1.SchemeGroupVersion.WithKind("Secret"):       {typed: corev1.Secret{}},
 }
 
-// restartedAt is the annotation of kubectl rollout restart.
-const restartedAt = "kubectl.kubernetes.io/restartedAt"
+// RestartedAt is the annotation of kubectl rollout restart.
+const RestartedAt = "kubectl.kubernetes.io/restartedAt"
 
 // NativeOf is the kind of a version of Kubernetes' own kinds that has plans.
 func NativeOf(version schema.GroupVersionKind) (Kind, bool) {
@@ -90,7 +90,7 @@ func restartTemplate(object *unstructured.Unstructured, at time.Time) error {
 	if paused, _, _ := unstructured.NestedBool(object.Object, "spec", "paused"); paused {
 		return errors.New("it is paused, and kubectl rollout restart refuses that: kubectl rollout resume comes first")
 	}
-	return unstructured.SetNestedField(object.Object, at.UTC().Format(time.RFC3339), "spec", "template", "metadata", "annotations", restartedAt)
+	return unstructured.SetNestedField(object.Object, at.UTC().Format(time.RFC3339), "spec", "template", "metadata", "annotations", RestartedAt)
 }
 
 // restartManager asks for the restart of a PodManager.

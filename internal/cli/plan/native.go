@@ -53,11 +53,21 @@ type outlook struct {
 	Unknown  []string      `json:"unknown"`
 	// Choices are the pods of which some go, where it is not known which.
 	Choices []choice `json:"choices,omitempty"`
+	// Comparison is what the change would do to a PodManager's pods.
+	Comparison *comparison `json:"comparison,omitempty"`
 }
 
 type choice struct {
 	Count int      `json:"count"`
 	Among []string `json:"among"`
+}
+
+// manner is how Kubernetes' own kinds are planned.
+type manner struct {
+	// minor is the API server's version, 37 for 1.37; 0 is unknown.
+	minor int
+	// compare: say what the change would be as a PodManager's.
+	compare bool
 }
 
 // workload is one of Kubernetes' own, with its model.
@@ -102,8 +112,8 @@ func workloadOf(live, changed *unstructured.Unstructured) (w workload, err error
 
 // foreseeNative plans a change of one of Kubernetes' own kinds. live is nil where the
 // object is new.
-func foreseeNative(ctx context.Context, c client.Client, minor int, live, changed *unstructured.Unstructured, p *Plan) error {
-	seen := world{Client: c, World: native.World{Now: time.Now(), Minor: minor, Unread: map[string]string{}}, namespace: changed.GetNamespace()}
+func foreseeNative(ctx context.Context, c client.Client, how manner, live, changed *unstructured.Unstructured, p *Plan) error {
+	seen := world{Client: c, World: native.World{Now: time.Now(), Minor: how.minor, Unread: map[string]string{}}, namespace: changed.GetNamespace()}
 	if changed.GetKind() == configMap || changed.GetKind() == secret {
 		return seen.config(ctx, live, changed, p)
 	}
@@ -117,6 +127,11 @@ func foreseeNative(ctx context.Context, c client.Client, minor int, live, change
 	plan := of.foresee(seen.World)
 	p.take(&plan)
 	p.Estimate = seen.estimate(&plan, of.minReady)
+	if how.compare {
+		if p.Native.Comparison, err = seen.compare(ctx, live, changed, &plan); err != nil {
+			return err
+		}
+	}
 	if live != nil {
 		p.TemplateDiff, err = view.TemplateDiff(of.before, of.after)
 	}

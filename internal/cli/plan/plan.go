@@ -88,6 +88,8 @@ type options struct {
 	replicas int32
 	// rebalance asks for a better spread, and restart for a restart of the pods.
 	rebalance, restart bool
+	// noCompare leaves out what a workload's change would be as a PodManager's.
+	noCompare bool
 	// exitCode: a restart in place counts, too, and what is unknown is an error.
 	exitCode bool
 	output   kube.Output
@@ -140,6 +142,7 @@ func New(s *kube.Session) *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("replicas", "scale")
 	cmd.Flags().BoolVar(&o.restart, "restart", false, "All pods would be restarted, as by kubectl rollout restart.")
 	cmd.Flags().BoolVar(&o.rebalance, "rebalance", false, "Pods would be rebalanced by their topologySpreadConstraints: see kubectl podmanager rebalance.")
+	cmd.Flags().BoolVar(&o.noCompare, "no-compare", false, "Do not say what the change of a Deployment or a StatefulSet would be as a PodManager's.")
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false,
 		"For CI. Exit with 0 when no pod that runs is touched, 2 when pods are replaced, restarted or deleted, and 1 after an error or when that is not known.")
 	o.output.Bind(cmd)
@@ -168,11 +171,11 @@ func (o *options) run(cmd *cobra.Command, s *kube.Session, args []string) error 
 	}
 	// kubectl apply lets the API server refuse unknown fields, too.
 	c = client.WithFieldValidation(c, metav1.FieldValidationStrict)
-	minor := 0
+	how := manner{compare: !o.noCompare}
 	if slices.ContainsFunc(planned, request.native) {
-		minor = minorOf(s)
+		how.minor = minorOf(s)
 	}
-	plans, failed := planAll(cmd.Context(), c, minor, edits, planned)
+	plans, failed := planAll(cmd.Context(), c, how, edits, planned)
 	failed = errors.Join(unread, failed)
 	if len(plans) == 0 && failed != nil {
 		return failed
@@ -256,10 +259,10 @@ func (o *options) requests(s *kube.Session, args []string) ([]request, []NotPlan
 
 // planAll plans one object after the other, and goes on after one that cannot be
 // planned.
-func planAll(ctx context.Context, c client.Client, minor int, edits change.Edits, planned []request) ([]Plan, error) {
+func planAll(ctx context.Context, c client.Client, how manner, edits change.Edits, planned []request) ([]Plan, error) {
 	plans, errs := []Plan{}, []error(nil)
 	for _, r := range planned {
-		p, err := r.plan(ctx, c, minor, edits)
+		p, err := r.plan(ctx, c, how, edits)
 		if err != nil && r.source != "" {
 			err = fmt.Errorf("%s: %w", r.source, err)
 		}
@@ -272,7 +275,7 @@ func planAll(ctx context.Context, c client.Client, minor int, edits change.Edits
 	return plans, errors.Join(errs...)
 }
 
-func (r request) plan(ctx context.Context, c client.Client, minor int, edits change.Edits) (Plan, error) {
+func (r request) plan(ctx context.Context, c client.Client, how manner, edits change.Edits) (Plan, error) {
 	if r.config() {
 		edits = change.Edits{}
 	}
@@ -292,7 +295,7 @@ func (r request) plan(ctx context.Context, c client.Client, minor int, edits cha
 		p.GenerateName = r.object.GetGenerateName()
 	}
 	if r.native() {
-		if err = foreseeNative(ctx, c, minor, live, changed, &p); err != nil {
+		if err = foreseeNative(ctx, c, how, live, changed, &p); err != nil {
 			err = fmt.Errorf("plan %s %s/%s: %w", p.Kind, p.Namespace, p.Name, err)
 		}
 		return p, err

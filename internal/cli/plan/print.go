@@ -113,6 +113,9 @@ func (p *Plan) showNotes(out io.Writer, paint kube.Paint) error {
 	for _, text := range p.Native.Unknown {
 		_, err = fmt.Fprintf(out, "%s %s\n", paint.Soft("Unknown:"), text)
 	}
+	if c := p.Native.Comparison; c != nil {
+		_, err = fmt.Fprintln(out, c.Text)
+	}
 	return err
 }
 
