@@ -33,11 +33,6 @@ import (
 	"github.com/mycompany/pod-operator/internal/view"
 )
 
-const (
-	configMap = "ConfigMap"
-	secret    = "Secret"
-)
-
 // outlook is what Kubernetes' own controllers would do, beside the table.
 type outlook struct {
 	// Stay are the pods that the change does not touch.
@@ -183,42 +178,6 @@ func (p *Plan) take(plan *native.Plan) {
 	p.Preview = view.Preview{Counts: map[string]int{}}.After(steps)
 	p.Complete = !plan.Unforeseen
 	p.Waves, p.Native = plan.Waves, o
-}
-
-// config plans a change of a ConfigMap or a Secret: which pods read it.
-func (w *world) config(ctx context.Context, live, changed *unstructured.Unstructured, p *Plan) error {
-	p.Preview = view.Preview{Counts: map[string]int{}, Complete: true, Steps: []view.Step{}}.After(nil)
-	p.Native = &outlook{Stay: []string{}, Warnings: []native.Note{}, Unknown: []string{}}
-	keys := native.ChangedKeys(contentOf(live), contentOf(changed))
-	if live == nil || len(keys) == 0 {
-		return nil
-	}
-	p.Keys = keys
-	var pods corev1.PodList
-	if err := w.list(ctx, native.Pods, &pods, client.InNamespace(w.namespace)); err != nil {
-		return err
-	}
-	if why, unread := w.Unread[native.Pods]; unread {
-		p.Native.Unknown = append(p.Native.Unknown, "which pods read it: the pods could not be read: "+why)
-		return nil
-	}
-	p.Readers = native.Config{Kind: changed.GetKind(), Name: changed.GetName(), Changed: keys}.Readers(pods.Items)
-	return nil
-}
-
-// contentOf is what a ConfigMap or a Secret holds.
-func contentOf(object *unstructured.Unstructured) map[string][]byte {
-	content := map[string][]byte{}
-	if object == nil {
-		return content
-	}
-	for _, field := range []string{"data", "binaryData"} {
-		values, _, _ := unstructured.NestedStringMap(object.Object, field)
-		for key, value := range values {
-			content[key] = []byte(value)
-		}
-	}
-	return content
 }
 
 // read reads what surrounds a workload with this selector.

@@ -85,6 +85,7 @@ type Plan struct {
 type options struct {
 	files    resource.FilenameOptions
 	images   []string
+	contents []string
 	replicas int32
 	// rebalance asks for a better spread, and restart for a restart of the pods.
 	rebalance, restart bool
@@ -114,6 +115,7 @@ const example = `  kubectl podmanager plan -f web.yaml
   kubectl podmanager plan web --rebalance
   kubectl podmanager plan deployment/shop --set-image nginx:1.29
   kubectl podmanager plan statefulset/db --restart
+  kubectl podmanager plan configmap/settings --from-file app.yaml
   kubectl podmanager plan -k overlays/production --exit-code
   kubectl podmanager plan drain node-1
   kubectl podmanager plan pm/web --set-image app=nginx:1.29 --set-image proxy=envoy:1.36`
@@ -137,6 +139,8 @@ func New(s *kube.Session) *cobra.Command {
 	cmd.Flags().Lookup("recursive").Usage = "Read the folders of -f with all folders in them."
 	cmd.Flags().StringArrayVar(&o.images, "set-image", nil,
 		"The image that would be set, of the container app or of CONTAINER, or with * of all. Can be given several times.")
+	cmd.Flags().StringArrayVar(&o.contents, "from-file", nil,
+		"A file, KEY=FILE or folder of files that would be set as keys of a ConfigMap or a Secret. Can be given several times.")
 	cmd.Flags().Int32Var(&o.replicas, "replicas", 0, "The number of replicas that would be set.")
 	cmd.Flags().Int32Var(&o.replicas, "scale", 0, "The same as --replicas.")
 	cmd.MarkFlagsMutuallyExclusive("replicas", "scale")
@@ -226,6 +230,10 @@ func (o *options) edits(cmd *cobra.Command) (change.Edits, error) {
 	if o.restart {
 		e.Restart = time.Now()
 	}
+	var err error
+	if e.Content, err = contents(o.contents); err != nil {
+		return e, fmt.Errorf("--from-file: %w", err)
+	}
 	for _, word := range o.images {
 		if err := change.CheckImage(word); err != nil {
 			return e, fmt.Errorf("--set-image: %w", err)
@@ -276,8 +284,8 @@ func planAll(ctx context.Context, c client.Client, how manner, edits change.Edit
 }
 
 func (r request) plan(ctx context.Context, c client.Client, how manner, edits change.Edits) (Plan, error) {
-	if r.config() {
-		edits = change.Edits{}
+	if r.config() && r.source != "" {
+		edits = change.Edits{Content: edits.Content}
 	}
 	try := edits.TryLive
 	if r.source != "" {
