@@ -166,3 +166,29 @@ func TestThousandPodsArePlannedFast(t *testing.T) {
 		t.Logf("%s", took)
 	}
 }
+
+// The new ReplicaSet has its size, and its pods are not ready: whether the old pods go or all
+// ReplicaSets grow depends on what comes first.
+func TestAPauseInTheMiddleOfARolloutIsUnknownWhereItRaces(t *testing.T) {
+	for name, c := range map[string]struct {
+		surge   string
+		fresh   []corev1.Pod
+		unknown bool
+	}{
+		"new pods are not ready, and there is room": {"3", unready(pods("b", "b1", "b2")), true},
+		"new pods are not ready, and no room":       {"1", unready(pods("b", "b1", "b2")), false},
+		"new pods are ready":                        {"3", pods("b", "b1", "b2"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := deployment("b:1", 2, c.surge, "1")
+			changed := live.DeepCopy()
+			changed.Spec.Paused = true
+			w := World{Now: now, ReplicaSets: []kappsv1.ReplicaSet{replicaSet("a", "a:1", 1, 2, 60), replicaSet("b", "b:1", 2, 2, 1)}}
+			w.Pods = append(pods("a", "a1"), c.fresh...)
+			p := Deployment(live, changed, w)
+			if p.Unforeseen != c.unknown || p.Unforeseen == (len(p.Steps) > 0) {
+				t.Errorf("unforeseen %t, want %t: %s", p.Unforeseen, c.unknown, story(p))
+			}
+		})
+	}
+}

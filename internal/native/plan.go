@@ -114,6 +114,8 @@ type Plan struct {
 	PassingAmong []string
 	// Assumed is how many pods that are not ready now are assumed to become so.
 	Assumed int
+	// MayStop: the controller may stop on the way, until something else happens.
+	MayStop bool
 	// Unforeseen: there is no model for this change, and Unknown says why.
 	Unforeseen bool
 	Warnings   []Note

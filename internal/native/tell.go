@@ -144,7 +144,9 @@ func (r *rollout) notes(live *kappsv1.Deployment) {
 		return
 	}
 	p.warn(RolloutUnderWay, "a rollout is already under way: the pods are of %d templates", len(r.wasActive()))
-	p.assume(r.unready())
+	if !p.Unforeseen {
+		p.assume(r.unready())
+	}
 }
 
 // wasActive are the ReplicaSets with pods at the beginning.

@@ -176,7 +176,9 @@ func (p *Plan) take(plan *native.Plan) {
 		steps = append(steps, step)
 	}
 	p.Preview = view.Preview{Counts: map[string]int{}}.After(steps)
-	p.Complete = !plan.Unforeseen
+	if p.Complete = !plan.Unforeseen; plan.Unforeseen {
+		p.Summary = "What would happen to the pods is unknown."
+	}
 	p.Waves, p.Native = plan.Waves, o
 }
 

@@ -62,7 +62,7 @@ func (p *Plan) show(out io.Writer, paint kube.Paint) error {
 		}
 		fmt.Fprintln(out)
 	}
-	if !p.Complete {
+	if !p.Complete && p.Native == nil {
 		fmt.Fprintln(out, "The forecast was cut off before the fleet came to rest.")
 	}
 	_, err := fmt.Fprintln(out, p.Summary)
