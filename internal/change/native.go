@@ -44,8 +44,8 @@ var natives = map[schema.GroupVersionKind]Kind{
 	corev1.SchemeGroupVersion.WithKind("Secret"):       {typed: corev1.Secret{}, setContent: setSecret},
 }
 
-// RestartedAt is the annotation of kubectl rollout restart.
-const RestartedAt = "kubectl.kubernetes.io/restartedAt"
+// restartedAt is the annotation of kubectl rollout restart.
+const restartedAt = "kubectl.kubernetes.io/restartedAt"
 
 // NativeOf is the kind of a version of Kubernetes' own kinds that has plans.
 func NativeOf(version schema.GroupVersionKind) (Kind, bool) {
@@ -92,7 +92,7 @@ func restartTemplate(object *unstructured.Unstructured, at time.Time) error {
 	if paused, _, _ := unstructured.NestedBool(object.Object, "spec", "paused"); paused {
 		return errors.New("it is paused, and kubectl rollout restart refuses that: kubectl rollout resume comes first")
 	}
-	return unstructured.SetNestedField(object.Object, at.UTC().Format(time.RFC3339), "spec", "template", "metadata", "annotations", RestartedAt)
+	return unstructured.SetNestedField(object.Object, at.UTC().Format(time.RFC3339), "spec", "template", "metadata", "annotations", restartedAt)
 }
 
 // restartManager asks for the restart of a PodManager.

@@ -77,7 +77,6 @@ func (w *world) compare(ctx context.Context, live, changed *unstructured.Unstruc
 	was, is := before.Manager(), after.Manager()
 	was.UID, is.UID = live.GetUID(), live.GetUID()
 	was.Generation, is.Generation = 1, 2
-	asksForRestart(was, is)
 	preview, err := w.asManager(ctx, was, is)
 	if err != nil || !preview.Complete {
 		return nil, err
@@ -98,17 +97,6 @@ func settled(live *unstructured.Unstructured) bool {
 		return n
 	}
 	return reported("status", "observedGeneration") == live.GetGeneration() && reported("status", "updatedReplicas") == reported("status", "replicas")
-}
-
-// asksForRestart: what kubectl rollout restart writes into a template is for a PodManager an
-// annotation of its own; in its template it would change labels and nothing else.
-func asksForRestart(was, is *appsv1.PodManager) {
-	at := is.Spec.Template.Annotations[change.RestartedAt]
-	if at != "" && at != was.Spec.Template.Annotations[change.RestartedAt] {
-		metav1.SetMetaDataAnnotation(&is.ObjectMeta, appsv1.AnnotationRestart, at)
-	}
-	delete(was.Spec.Template.Annotations, change.RestartedAt)
-	delete(is.Spec.Template.Annotations, change.RestartedAt)
 }
 
 // asManager is what becomes of the pods where a PodManager kept them before.

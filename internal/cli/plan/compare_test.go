@@ -29,7 +29,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	"github.com/mycompany/pod-operator/internal/change"
 	"github.com/mycompany/pod-operator/internal/native"
 )
 
@@ -95,7 +94,7 @@ func TestAChangeIsComparedWithAPodManagers(t *testing.T) {
 		"a label of the template": {edit: func(d *kappsv1.Deployment) { d.Spec.Template.Labels["team"] = "shop" }, want: "4 pods replaced; as a PodManager 4 changed in place."},
 		"an environment":          {edit: func(d *kappsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A"}} }, want: "4 pods replaced; as a PodManager 4 replaced."},
 		"a restart": {edit: func(d *kappsv1.Deployment) {
-			d.Spec.Template.Annotations = map[string]string{change.RestartedAt: time.Now().Format(time.RFC3339)}
+			d.Spec.Template.Annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": time.Now().Format(time.RFC3339)}
 		}, want: "4 pods replaced; as a PodManager 4 replaced."},
 		"fewer pods": {edit: func(d *kappsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](1) }, want: "3 pods deleted; as a PodManager 3 deleted."},
 		"fewer pods of a new image": {edit: func(d *kappsv1.Deployment) {
