@@ -18,6 +18,7 @@ package native
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -190,5 +191,23 @@ func TestAPauseInTheMiddleOfARolloutIsUnknownWhereItRaces(t *testing.T) {
 				t.Errorf("unforeseen %t, want %t: %s", p.Unforeseen, c.unknown, story(p))
 			}
 		})
+	}
+}
+
+func TestAScaleDownInTheMiddleOfARolloutMayDip(t *testing.T) {
+	live, changed := deployment("b:1", 6, "1", "1"), deployment("b:1", 3, "1", "1")
+	w := World{Now: now, ReplicaSets: []kappsv1.ReplicaSet{replicaSet("a", "a:1", 5, 6, 60), replicaSet("b", "b:1", 2, 6, 1)}}
+	old := pods("a", "a1", "a2", "a3", "a4", "a5")
+	for name, c := range map[string]struct {
+		fresh []corev1.Pod
+		want  bool
+	}{
+		"new pods are not ready": {unready(pods("b", "b1", "b2")), true},
+		"new pods are ready":     {pods("b", "b1", "b2"), false},
+	} {
+		w.Pods = append(slices.Clone(old), c.fresh...)
+		if p := Deployment(live, changed, w); (p.Dip > 0) != c.want || p.FewestAvailable < p.Dip {
+			t.Errorf("%s: %d fewer for a moment of %d: %s", name, p.Dip, p.FewestAvailable, story(p))
+		}
 	}
 }

@@ -104,6 +104,9 @@ type Plan struct {
 	// Overlap is how many more there may be for a moment, because pods come before
 	// those go that were told to.
 	Overlap int
+	// Dip is how many fewer may be available for a moment, because the controller
+	// counts pods that it has just scaled away.
+	Dip int
 	// Replicas is how many pods are asked for in the end, and Available how many are
 	// available now.
 	Replicas  int

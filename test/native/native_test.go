@@ -468,7 +468,7 @@ func (s *session) foresee(ctx context.Context, changed client.Object) error {
 
 // saidBy is what a plan says, for the judge.
 func saidBy(p *native.Plan) judge.Said {
-	said := judge.Said{Passing: p.Passing, Instead: p.PassingAmong, Fewest: p.FewestAvailable, Most: p.MostPods + p.Overlap}
+	said := judge.Said{Passing: p.Passing, Instead: p.PassingAmong, Fewest: p.FewestAvailable - p.Dip, Most: p.MostPods + p.Overlap}
 	waves := map[int][]string{}
 	for i := range p.Steps {
 		step := &p.Steps[i]
