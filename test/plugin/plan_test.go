@@ -148,7 +148,7 @@ func TestPlanReadsWhatKubectlReadsAndPassesNothingOver(t *testing.T) {
 		"neither file nor name":                {"plan --replicas 2", kube.ExitFailed, []string{"give files with -f or -k, or names"}},
 		"both a file and a name":               {"plan web -f all/web.yaml", kube.ExitFailed, []string{"give files with -f or -k, or names"}},
 		"a name that is not there":             {"plan nothing", kube.ExitFailed, []string{`"nothing" not found`}},
-		"a type that has no plans":             {"plan job/web", kube.ExitFailed, []string{"give NAME, pm/NAME, deployment/NAME, statefulset/NAME, daemonset/NAME, replicaset/NAME, imoocpod/NAME or helloworld/NAME"}},
+		"a type that has no plans":             {"plan job/web", kube.ExitFailed, []string{"give NAME, pm/NAME, deployment/NAME, statefulset/NAME, daemonset/NAME, replicaset/NAME, configmap/NAME, secret/NAME, imoocpod/NAME or helloworld/NAME"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := p.try(t, strings.Fields(c.args)...)
