@@ -52,6 +52,8 @@ type Kind struct {
 	setImage func(spec map[string]any, container, image string) error
 	// restart asks for a restart of the pods; nil where none can be asked for.
 	restart func(object *unstructured.Unstructured, at time.Time) error
+	// setContent sets keys to values; nil where there are none.
+	setContent func(object *unstructured.Unstructured, content map[string][]byte) error
 	// typed is the type by which kubectl apply merges lists; nil where it replaces them.
 	typed any
 	// foresee plans a change. live is nil where the object is new.

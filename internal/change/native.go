@@ -17,11 +17,13 @@ limitations under the License.
 package change
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	kappsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -38,8 +40,8 @@ var natives = map[schema.GroupVersionKind]Kind{
 	kappsv1.SchemeGroupVersion.WithKind("ReplicaSet"):  {replicas: "replicas", setImage: setTemplateImage, typed: kappsv1.ReplicaSet{}},
 	kappsv1.SchemeGroupVersion.WithKind("StatefulSet"): {replicas: "replicas", setImage: setTemplateImage, restart: restartTemplate, typed: kappsv1.StatefulSet{}},
 	kappsv1.SchemeGroupVersion.WithKind("DaemonSet"):   {setImage: setTemplateImage, restart: restartTemplate, typed: kappsv1.DaemonSet{}},
-	corev1.SchemeGroupVersion.WithKind("ConfigMap"):    {typed: corev1.ConfigMap{}},
-	corev1.SchemeGroupVersion.WithKind("Secret"):       {typed: corev1.Secret{}},
+	corev1.SchemeGroupVersion.WithKind("ConfigMap"):    {typed: corev1.ConfigMap{}, setContent: setConfigMap},
+	corev1.SchemeGroupVersion.WithKind("Secret"):       {typed: corev1.Secret{}, setContent: setSecret},
 }
 
 // restartedAt is the annotation of kubectl rollout restart.
@@ -101,6 +103,31 @@ func restartManager(object *unstructured.Unstructured, at time.Time) error {
 	}
 	annotations[appsv1.AnnotationRestart] = at.UTC().Format(time.RFC3339)
 	object.SetAnnotations(annotations)
+	return nil
+}
+
+// setConfigMap sets keys as kubectl create configmap --from-file does: text in data, and what is
+// no text in binaryData.
+func setConfigMap(object *unstructured.Unstructured, content map[string][]byte) error {
+	for key, value := range content {
+		in, other, text := "data", "binaryData", string(value)
+		if !utf8.Valid(value) {
+			in, other, text = other, in, base64.StdEncoding.EncodeToString(value)
+		}
+		unstructured.RemoveNestedField(object.Object, other, key)
+		if err := unstructured.SetNestedField(object.Object, text, in, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func setSecret(object *unstructured.Unstructured, content map[string][]byte) error {
+	for key, value := range content {
+		if err := unstructured.SetNestedField(object.Object, base64.StdEncoding.EncodeToString(value), "data", key); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -48,6 +48,8 @@ type Edits struct {
 	// Rebalance asks for a better spread of the pods, at a time, and Restart for their
 	// restart.
 	Rebalance, Restart time.Time
+	// Content are keys of a ConfigMap or a Secret with their values.
+	Content map[string][]byte
 }
 
 // onto makes the edits in an object.
@@ -66,6 +68,14 @@ func (e Edits) onto(k Kind, object *unstructured.Unstructured) error {
 		}
 		if err := k.restart(object, e.Restart); err != nil {
 			return fmt.Errorf("restart %s %s: %w", object.GetKind(), NameOf(object), err)
+		}
+	}
+	if len(e.Content) > 0 {
+		if k.setContent == nil {
+			return fmt.Errorf("%s %s has no keys to set", object.GetKind(), NameOf(object))
+		}
+		if err := k.setContent(object, e.Content); err != nil {
+			return fmt.Errorf("set keys of %s %s: %w", object.GetKind(), NameOf(object), err)
 		}
 	}
 	if len(e.Images) == 0 && e.Replicas == nil {

@@ -45,7 +45,20 @@ const deploymentRevision = "deployment.kubernetes.io/revision"
 // deployment reads a Deployment: its pods are its ReplicaSets'.
 func (r *reader) deployment(w *Workload) error {
 	var d kappsv1.Deployment
-	if err := decode(w.Top(), &d); err != nil {
+	if err := w.asDeployment(&d); err != nil {
+		return err
+	}
+	sets, err := r.replicaSetsOf(w, &d)
+	if err != nil {
+		return err
+	}
+	w.deploymentParts(&d, sets)
+	return nil
+}
+
+// asDeployment takes over what a Deployment asks for.
+func (w *Workload) asDeployment(d *kappsv1.Deployment) error {
+	if err := decode(w.Top(), d); err != nil {
 		return err
 	}
 	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
@@ -64,12 +77,7 @@ func (r *reader) deployment(w *Workload) error {
 		w.Spec.Update.ProgressDeadlineSeconds = ptr.To[int32](maxDeadline)
 		w.lose("progressDeadlineSeconds %d, which means never: a PodManager takes at most %d", *d.Spec.ProgressDeadlineSeconds, maxDeadline)
 	}
-	w.deploymentStrategy(&d)
-	sets, err := r.replicaSetsOf(w, &d)
-	if err != nil {
-		return err
-	}
-	w.deploymentParts(&d, sets)
+	w.deploymentStrategy(d)
 	return nil
 }
 
@@ -183,17 +191,9 @@ func (r *reader) replicaSet(w *Workload) error {
 // statefulSet reads a StatefulSet.
 func (r *reader) statefulSet(w *Workload) error {
 	var sts kappsv1.StatefulSet
-	if err := decode(w.Top(), &sts); err != nil {
+	if err := w.asStatefulSet(&sts); err != nil {
 		return err
 	}
-	selector, err := metav1.LabelSelectorAsSelector(sts.Spec.Selector)
-	if err != nil {
-		return fmt.Errorf("read the selector of %s: %w", w, err)
-	}
-	w.Selector = selector
-	w.template(&sts.Spec.Template)
-	w.ordinals(&sts.Spec)
-	w.statefulStrategy(&sts.Spec.UpdateStrategy)
 	w.PodLabels = map[string]string{kappsv1.ControllerRevisionHashLabelKey: sts.Status.UpdateRevision}
 	switch s := &sts.Status; {
 	case s.ObservedGeneration < sts.Generation:
@@ -205,6 +205,22 @@ func (r *reader) statefulSet(w *Workload) error {
 		w.Busy = fmt.Sprintf("%d of %d pods are there: it is being scaled", sts.Status.Replicas, w.Replicas())
 	}
 	return r.history(w, sts.Status.UpdateRevision)
+}
+
+// asStatefulSet takes over what a StatefulSet asks for.
+func (w *Workload) asStatefulSet(sts *kappsv1.StatefulSet) error {
+	if err := decode(w.Top(), sts); err != nil {
+		return err
+	}
+	selector, err := metav1.LabelSelectorAsSelector(sts.Spec.Selector)
+	if err != nil {
+		return fmt.Errorf("read the selector of %s: %w", w, err)
+	}
+	w.Selector = selector
+	w.template(&sts.Spec.Template)
+	w.ordinals(&sts.Spec)
+	w.statefulStrategy(&sts.Spec.UpdateStrategy)
+	return nil
 }
 
 // unfinished says what a rollout waits for. With OnDelete its controller never says that

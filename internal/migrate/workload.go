@@ -94,8 +94,7 @@ func Read(ctx context.Context, c client.Client, kind *Kind, key client.ObjectKey
 	if err != nil {
 		return nil, fmt.Errorf("read %s/%s: %w", kind.Word(), key.Name, err)
 	}
-	w := &Workload{Kind: kind, Namespace: key.Namespace, Name: key.Name, Parts: []Part{{top}}}
-	w.Spec.Replicas = new(int32)
+	w := unread(kind, top)
 	r := &reader{ctx, c}
 	if err := kind.read(r, w); err != nil {
 		return nil, err
@@ -116,6 +115,27 @@ func Read(ctx context.Context, c client.Client, kind *Kind, key client.ObjectKey
 	w.Pods, err = r.podsOf(w)
 	if hash := kappsv1.ControllerRevisionHashLabelKey; w.PodLabels[hash] != "" && len(w.Pods) > 0 && w.Pods[0].Labels[hash] != "" {
 		w.PodLabels[hash] = w.Pods[0].Labels[hash] // OpenKruise may have shortened it
+	}
+	return w, err
+}
+
+// unread is a workload of which the object alone is known.
+func unread(kind *Kind, top *unstructured.Unstructured) *Workload {
+	w := &Workload{Kind: kind, Namespace: top.GetNamespace(), Name: top.GetName(), Parts: []Part{{top}}}
+	w.Spec.Replicas = new(int32)
+	return w
+}
+
+// Convert is what a Deployment or a StatefulSet asks for, from the object alone; nil for other
+// kinds. Its pods are not read.
+func Convert(object *unstructured.Unstructured) (w *Workload, err error) {
+	switch object.GroupVersionKind() {
+	case Deployments.GroupVersionKind:
+		w = unread(Deployments, object)
+		err = w.asDeployment(&kappsv1.Deployment{})
+	case StatefulSets.GroupVersionKind:
+		w = unread(StatefulSets, object)
+		err = w.asStatefulSet(&kappsv1.StatefulSet{})
 	}
 	return w, err
 }

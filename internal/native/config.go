@@ -57,7 +57,7 @@ type Reader struct {
 var arrives = map[string]string{
 	ByEnvironment: "when the container restarts",
 	ByVolume:      "in the files within about a minute; the program has to read them again",
-	BySubPath:     "never while the pod lives",
+	BySubPath:     "when the container restarts: its files are not updated",
 	ByImagePull:   "at the next pull of an image",
 }
 

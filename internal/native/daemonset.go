@@ -156,9 +156,20 @@ func (m *daemons) notes(live *kappsv1.DaemonSet) {
 		p.warn(RolloutUnderWay, "a rollout is already under way")
 	}
 	p.assume(m.assumed)
+	if p.MayStop = m.waitsByTimer(); p.MayStop {
+		p.unknown("whether the rollout goes on by itself: with maxSurge and minReadySeconds the controller waits for each new pod " +
+			"by a timer that an error may take away, and then until one of its pods or nodes changes")
+	}
 	if m.unordered {
 		p.unknown("which node is next: the controller takes the nodes in no defined order, %s at a time", countPods(m.pace()))
 	}
+}
+
+// waitsByTimer: old pods go when new ones have been ready for minReadySeconds. The controller
+// has one timer for all it waits for, a retry replaces it, and its status, which would set
+// it again, counts the older pod of a node alone.
+func (m *daemons) waitsByTimer() bool {
+	return m.surge > 0 && m.set.Spec.MinReadySeconds > 0 && slices.ContainsFunc(m.plan.Steps, func(s Step) bool { return s.Reason == NewTemplate && s.What != Held })
 }
 
 // pace is how many pods change at a time.

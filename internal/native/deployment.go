@@ -46,8 +46,12 @@ func Deployment(live, changed *kappsv1.Deployment, w World) Plan {
 		return p
 	}
 	r := newRollout(&p, live, changed, w)
-	r.play()
-	r.tell()
+	if r.racing() {
+		p.unforeseen("the Deployment is paused in the middle of a rollout: if its new pods become ready first, the old ones go, and otherwise all its ReplicaSets grow")
+	} else {
+		r.play()
+		r.tell()
+	}
 	r.notes(live)
 	surround(&p, w, &subject{
 		kind: "Deployment", meta: &changed.ObjectMeta, selector: changed.Spec.Selector, template: &changed.Spec.Template,

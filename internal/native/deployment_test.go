@@ -18,6 +18,7 @@ package native
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -164,5 +165,49 @@ func TestThousandPodsArePlannedFast(t *testing.T) {
 		t.Errorf("it took %s for %d pods in %d waves", took, p.Count(Deleted), p.Waves)
 	} else {
 		t.Logf("%s", took)
+	}
+}
+
+// The new ReplicaSet has its size, and its pods are not ready: whether the old pods go or all
+// ReplicaSets grow depends on what comes first.
+func TestAPauseInTheMiddleOfARolloutIsUnknownWhereItRaces(t *testing.T) {
+	for name, c := range map[string]struct {
+		surge   string
+		fresh   []corev1.Pod
+		unknown bool
+	}{
+		"new pods are not ready, and there is room": {"3", unready(pods("b", "b1", "b2")), true},
+		"new pods are not ready, and no room":       {"1", unready(pods("b", "b1", "b2")), false},
+		"new pods are ready":                        {"3", pods("b", "b1", "b2"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := deployment("b:1", 2, c.surge, "1")
+			changed := live.DeepCopy()
+			changed.Spec.Paused = true
+			w := World{Now: now, ReplicaSets: []kappsv1.ReplicaSet{replicaSet("a", "a:1", 1, 2, 60), replicaSet("b", "b:1", 2, 2, 1)}}
+			w.Pods = append(pods("a", "a1"), c.fresh...)
+			p := Deployment(live, changed, w)
+			if p.Unforeseen != c.unknown || p.Unforeseen == (len(p.Steps) > 0) {
+				t.Errorf("unforeseen %t, want %t: %s", p.Unforeseen, c.unknown, story(p))
+			}
+		})
+	}
+}
+
+func TestAScaleDownInTheMiddleOfARolloutMayDip(t *testing.T) {
+	live, changed := deployment("b:1", 6, "1", "1"), deployment("b:1", 3, "1", "1")
+	w := World{Now: now, ReplicaSets: []kappsv1.ReplicaSet{replicaSet("a", "a:1", 5, 6, 60), replicaSet("b", "b:1", 2, 6, 1)}}
+	old := pods("a", "a1", "a2", "a3", "a4", "a5")
+	for name, c := range map[string]struct {
+		fresh []corev1.Pod
+		want  bool
+	}{
+		"new pods are not ready": {unready(pods("b", "b1", "b2")), true},
+		"new pods are ready":     {pods("b", "b1", "b2"), false},
+	} {
+		w.Pods = append(slices.Clone(old), c.fresh...)
+		if p := Deployment(live, changed, w); (p.Dip > 0) != c.want || p.FewestAvailable < p.Dip {
+			t.Errorf("%s: %d fewer for a moment of %d: %s", name, p.Dip, p.FewestAvailable, story(p))
+		}
 	}
 }

@@ -104,6 +104,9 @@ type Plan struct {
 	// Overlap is how many more there may be for a moment, because pods come before
 	// those go that were told to.
 	Overlap int
+	// Dip is how many fewer may be available for a moment, because the controller
+	// counts pods that it has just scaled away.
+	Dip int
 	// Replicas is how many pods are asked for in the end, and Available how many are
 	// available now.
 	Replicas  int
@@ -114,6 +117,8 @@ type Plan struct {
 	PassingAmong []string
 	// Assumed is how many pods that are not ready now are assumed to become so.
 	Assumed int
+	// MayStop: the controller may stop on the way, until something else happens.
+	MayStop bool
 	// Unforeseen: there is no model for this change, and Unknown says why.
 	Unforeseen bool
 	Warnings   []Note

@@ -106,6 +106,14 @@ func (r *rollout) play() {
 	}
 }
 
+// racing: paused half-way, with a new ReplicaSet that has its size and pods that are not ready.
+// When they are, the old ReplicaSets go; until then there is room for the surge to be shared.
+func (r *rollout) racing() bool {
+	f := r.fresh
+	return r.d.Spec.Paused && r.underWay && f != nil && f.replicas == r.replicas && r.availableOf(f) < r.replicas && r.specified() != r.replicas+r.surge &&
+		r.d.Spec.Strategy.Type != kappsv1.RecreateDeploymentStrategyType
+}
+
 // sync is one pass of the controller; it reports whether it changed something.
 func (r *rollout) sync() bool {
 	if r.d.Spec.Paused || r.resized() {

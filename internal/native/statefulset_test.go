@@ -246,3 +246,26 @@ func TestDaemonSet(t *testing.T) {
 		})
 	}
 }
+
+func TestADaemonSetMayStopWhereItWaitsByATimer(t *testing.T) {
+	for name, given := range map[string]struct {
+		changed  *kappsv1.DaemonSet
+		minReady int32
+		want     bool
+	}{
+		"maxSurge and minReadySeconds":        {daemonSet("v2", "1", "0"), 5, true},
+		"maxSurge alone":                      {daemonSet("v2", "1", "0"), 0, false},
+		"minReadySeconds with maxUnavailable": {daemonSet("v2", "0", "1"), 5, false},
+		"no pod is replaced":                  {daemonSet("v1", "1", "0"), 5, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			given.changed.Spec.MinReadySeconds = given.minReady
+			p := DaemonSet(daemonSet("v1", "0", "1"), given.changed, World{
+				Now: now, Pods: revised("v1", "a"), Nodes: []corev1.Node{node("node-a")}, Revisions: []kappsv1.ControllerRevision{revision("s", "v1", 1)},
+			})
+			if p.MayStop != given.want || (len(p.Unknown) > 0) != given.want {
+				t.Errorf("may stop %t, want %t: %s, unknown %q", p.MayStop, given.want, story(p), p.Unknown)
+			}
+		})
+	}
+}

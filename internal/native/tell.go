@@ -144,7 +144,27 @@ func (r *rollout) notes(live *kappsv1.Deployment) {
 		return
 	}
 	p.warn(RolloutUnderWay, "a rollout is already under way: the pods are of %d templates", len(r.wasActive()))
+	if p.Unforeseen {
+		return
+	}
 	p.assume(r.unready())
+	if p.Dip = r.dip(); p.Dip > 0 {
+		p.unknown("whether for a moment %d fewer are available: if new pods become ready just then, the controller still counts those that it has scaled away", p.Dip)
+	}
+}
+
+// dip counts the ready pods of old ReplicaSets that a scale-down takes at once, while pods of the
+// new one are assumed to become ready: the rollout goes by what the ReplicaSets reported.
+func (r *rollout) dip() int {
+	n := 0
+	for _, s := range r.old() {
+		for _, d := range s.gone {
+			if d.wave == 1 && d.reason == ScaleDown && ready(d.pod) && r.plan.Assumed > 0 {
+				n++
+			}
+		}
+	}
+	return min(n, r.plan.FewestAvailable)
 }
 
 // wasActive are the ReplicaSets with pods at the beginning.

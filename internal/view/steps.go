@@ -62,6 +62,11 @@ func summed(steps []Step) Preview {
 	return p
 }
 
+// Interrupts: pods that run now would be replaced, restarted or deleted.
+func (p Preview) Interrupts() bool {
+	return p.Disruptive || p.Counts[Move]+p.Counts[Evict] > 0 || slices.ContainsFunc(p.Steps, func(s Step) bool { return s.restarts })
+}
+
 // sum counts the steps.
 func (p *Preview) sum() {
 	for _, step := range p.Steps {

@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -102,11 +103,14 @@ func startProbe(ctx context.Context) (*judge.Probe, error) {
 	deployment := drawWorkload("Deployment", "probe-deployment", draw).(*kappsv1.Deployment)
 	set := drawWorkload("StatefulSet", "probe-statefulset", draw).(*kappsv1.StatefulSet)
 	deployment.Spec.MinReadySeconds, set.Spec.MinReadySeconds, set.Spec.Ordinals = 0, 0, nil
-	for _, obj := range []client.Object{deployment, set} {
+	daemons := drawWorkload("DaemonSet", "probe-daemonset", draw).(*kappsv1.DaemonSet)
+	daemons.Spec.MinReadySeconds, daemons.Spec.Template.Spec.Affinity = 0, nil
+	daemons.Spec.UpdateStrategy = kappsv1.DaemonSetUpdateStrategy{}
+	for _, obj := range []client.Object{deployment, set, daemons} {
 		setSize(obj, ptr.To[int32](0))
 		templateOf(obj).Spec.TerminationGracePeriodSeconds = ptr.To[int64](0)
 	}
-	return world.StartProbe(ctx, namespace, deployment, set)
+	return world.StartProbe(ctx, namespace, deployment, set, daemons)
 }
 
 // furnish makes the namespace and the nodes.
@@ -122,7 +126,7 @@ func furnish(ctx context.Context) error {
 		return err
 	}
 	for i, name := range nodes {
-		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"zone": string(rune('a' + i%3))}}}
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"zone": string(rune('a' + i%3)), judge.Sites: strconv.Itoa(i)}}}
 		if i == len(nodes)-1 {
 			node.Spec.Taints = []corev1.Taint{{Key: "dedicated", Value: "x", Effect: corev1.TaintEffectNoSchedule}}
 		}

@@ -63,7 +63,7 @@ var errUnfit = errors.New("the API server refuses it")
 
 // tally is how often model and controllers agree.
 type tally struct {
-	cases, agree, refused, named, choices, tightFewest, tightMost, touching int
+	cases, agree, unknown, stopped, refused, named, choices, tightFewest, tightMost, touching int
 }
 
 // The models agree with the kube-controller-manager, in all cases but one of fifty: see
@@ -105,8 +105,8 @@ func TestTheControllersDoWhatThePlanSays(t *testing.T) {
 		t.Errorf("%d of %d cases disagree", faults, *count)
 	}
 	for kind, n := range tallies {
-		t.Logf("%-12s %d of %d agree, %d refused; %d touched pods; %d choices among %d pods named; fewest available reached %d, most pods %d",
-			kind, n.agree, n.cases, n.refused, n.touching, n.choices, n.named, n.tightFewest, n.tightMost)
+		t.Logf("%-12s %d of %d agree, %d of them stopped on the way as they may; %d unknown, %d refused; %d touched pods; %d choices among %d pods named; fewest available reached %d, most pods %d",
+			kind, n.agree, n.cases, n.stopped, n.unknown, n.refused, n.touching, n.choices, n.named, n.tightFewest, n.tightMost)
 	}
 }
 
@@ -123,6 +123,8 @@ type session struct {
 	plan    native.Plan
 	// calm: all pods become ready.
 	calm bool
+	// stopped: less happened than was said, as the plan says that it may.
+	stopped bool
 }
 
 func newSession(seed uint64) *session {
@@ -155,7 +157,12 @@ func (s *session) count(n *tally, fault string, err error) {
 		n.refused++
 		return
 	}
+	if err == nil && s.plan.Unforeseen {
+		n.unknown++
+		return
+	}
 	n.cases++
+	n.stopped += one(s.stopped)
 	if fault == "" && err == nil {
 		n.agree++
 	}
@@ -202,7 +209,7 @@ func (s *session) run(ctx context.Context) (fault string, err error) {
 	if err := admin.Update(ctx, tried, client.DryRunAll); err != nil {
 		return "", refused(err)
 	}
-	if err := s.foresee(ctx, tried); err != nil {
+	if err := s.foresee(ctx, tried); err != nil || s.plan.Unforeseen {
 		return "", err
 	}
 	s.Watch()
@@ -212,7 +219,7 @@ func (s *session) run(ctx context.Context) (fault string, err error) {
 	target := versionOf(templateOf(changed))
 	held := map[types.UID]judge.State{}
 	for _, pod := range s.Pods() { // what the plan assumes comes true, and nothing else
-		if !readyNow(pod) && (s.plan.Assumed == 0 || versionOf(&corev1.PodTemplateSpec{Spec: pod.Spec}) != target) {
+		if !readyNow(pod) && (s.plan.Assumed == 0 || madeOf(pod) != target) {
 			held[pod.UID] = s.State(pod)
 		}
 	}
@@ -260,6 +267,11 @@ func versionOf(t *corev1.PodTemplateSpec) string {
 	return t.Spec.Containers[0].Env[0].Value + t.Annotations["kubectl.kubernetes.io/restartedAt"]
 }
 
+// madeOf is the version of the template that a pod was made of.
+func madeOf(pod *corev1.Pod) string {
+	return versionOf(&corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: pod.Annotations}, Spec: pod.Spec})
+}
+
 func readyNow(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
@@ -291,23 +303,26 @@ func (s *session) restful() time.Duration {
 	return max(stuck, 4*probe.Lag())
 }
 
-// whole: as many pods as asked for are there, and all are ready.
+// whole: as many pods as asked for are there, all are ready, and all are of the template, also
+// by what the controller reports. A rollout that has just made a pod ready is not at rest.
 func (s *session) whole() bool {
 	pods, up, want := s.Pods(), 0, -1
 	for _, pod := range pods {
-		up += one(readyNow(pod))
+		up += one(readyNow(pod) && madeOf(pod) == versionOf(templateOf(s.obj)))
 	}
+	updated := -1
 	switch o := s.obj.(type) {
 	case *kappsv1.Deployment:
-		want = int(*o.Spec.Replicas)
+		want, updated = int(*o.Spec.Replicas), int(o.Status.UpdatedReplicas)
 	case *kappsv1.ReplicaSet:
 		want = int(*o.Spec.Replicas)
+		updated = want
 	case *kappsv1.StatefulSet:
-		want = int(*o.Spec.Replicas)
+		want, updated = int(*o.Spec.Replicas), int(o.Status.UpdatedReplicas)
 	case *kappsv1.DaemonSet:
-		want = int(o.Status.DesiredNumberScheduled)
+		want, updated = int(o.Status.DesiredNumberScheduled), int(o.Status.UpdatedNumberScheduled)
 	}
-	return up == want && len(pods) == want
+	return up == want && len(pods) == want && updated == want
 }
 
 // busy says what the controllers have not seen or done yet.
@@ -432,7 +447,7 @@ func (s *session) foresee(ctx context.Context, changed client.Object) error {
 	for i := range pods.Items {
 		p := &pods.Items[i]
 		s.existed = append(s.existed, p.Name)
-		s.note("pod %s %s on %s, %s, ready %t", p.Name, versionOf(&corev1.PodTemplateSpec{Spec: p.Spec}), p.Spec.NodeName, p.Status.Phase, readyNow(p))
+		s.note("pod %s %s on %s, %s, ready %t", p.Name, madeOf(p), p.Spec.NodeName, p.Status.Phase, readyNow(p))
 	}
 	switch live := s.obj.(type) {
 	case *kappsv1.Deployment:
@@ -453,7 +468,7 @@ func (s *session) foresee(ctx context.Context, changed client.Object) error {
 
 // saidBy is what a plan says, for the judge.
 func saidBy(p *native.Plan) judge.Said {
-	said := judge.Said{Passing: p.Passing, Instead: p.PassingAmong, Fewest: p.FewestAvailable, Most: p.MostPods + p.Overlap}
+	said := judge.Said{Passing: p.Passing, Instead: p.PassingAmong, Fewest: p.FewestAvailable - p.Dip, Most: p.MostPods + p.Overlap}
 	waves := map[int][]string{}
 	for i := range p.Steps {
 		step := &p.Steps[i]
@@ -503,6 +518,10 @@ func (s *session) verdict(ctx context.Context) string {
 	})
 	if err != nil {
 		return cmp.Or(fault, "it does not come to rest: "+err.Error())
+	}
+	if s.stopped = fault != "" && s.plan.MayStop; s.stopped {
+		s.said.MayStop = true
+		return s.Disagree(s.said, s.existed)
 	}
 	return fault
 }

@@ -23,6 +23,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -42,6 +43,7 @@ import (
 
 	"github.com/mycompany/pod-operator/internal/cli/kube"
 	"github.com/mycompany/pod-operator/internal/cli/root"
+	"github.com/mycompany/pod-operator/internal/testkit"
 	"github.com/mycompany/pod-operator/internal/testkit/project"
 	"github.com/mycompany/pod-operator/test/native/judge"
 )
@@ -101,8 +103,9 @@ func furnishShop(t *testing.T) {
 		&corev1.ConfigMap{ObjectMeta: meta("settings"), Data: map[string]string{"colour": "blue"}},
 		&kappsv1.Deployment{ObjectMeta: meta("web"), Spec: kappsv1.DeploymentSpec{Replicas: ptr.To[int32](4), Selector: selector("web"), Template: labelled("web")}},
 		&kappsv1.StatefulSet{ObjectMeta: meta("db"), Spec: kappsv1.StatefulSetSpec{Replicas: ptr.To[int32](3), ServiceName: "db", Selector: selector("db"), Template: labelled("db")}},
+		&kappsv1.DaemonSet{ObjectMeta: meta("agent"), Spec: kappsv1.DaemonSetSpec{Selector: selector("agent"), Template: labelled("agent")}},
 	}
-	cases := []*judge.Case{world.Add("web"), world.Add("db")}
+	cases := []*judge.Case{world.Add("web"), world.Add("db"), world.Add("agent")}
 	for _, obj := range objects {
 		if err := admin.Create(t.Context(), obj); err != nil {
 			t.Fatal(err)
@@ -115,7 +118,7 @@ func furnishShop(t *testing.T) {
 				n += one(readyNow(pod))
 			}
 		}
-		return n == 7, nil
+		return n == 4+3+len(nodes)-1, nil // the last node has a taint
 	})
 	if err != nil {
 		t.Fatalf("wait for the pods: %v", err)
@@ -181,7 +184,7 @@ func TestThePageShowsWhatThePluginPrints(t *testing.T) {
 func TestPlanWithFewRights(t *testing.T) {
 	open(t)
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: "few"}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{"", "apps"}, Resources: []string{"pods", "replicasets", "deployments"}, Verbs: []string{"get", "list", "patch"}},
+		{APIGroups: []string{"", "apps"}, Resources: []string{"pods", "replicasets", "deployments", "daemonsets", "controllerrevisions"}, Verbs: []string{"get", "list", "patch"}},
 	}}
 	binding := &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: "few"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "few"},
@@ -195,7 +198,99 @@ func TestPlanWithFewRights(t *testing.T) {
 		out, code = plugin(t, "--as", "few", "plan", "deployment/web", "--set-image", "nginx:1.29")
 		return code == kube.ExitNo, nil
 	})
-	if err != nil || !strings.Contains(out, "you may not list horizontalpodautoscalers") || !strings.Contains(out, "4 pods will be created, 4 pods will be deleted") {
-		t.Errorf("%v: %s", err, out)
+	for _, want := range []string{
+		"you may not list horizontalpodautoscalers", "you may not list resourcequotas", "4 pods will be created, 4 pods will be deleted", "4 pods replaced; as a PodManager 4 changed in place.",
+	} {
+		if err != nil || !strings.Contains(out, want) {
+			t.Errorf("%v: it does not say %q: %s", err, want, out)
+		}
+	}
+	out, code = plugin(t, "--as", "few", "plan", "daemonset/agent", "--set-image", "nginx:1.29")
+	if want := "the nodes could not be read: you may not list nodes"; code != kube.ExitNo || !strings.Contains(out, want) {
+		t.Errorf("exit code %d, want 2 and %q: %s", code, want, out)
+	}
+	out, code = plugin(t, "--as", "few", "plan", "statefulset/db", "--restart")
+	if code != kube.ExitFailed || !strings.Contains(out, "forbidden") {
+		t.Errorf("exit code %d for a workload that may not be read: %s", code, out)
+	}
+	out, code = plugin(t, "--as", "few", "plan", "deployment/web", "-n", "default", "--restart")
+	if code != kube.ExitFailed || !strings.Contains(out, "forbidden") {
+		t.Errorf("exit code %d in another namespace: %s", code, out)
+	}
+}
+
+// By name, with a file and without: who reads a ConfigMap or a Secret.
+func TestPlanOfAConfigMapByName(t *testing.T) {
+	open(t)
+	key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: "key"}, Data: map[string][]byte{"a": []byte("1")}}
+	if err := admin.Create(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("colour", []byte("green"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for words, c := range map[string]struct {
+		code int
+		want string
+	}{
+		"configmap/settings":                       {0, "3 pods of StatefulSet/db, by environment: a change arrives when the container restarts."},
+		"cm/settings --from-file colour":           {0, "Keys that change: colour\nRead by 5 pods of DaemonSet/agent, by environment: it arrives when the container restarts."},
+		"cm/settings --from-file new=colour":       {0, "Keys that change: new\n"},
+		"secret/key --from-file a=colour":          {0, "Keys that change: a\nNo pod reads them.\n"},
+		"secret/key":                               {0, "No pod reads it.\n"},
+		"configmap/nope":                           {kube.ExitFailed, `"nope" not found`},
+		"configmap/settings --replicas 3":          {kube.ExitFailed, "ConfigMap settings has no number of replicas to set"},
+		"deployment/web --from-file colour":        {kube.ExitFailed, "Deployment web has no keys to set"},
+		"configmap/settings --from-file no-colour": {kube.ExitFailed, "no such file"},
+	} {
+		out, code := plugin(t, append([]string{"plan"}, strings.Fields(words)...)...)
+		if code != c.code || !strings.Contains(out, c.want) {
+			t.Errorf("plan %s ends with %d, want %d and %q:\n%s", words, code, c.code, c.want, out)
+		}
+	}
+}
+
+// The whole command, from its start to its end, for a Deployment of 1,000 pods.
+func TestPlanOfAThousandPods(t *testing.T) {
+	testkit.Long(t, "it makes 1,000 pods")
+	open(t)
+	const many = 1000
+	d := &kappsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: "many"}, Spec: kappsv1.DeploymentSpec{
+		Replicas: ptr.To[int32](many), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{judge.Label: "many"}}, Template: labelled("many"),
+	}}
+	pods := world.Add("many")
+	if err := admin.Create(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	err := wait.PollUntilContextTimeout(t.Context(), time.Second, 5*patience, true, func(ctx context.Context) (bool, error) {
+		err := admin.Get(ctx, client.ObjectKeyFromObject(d), d)
+		return d.Status.AvailableReplicas == many && d.Status.ObservedGeneration == d.Generation, err
+	})
+	if err != nil {
+		t.Fatalf("%d of %d pods are available: %v", d.Status.AvailableReplicas, len(pods.Pods()), err)
+	}
+	binary := filepath.Join(t.TempDir(), "kubectl-podmanager")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/kubectl-podmanager")
+	build.Dir = project.Root()
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, more := range []string{"", "--no-compare"} {
+		for range 3 {
+			args := strings.Fields("--kubeconfig " + cluster.KubeconfigPath() + " -n " + shop + " plan deployment/many --set-image nginx:1.29 " + more)
+			began := time.Now()
+			cmd := exec.CommandContext(t.Context(), binary, args...)
+			out, _ := cmd.Output()
+			used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+			t.Logf("plan of %d pods %s: %s, of which the plugin's CPU %s", many, more, time.Since(began).Round(time.Millisecond), used)
+			compared := strings.Contains(string(out), "1000 pods replaced; as a PodManager 1000 changed in place.")
+			if !strings.Contains(string(out), "1000 pods will be created, 1000 pods will be deleted.") || compared == (more != "") {
+				t.Fatalf("it says %s", out)
+			}
+		}
+	}
+	if err := admin.Delete(t.Context(), d, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+		t.Error(err)
 	}
 }

@@ -133,6 +133,10 @@ func TestPlanReadsWhatKubectlReadsAndPassesNothingOver(t *testing.T) {
 		"a kustomization":                      {"plan -k overlay", 0, []string{"Plan for PodManager " + namespace + "/web"}},
 		"flags over files":                     {"plan -f all/web.yaml --replicas 3 --set-image app=nginx:1.29", 0, []string{"web-2   create", "2 pods will be changed in place, 1 pod will be created."}},
 		"flags over a live object":             {"plan pm/web --set-image app=nginx:1.29", 0, []string{"2 pods will be changed in place."}},
+		"--exit-code counts restarts in place": {"plan pm/web --set-image app=nginx:1.29 --exit-code", kube.ExitNo, []string{"2 pods will be changed in place."}},
+		"--exit-code with pods that come":      {"plan pm/web --replicas 3 --exit-code", 0, []string{"1 pod will be created."}},
+		"--exit-code with no change":           {"plan web --replicas 2 --exit-code", 0, []string{"Nothing would happen"}},
+		"--exit-code with an error":            {"plan nothing --exit-code", kube.ExitFailed, []string{`"nothing" not found`}},
 		"flags over an ImoocPod":               {"plan imoocpod/busy --replicas 0", kube.ExitNo, []string{"1 pod will be deleted."}},
 		"two live objects":                     {"plan web imoocpod/busy --replicas 2", 0, []string{"PodManager " + namespace + "/web", "ImoocPod " + namespace + "/busy", "1 pod will be created."}},
 		"an unknown container":                 {"plan web --set-image db=nginx:1.29", kube.ExitFailed, []string{"there is no container db: the containers are app"}},
@@ -144,7 +148,7 @@ func TestPlanReadsWhatKubectlReadsAndPassesNothingOver(t *testing.T) {
 		"neither file nor name":                {"plan --replicas 2", kube.ExitFailed, []string{"give files with -f or -k, or names"}},
 		"both a file and a name":               {"plan web -f all/web.yaml", kube.ExitFailed, []string{"give files with -f or -k, or names"}},
 		"a name that is not there":             {"plan nothing", kube.ExitFailed, []string{`"nothing" not found`}},
-		"a type that has no plans":             {"plan job/web", kube.ExitFailed, []string{"give NAME, pm/NAME, deployment/NAME, statefulset/NAME, daemonset/NAME, replicaset/NAME, imoocpod/NAME or helloworld/NAME"}},
+		"a type that has no plans":             {"plan job/web", kube.ExitFailed, []string{"give NAME, pm/NAME, deployment/NAME, statefulset/NAME, daemonset/NAME, replicaset/NAME, configmap/NAME, secret/NAME, imoocpod/NAME or helloworld/NAME"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := p.try(t, strings.Fields(c.args)...)

@@ -46,6 +46,7 @@ var pages = map[string]string{
 	"docs/start.md":              "docs/zh/start.md",
 	"docs/concepts.md":           "docs/zh/concepts.md",
 	"docs/rollouts.md":           "docs/zh/rollouts.md",
+	"docs/any-workload.md":       "docs/zh/any-workload.md",
 	"docs/collector.md":          "docs/zh/collector.md",
 	"docs/from-the-tutorials.md": "docs/zh/from-the-tutorials.md",
 	"docs/lab.md":                "docs/zh/lab.md",

@@ -28,7 +28,8 @@ const (
 	// ExitFailed: it could not be done, and the error says why.
 	ExitFailed = 1
 	// ExitNo: it was done, and the answer is one that a script should stop
-	// at: plan found that pods would be recreated or deleted, rollout status
+	// at: plan found that pods would be recreated or deleted, or with
+	// --exit-code restarted, rollout status
 	// that the rollout is held back, doctor that something is to be done,
 	// replay that a decision is another now.
 	ExitNo = 2

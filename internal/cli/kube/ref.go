@@ -52,6 +52,9 @@ var (
 	StatefulSets = Type{kappsv1.SchemeGroupVersion.WithKind("StatefulSet").GroupKind(), []string{"statefulset", "statefulsets", "sts"}}
 	DaemonSets   = Type{kappsv1.SchemeGroupVersion.WithKind("DaemonSet").GroupKind(), []string{"daemonset", "daemonsets", "ds"}}
 	ReplicaSets  = Type{kappsv1.SchemeGroupVersion.WithKind("ReplicaSet").GroupKind(), []string{"replicaset", "replicasets", "rs"}}
+
+	ConfigMaps = Type{corev1.SchemeGroupVersion.WithKind("ConfigMap").GroupKind(), []string{"configmap", "configmaps", "cm"}}
+	Secrets    = Type{corev1.SchemeGroupVersion.WithKind("Secret").GroupKind(), []string{"secret", "secrets"}}
 )
 
 // BuiltIn are the workloads that every cluster has.

@@ -47,7 +47,7 @@ func (r request) native() bool {
 	return ok
 }
 
-// config reports whether it is a ConfigMap or a Secret, which flags do not change.
+// config reports whether it is a ConfigMap or a Secret, which flags for pods do not change.
 func (r request) config() bool {
 	return r.native() && (r.object.GetKind() == configMap || r.object.GetKind() == secret)
 }
@@ -142,12 +142,14 @@ var current = map[schema.GroupKind]schema.GroupVersionKind{
 	kube.ReplicaSets.Kind:  kube.ReplicaSets.Kind.WithVersion("v1"),
 	kube.StatefulSets.Kind: kube.StatefulSets.Kind.WithVersion("v1"),
 	kube.DaemonSets.Kind:   kube.DaemonSets.Kind.WithVersion("v1"),
+	kube.ConfigMaps.Kind:   kube.ConfigMaps.Kind.WithVersion("v1"),
+	kube.Secrets.Kind:      kube.Secrets.Kind.WithVersion("v1"),
 }
 
 // named are requests for live objects: NAME, pm/NAME, deployment/NAME and so on.
 func named(words []string, namespace string) ([]request, error) {
 	var live []request
-	types := append([]kube.Type{kube.PodManagers, kube.ImoocPods, kube.HelloWorlds}, kube.BuiltIn()...)
+	types := slices.Concat([]kube.Type{kube.PodManagers}, kube.BuiltIn(), []kube.Type{kube.ConfigMaps, kube.Secrets, kube.ImoocPods, kube.HelloWorlds})
 	for _, word := range words {
 		ref, err := kube.ParseRef(word, types...)
 		if err != nil {

@@ -33,11 +33,6 @@ import (
 	"github.com/mycompany/pod-operator/internal/view"
 )
 
-const (
-	configMap = "ConfigMap"
-	secret    = "Secret"
-)
-
 // outlook is what Kubernetes' own controllers would do, beside the table.
 type outlook struct {
 	// Stay are the pods that the change does not touch.
@@ -53,11 +48,21 @@ type outlook struct {
 	Unknown  []string      `json:"unknown"`
 	// Choices are the pods of which some go, where it is not known which.
 	Choices []choice `json:"choices,omitempty"`
+	// Comparison is what the change would do to a PodManager's pods.
+	Comparison *comparison `json:"comparison,omitempty"`
 }
 
 type choice struct {
 	Count int      `json:"count"`
 	Among []string `json:"among"`
+}
+
+// manner is how Kubernetes' own kinds are planned.
+type manner struct {
+	// minor is the API server's version, 37 for 1.37; 0 is unknown.
+	minor int
+	// compare: say what the change would be as a PodManager's.
+	compare bool
 }
 
 // workload is one of Kubernetes' own, with its model.
@@ -102,8 +107,8 @@ func workloadOf(live, changed *unstructured.Unstructured) (w workload, err error
 
 // foreseeNative plans a change of one of Kubernetes' own kinds. live is nil where the
 // object is new.
-func foreseeNative(ctx context.Context, c client.Client, minor int, live, changed *unstructured.Unstructured, p *Plan) error {
-	seen := world{Client: c, World: native.World{Now: time.Now(), Minor: minor, Unread: map[string]string{}}, namespace: changed.GetNamespace()}
+func foreseeNative(ctx context.Context, c client.Client, how manner, live, changed *unstructured.Unstructured, p *Plan) error {
+	seen := world{Client: c, World: native.World{Now: time.Now(), Minor: how.minor, Unread: map[string]string{}}, namespace: changed.GetNamespace()}
 	if changed.GetKind() == configMap || changed.GetKind() == secret {
 		return seen.config(ctx, live, changed, p)
 	}
@@ -117,6 +122,11 @@ func foreseeNative(ctx context.Context, c client.Client, minor int, live, change
 	plan := of.foresee(seen.World)
 	p.take(&plan)
 	p.Estimate = seen.estimate(&plan, of.minReady)
+	if how.compare {
+		if p.Native.Comparison, err = seen.compare(ctx, live, changed, &plan); err != nil {
+			return err
+		}
+	}
 	if live != nil {
 		p.TemplateDiff, err = view.TemplateDiff(of.before, of.after)
 	}
@@ -166,44 +176,10 @@ func (p *Plan) take(plan *native.Plan) {
 		steps = append(steps, step)
 	}
 	p.Preview = view.Preview{Counts: map[string]int{}}.After(steps)
-	p.Complete = !plan.Unforeseen
+	if p.Complete = !plan.Unforeseen; plan.Unforeseen {
+		p.Summary = "What would happen to the pods is unknown."
+	}
 	p.Waves, p.Native = plan.Waves, o
-}
-
-// config plans a change of a ConfigMap or a Secret: which pods read it.
-func (w *world) config(ctx context.Context, live, changed *unstructured.Unstructured, p *Plan) error {
-	p.Preview = view.Preview{Counts: map[string]int{}, Complete: true, Steps: []view.Step{}}.After(nil)
-	p.Native = &outlook{Stay: []string{}, Warnings: []native.Note{}, Unknown: []string{}}
-	keys := native.ChangedKeys(contentOf(live), contentOf(changed))
-	if live == nil || len(keys) == 0 {
-		return nil
-	}
-	p.Keys = keys
-	var pods corev1.PodList
-	if err := w.list(ctx, native.Pods, &pods, client.InNamespace(w.namespace)); err != nil {
-		return err
-	}
-	if why, unread := w.Unread[native.Pods]; unread {
-		p.Native.Unknown = append(p.Native.Unknown, "which pods read it: the pods could not be read: "+why)
-		return nil
-	}
-	p.Readers = native.Config{Kind: changed.GetKind(), Name: changed.GetName(), Changed: keys}.Readers(pods.Items)
-	return nil
-}
-
-// contentOf is what a ConfigMap or a Secret holds.
-func contentOf(object *unstructured.Unstructured) map[string][]byte {
-	content := map[string][]byte{}
-	if object == nil {
-		return content
-	}
-	for _, field := range []string{"data", "binaryData"} {
-		values, _, _ := unstructured.NestedStringMap(object.Object, field)
-		for key, value := range values {
-			content[key] = []byte(value)
-		}
-	}
-	return content
 }
 
 // read reads what surrounds a workload with this selector.

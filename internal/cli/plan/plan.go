@@ -43,8 +43,11 @@ import (
 	"github.com/mycompany/pod-operator/internal/view"
 )
 
-// ErrDisruptive says that pods would be recreated or deleted: exit code 2.
-var ErrDisruptive = fmt.Errorf("pods would be recreated or deleted: %w", kube.ErrNo)
+// ErrDisruptive says that pods would be recreated, deleted or restarted: exit code 2.
+var ErrDisruptive = fmt.Errorf("pods would be recreated, deleted or restarted: %w", kube.ErrNo)
+
+// errUnforeseen is the error of --exit-code where 0 would be a promise.
+var errUnforeseen = errors.New("what happens to the pods is not known to the end: see the plan")
 
 // Report is what -o json and -o yaml print.
 type Report struct {
@@ -82,14 +85,20 @@ type Plan struct {
 type options struct {
 	files    resource.FilenameOptions
 	images   []string
+	contents []string
 	replicas int32
 	// rebalance asks for a better spread, and restart for a restart of the pods.
 	rebalance, restart bool
-	output             kube.Output
+	// noCompare leaves out what a workload's change would be as a PodManager's.
+	noCompare bool
+	// exitCode: a restart in place counts, too, and what is unknown is an error.
+	exitCode bool
+	output   kube.Output
 }
 
 const long = `Show, pod by pod, what a change would do: change it in place, recreate, create or delete it, or hold it
-back and by what. Nothing is changed. The exit code is 2 when pods would be recreated or deleted.
+back and by what. Nothing is changed. The exit code is 2 when pods would be recreated or deleted; with --exit-code also
+when they would be restarted in place, and 1 when that is not known.
 
 The change is in files, or in flags, or in both: the flags are then applied to every object of the files. Files may
 hold several objects, and be folders, URLs, kustomizations or standard input. PodManagers of both versions, ImoocPods
@@ -106,6 +115,8 @@ const example = `  kubectl podmanager plan -f web.yaml
   kubectl podmanager plan web --rebalance
   kubectl podmanager plan deployment/shop --set-image nginx:1.29
   kubectl podmanager plan statefulset/db --restart
+  kubectl podmanager plan configmap/settings --from-file app.yaml
+  kubectl podmanager plan -k overlays/production --exit-code
   kubectl podmanager plan drain node-1
   kubectl podmanager plan pm/web --set-image app=nginx:1.29 --set-image proxy=envoy:1.36`
 
@@ -128,11 +139,16 @@ func New(s *kube.Session) *cobra.Command {
 	cmd.Flags().Lookup("recursive").Usage = "Read the folders of -f with all folders in them."
 	cmd.Flags().StringArrayVar(&o.images, "set-image", nil,
 		"The image that would be set, of the container app or of CONTAINER, or with * of all. Can be given several times.")
+	cmd.Flags().StringArrayVar(&o.contents, "from-file", nil,
+		"A file, KEY=FILE or folder of files that would be set as keys of a ConfigMap or a Secret. Can be given several times.")
 	cmd.Flags().Int32Var(&o.replicas, "replicas", 0, "The number of replicas that would be set.")
 	cmd.Flags().Int32Var(&o.replicas, "scale", 0, "The same as --replicas.")
 	cmd.MarkFlagsMutuallyExclusive("replicas", "scale")
 	cmd.Flags().BoolVar(&o.restart, "restart", false, "All pods would be restarted, as by kubectl rollout restart.")
 	cmd.Flags().BoolVar(&o.rebalance, "rebalance", false, "Pods would be rebalanced by their topologySpreadConstraints: see kubectl podmanager rebalance.")
+	cmd.Flags().BoolVar(&o.noCompare, "no-compare", false, "Do not say what the change of a Deployment or a StatefulSet would be as a PodManager's.")
+	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false,
+		"For CI. Exit with 0 when no pod that runs is touched, 2 when pods are replaced, restarted or deleted, and 1 after an error or when that is not known.")
 	o.output.Bind(cmd)
 	cmd.AddCommand(newDrain(s))
 	return cmd
@@ -159,11 +175,11 @@ func (o *options) run(cmd *cobra.Command, s *kube.Session, args []string) error 
 	}
 	// kubectl apply lets the API server refuse unknown fields, too.
 	c = client.WithFieldValidation(c, metav1.FieldValidationStrict)
-	minor := 0
+	how := manner{compare: !o.noCompare}
 	if slices.ContainsFunc(planned, request.native) {
-		minor = minorOf(s)
+		how.minor = minorOf(s)
 	}
-	plans, failed := planAll(cmd.Context(), c, minor, edits, planned)
+	plans, failed := planAll(cmd.Context(), c, how, edits, planned)
 	failed = errors.Join(unread, failed)
 	if len(plans) == 0 && failed != nil {
 		return failed
@@ -175,8 +191,17 @@ func (o *options) run(cmd *cobra.Command, s *kube.Session, args []string) error 
 	if failed != nil {
 		return failed
 	}
-	if report.Disruptive {
+	return o.verdict(&report)
+}
+
+// verdict is the error that chooses the exit code.
+func (o *options) verdict(r *Report) error {
+	interrupts := slices.ContainsFunc(r.Items, func(p Plan) bool { return p.Interrupts() })
+	switch {
+	case r.Disruptive, o.exitCode && interrupts:
 		return ErrDisruptive
+	case o.exitCode && !r.Complete:
+		return errUnforeseen
 	}
 	return nil
 }
@@ -204,6 +229,10 @@ func (o *options) edits(cmd *cobra.Command) (change.Edits, error) {
 	}
 	if o.restart {
 		e.Restart = time.Now()
+	}
+	var err error
+	if e.Content, err = contents(o.contents); err != nil {
+		return e, fmt.Errorf("--from-file: %w", err)
 	}
 	for _, word := range o.images {
 		if err := change.CheckImage(word); err != nil {
@@ -238,10 +267,10 @@ func (o *options) requests(s *kube.Session, args []string) ([]request, []NotPlan
 
 // planAll plans one object after the other, and goes on after one that cannot be
 // planned.
-func planAll(ctx context.Context, c client.Client, minor int, edits change.Edits, planned []request) ([]Plan, error) {
+func planAll(ctx context.Context, c client.Client, how manner, edits change.Edits, planned []request) ([]Plan, error) {
 	plans, errs := []Plan{}, []error(nil)
 	for _, r := range planned {
-		p, err := r.plan(ctx, c, minor, edits)
+		p, err := r.plan(ctx, c, how, edits)
 		if err != nil && r.source != "" {
 			err = fmt.Errorf("%s: %w", r.source, err)
 		}
@@ -254,9 +283,9 @@ func planAll(ctx context.Context, c client.Client, minor int, edits change.Edits
 	return plans, errors.Join(errs...)
 }
 
-func (r request) plan(ctx context.Context, c client.Client, minor int, edits change.Edits) (Plan, error) {
-	if r.config() {
-		edits = change.Edits{}
+func (r request) plan(ctx context.Context, c client.Client, how manner, edits change.Edits) (Plan, error) {
+	if r.config() && r.source != "" {
+		edits = change.Edits{Content: edits.Content}
 	}
 	try := edits.TryLive
 	if r.source != "" {
@@ -274,7 +303,7 @@ func (r request) plan(ctx context.Context, c client.Client, minor int, edits cha
 		p.GenerateName = r.object.GetGenerateName()
 	}
 	if r.native() {
-		if err = foreseeNative(ctx, c, minor, live, changed, &p); err != nil {
+		if err = foreseeNative(ctx, c, how, live, changed, &p); err != nil {
 			err = fmt.Errorf("plan %s %s/%s: %w", p.Kind, p.Namespace, p.Name, err)
 		}
 		return p, err

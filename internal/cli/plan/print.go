@@ -62,7 +62,7 @@ func (p *Plan) show(out io.Writer, paint kube.Paint) error {
 		}
 		fmt.Fprintln(out)
 	}
-	if !p.Complete {
+	if !p.Complete && p.Native == nil {
 		fmt.Fprintln(out, "The forecast was cut off before the fleet came to rest.")
 	}
 	_, err := fmt.Fprintln(out, p.Summary)
@@ -95,19 +95,8 @@ func (n *outlook) exist() string {
 
 // showNotes prints what is beside the plan of one of Kubernetes' own kinds.
 func (p *Plan) showNotes(out io.Writer, paint kube.Paint) error {
-	if len(p.Keys) > 0 {
-		fmt.Fprintf(out, "Keys that change: %s\n", strings.Join(p.Keys, ", "))
-		if len(p.Readers) == 0 && len(p.Native.Unknown) == 0 {
-			fmt.Fprintln(out, "No pod reads them.")
-		}
-	}
-	for i := range p.Readers {
-		r := &p.Readers[i]
-		of := r.Owner
-		if of == "" {
-			of = strings.Join(r.Pods, ", ")
-		}
-		fmt.Fprintf(out, "Read by %s of %s, by %s: it arrives %s.\n", view.Count(len(r.Pods), "pod"), of, r.How, r.When)
+	if p.Kind == configMap || p.Kind == secret {
+		p.showReaders(out)
 	}
 	for _, note := range p.Native.Warnings {
 		fmt.Fprintf(out, "%s %s [%s]\n", paint.Warn("Warning:"), note.Text, note.Code)
@@ -115,6 +104,9 @@ func (p *Plan) showNotes(out io.Writer, paint kube.Paint) error {
 	var err error
 	for _, text := range p.Native.Unknown {
 		_, err = fmt.Fprintf(out, "%s %s\n", paint.Soft("Unknown:"), text)
+	}
+	if c := p.Native.Comparison; c != nil {
+		_, err = fmt.Fprintln(out, c.Text)
 	}
 	return err
 }

@@ -67,6 +67,17 @@ func TestAWrongVerbIsAnErrorThatNamesTheRightOne(t *testing.T) {
 	}
 }
 
+func TestPlanAndWhyWithoutACluster(t *testing.T) {
+	for _, words := range []string{"plan deployment/web --restart", "plan configmap/settings", "plan deployment/web --exit-code", "why deployment/web", "why pod/web-0", "why-not deployment/web"} {
+		t.Run(words, func(t *testing.T) {
+			out, err := run(t, append([]string{"--server", "https://127.0.0.1:1"}, strings.Fields(words)...)...)
+			if kube.ExitCode(err) != kube.ExitFailed || !strings.Contains(err.Error(), "connection refused") || strings.Contains(out, "Nothing") {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}
+
 func TestHelpShowsTheFlagsOfAVerbAndOptionsTheOthers(t *testing.T) {
 	for words, c := range map[string]struct{ with, without string }{
 		"plan --help":          {"--set-image", "--kubeconfig"},

@@ -18,6 +18,7 @@ package judge
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -27,8 +28,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// Probe measures how long the controllers take to follow a change, on a Deployment and a
-// StatefulSet of its own, so that a slow machine is not taken for a workload at rest.
+// Sites is a label of which each node has another value, from 0.
+const Sites = "site"
+
+// Probe measures how long the controllers take to follow a change, on a Deployment, a
+// StatefulSet and a DaemonSet of its own, so that a slow machine is not taken for a
+// workload at rest.
 type Probe struct {
 	world *World
 	// recent are the last times, in nanoseconds.
@@ -49,8 +54,13 @@ func (p *Probe) Lag() time.Duration {
 	return time.Duration(longest)
 }
 
-// StartProbe makes its workloads and keeps scaling them, until the context ends.
-func (w *World) StartProbe(ctx context.Context, namespace string, deployment *kappsv1.Deployment, set *kappsv1.StatefulSet) (*Probe, error) {
+// StartProbe makes its workloads and keeps scaling them between no pod and one, until the
+// context ends.
+func (w *World) StartProbe(ctx context.Context, namespace string, deployment *kappsv1.Deployment, set *kappsv1.StatefulSet, daemons *kappsv1.DaemonSet) (*Probe, error) {
+	daemons.Spec.Template.Spec.NodeSelector = map[string]string{Sites: "none"}
+	if _, err := w.Clients.AppsV1().DaemonSets(namespace).Create(ctx, daemons, metav1.CreateOptions{}); err != nil {
+		return nil, err
+	}
 	if _, err := w.Clients.AppsV1().Deployments(namespace).Create(ctx, deployment, metav1.CreateOptions{}); err != nil {
 		return nil, err
 	}
@@ -58,15 +68,18 @@ func (w *World) StartProbe(ctx context.Context, namespace string, deployment *ka
 		return nil, err
 	}
 	p := &Probe{world: w}
-	cases := []*Case{w.Add(deployment.Spec.Template.Labels[Label]), w.Add(set.Spec.Template.Labels[Label])}
+	cases := []*Case{w.Add(deployment.Spec.Template.Labels[Label]), w.Add(set.Spec.Template.Labels[Label]), w.Add(daemons.Spec.Template.Labels[Label])}
+	sizes := []string{`{"spec":{"replicas":1}}`, `{"spec":{"replicas":0}}`}
+	places := []string{`{"spec":{"template":{"spec":{"nodeSelector":{"site":"0"}}}}}`, `{"spec":{"template":{"spec":{"nodeSelector":{"site":"none"}}}}}`}
 	go func() {
 		for i := 0; ctx.Err() == nil; i++ {
 			p.began.Store(time.Now().UnixNano())
-			size := []string{`{"spec":{"replicas":1}}`, `{"spec":{"replicas":0}}`}[i%2]
+			size := sizes[i%2]
 			_, _ = w.Clients.AppsV1().Deployments(namespace).Patch(ctx, deployment.Name, types.MergePatchType, []byte(size), metav1.PatchOptions{})
 			_, _ = w.Clients.AppsV1().StatefulSets(namespace).Patch(ctx, set.Name, types.MergePatchType, []byte(size), metav1.PatchOptions{})
+			_, _ = w.Clients.AppsV1().DaemonSets(namespace).Patch(ctx, daemons.Name, types.MergePatchType, []byte(places[i%2]), metav1.PatchOptions{})
 			_ = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(context.Context) (bool, error) {
-				return len(cases[0].Pods()) == 1-i%2 && len(cases[1].Pods()) == 1-i%2, nil
+				return !slices.ContainsFunc(cases, func(c *Case) bool { return len(c.Pods()) != 1-i%2 }), nil
 			})
 			p.recent[i%len(p.recent)].Store(time.Now().UnixNano() - p.began.Load())
 			p.began.Store(0)
