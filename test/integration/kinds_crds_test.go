@@ -183,7 +183,7 @@ func logged(t testing.TB, words ...string) (n int) {
 
 func (c *crdStory) leftOut(t *testing.T) {
 	for _, name := range crdNames {
-		if n := logged(t, "Left out", name); n != 1 {
+		if n := logged(t, "Controller not started", name); n != 1 {
 			t.Errorf("%d lines tell that %s is missing", n, name)
 		}
 		resource, _, _ := strings.Cut(name, ".")
@@ -205,7 +205,7 @@ func (c *crdStory) pickedUp(t *testing.T) {
 	c.expectReady(t, imoocPod(c.ns, "imooc", 1), "imoocpod")
 	c.expectReady(t, collector(c.ns, "col", map[string]string{"hello_name": "hello"}), "collector")
 	for _, name := range crdNames {
-		if n := logged(t, "Controller started", name); n != 1 {
+		if n := logged(t, "Controller started: CRD installed", name); n != 1 {
 			t.Errorf("%d lines tell that %s is there", n, name)
 		}
 	}
@@ -217,7 +217,7 @@ func (c *crdStory) gone(t *testing.T) {
 	}
 	testkit.Eventually(t, "the operator has seen it", func() error {
 		for _, name := range crdNames {
-			if logged(t, "Rests", name) != 1 {
+			if logged(t, "Controller stopped: CRD removed", name) != 1 {
 				return errors.New("no line tells that " + name + " is gone")
 			}
 		}
