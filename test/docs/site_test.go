@@ -20,6 +20,8 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -30,8 +32,11 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
+
+	"github.com/mycompany/pod-operator/test/browser"
 )
 
 // A page of the site, as far as this test is concerned.
@@ -234,6 +239,36 @@ func TestSite(t *testing.T) {
 	if bytes.Contains(style, []byte("url(")) || bytes.Contains(style, []byte("@import")) {
 		t.Error("style.css loads something")
 	}
+}
+
+// The search finds pages by their titles, headings and text, and leads there. The index
+// is loaded as a script, so it works without a server, too.
+func TestTheSiteCanBeSearched(t *testing.T) {
+	site, pages := build(t, "")
+	index, err := fs.ReadFile(site, "search-index.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file := range pages {
+		if !bytes.Contains(index, []byte(`"url":"`+file+`"`)) {
+			t.Errorf("the index lacks %s", file)
+		}
+	}
+	server := httptest.NewServer(http.FileServerFS(site))
+	t.Cleanup(server.Close)
+	b := browser.Open(t, server.URL, "")
+	for _, search := range []struct{ words, first, leads string }{
+		{"glossary", "Concepts", "concepts.html"},
+		{"who may make pods", "Who may make pods", "webhooks.html#who-may-make-pods"},
+		{"腾空节点", "", ".html"},
+	} {
+		b.Do("search", chromedp.SetValue("#search", search.words), chromedp.Evaluate(`document.getElementById('search').dispatchEvent(new Event('input'))`, nil))
+		b.See(search.words+" is found", fmt.Sprintf(`(() => { const a = document.querySelector('#found a');
+			return a && a.textContent.includes(%q) && a.href.includes(%q); })()`, search.first, search.leads))
+	}
+	b.Do("search for nothing", chromedp.SetValue("#search", "xyzzy"), chromedp.Evaluate(`document.getElementById('search').dispatchEvent(new Event('input'))`, nil))
+	b.See("it says so", `document.getElementById('found').textContent === 'Nothing found'`)
+	b.Content()
 }
 
 func TestSiteLinksToTheRepositoryWhereItIsKnown(t *testing.T) {
