@@ -130,7 +130,7 @@ func TestAStreamEndsWithItsToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	request.Header.Set("Authorization", "Bearer ada")
-	response, err := https.Client().Do(request)
+	response, err := https.Client().Do(request) //nolint:bodyclose // closed below, when its reader is done
 	if err != nil {
 		t.Fatal(err)
 	}

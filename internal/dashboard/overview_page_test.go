@@ -104,7 +104,7 @@ func member(i int, now, last time.Time) *appsv1.PodManager {
 	case movingOfTen:
 		state, reason, message, ready, moved = appsv1.ConditionReconciling, "RollingOut", "4 of 10 pods are on revision rev-2", 9, metav1.NewTime(last)
 	}
-	count := int32(ready) //nolint:gosec // at most ten
+	count := int32(ready)
 	pm.Status = appsv1.PodManagerStatus{
 		ObservedGeneration: 1, CurrentReplicas: count, ReadyReplicas: count, AvailableReplicas: count, UpdatedReplicas: count,
 		CurrentRevision: "rev-2", UpdateRevision: "rev-2",

@@ -92,7 +92,6 @@ func TestLiveMemoryIsWhatIsInUse(t *testing.T) {
 		t.Errorf("with %d bytes more in use, live memory grew by %d", size, grown)
 	}
 	runtime.KeepAlive(kept)
-	kept = nil
 	runtime.GC()
 	if grown := liveMemory() - before; grown > size/2 {
 		t.Errorf("what is not in use any more counts: live memory grew by %d", grown)

@@ -62,7 +62,7 @@ func summed(steps []Step) Preview {
 	return p
 }
 
-// Interrupts: pods that run now would be replaced, restarted or deleted.
+// Interrupts reports whether pods that run now would be replaced, restarted or deleted.
 func (p Preview) Interrupts() bool {
 	return p.Disruptive || p.Counts[Move]+p.Counts[Evict] > 0 || slices.ContainsFunc(p.Steps, func(s Step) bool { return s.restarts })
 }

@@ -92,7 +92,9 @@ type quiet struct {
 }
 
 // With implements zapcore.Core.
-func (q quiet) With(fields []zapcore.Field) zapcore.Core { return quiet{q.Core.With(fields), q.loggers} }
+func (q quiet) With(fields []zapcore.Field) zapcore.Core {
+	return quiet{q.Core.With(fields), q.loggers}
+}
 
 // Check implements zapcore.Core.
 func (q quiet) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {

@@ -318,11 +318,12 @@ func (r request) plan(ctx context.Context, c client.Client, how manner, edits ch
 func newReport(plans []Plan, others []NotPlanned) Report {
 	r := Report{Items: plans, NotPlanned: append([]NotPlanned{}, others...), Counts: map[string]int{}, Complete: true}
 	for i := range plans {
-		for what, n := range plans[i].Counts {
+		p := &plans[i]
+		for what, n := range p.Counts {
 			r.Counts[what] += n
 		}
-		r.Disruptive = r.Disruptive || plans[i].Disruptive
-		r.Complete = r.Complete && plans[i].Complete
+		r.Disruptive = r.Disruptive || p.Disruptive
+		r.Complete = r.Complete && p.Complete
 	}
 	r.Summary = view.Summary(r.Counts)
 	return r

@@ -88,7 +88,7 @@ func (c *chronicle) keptOld(a *touch, rules *Rules) (old, goal string, keep int)
 	for i, owner := range asks {
 		spec, g := SpecOf(owner.object), c.goalOf(owner.object, a.Version)
 		current := owner.object.Status.CurrentRevision
-		if !spec.Random || spec.Deleted || spec.TakesOver || spec.Rebalances || !g.plain() || g.name == "" || current == g.name || !c.revisions[current].at(a.Version).there() {
+		if !spec.Random || !c.rollsOut(spec, &g, current, a.Version) {
 			return "", "", 0
 		}
 		if i > 0 && (current != old || g.name != goal) {
@@ -107,6 +107,11 @@ func (c *chronicle) keptOld(a *touch, rules *Rules) (old, goal string, keep int)
 		return "", "", 0 // the writer had found that another revision is the one to go back to
 	}
 	return old, goal, keep
+}
+
+// rollsOut: the fleet goes from a revision that is stored to another.
+func (c *chronicle) rollsOut(spec *Spec, g *goal, current string, at int64) bool {
+	return !spec.Deleted && !spec.TakesOver && !spec.Rebalances && g.plain() && g.name != "" && current != g.name && c.revisions[current].at(at).there()
 }
 
 // nextStatus is what the operator said after an act.

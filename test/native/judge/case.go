@@ -238,15 +238,7 @@ type Choice struct {
 func (c *Case) Disagree(s Said, existed []string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var gone []string
-	passed := 0
-	for _, name := range c.Gone {
-		if slices.Contains(existed, name) && !slices.Contains(gone, name) {
-			gone = append(gone, name)
-		} else {
-			passed++
-		}
-	}
+	gone, passed := c.wentOf(existed)
 	left := slices.Clone(gone)
 	for _, name := range s.Gone {
 		at := slices.Index(left, name)
@@ -289,6 +281,18 @@ func (c *Case) Disagree(s Said, existed []string) string {
 		return fmt.Sprintf("there were %d pods, not %d", c.Most, s.Most)
 	}
 	return c.outOfOrder(s.Waves, gone)
+}
+
+// wentOf are the pods that went, of those that were there before, and how many others did.
+func (c *Case) wentOf(existed []string) (gone []string, passed int) {
+	for _, name := range c.Gone {
+		if slices.Contains(existed, name) && !slices.Contains(gone, name) {
+			gone = append(gone, name)
+		} else {
+			passed++
+		}
+	}
+	return gone, passed
 }
 
 // outOfOrder names a pod that went before one of an earlier wave.
