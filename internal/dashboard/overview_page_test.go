@@ -187,6 +187,7 @@ func TestWhatIsMissingIsShownAsMissing(t *testing.T) {
 	b.See("the drawer says that there is no such pod", `document.getElementById('drawer').open && document.getElementById('tab').textContent.includes('There is no pod svc-0-9')`)
 	b.See("its deletion is not offered", `!document.getElementById('delete-pod')`)
 	b.Do("close it", chromedp.Click("#close"))
+	b.See("it is closed, and the address names no pod", `!document.getElementById('drawer').open && !location.hash.includes('pod=')`)
 	b.See("three pods are there and seven places are empty", `document.querySelectorAll('.tile').length === 3 && document.querySelectorAll('.gap').length === 7`)
 	b.See("the reason is a banner", `document.getElementById('fleet-message').classList.contains('banner')`)
 	b.Do("follow a link to what does not exist", chromedp.Evaluate(`location.hash = '#/podmanagers/team-0/none'`, nil))
