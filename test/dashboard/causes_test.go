@@ -67,7 +67,7 @@ func TestAPodThatIsReadyAndNotYetAvailable(t *testing.T) {
 	b := browser.OpenAt(t, origin, "/podmanagers/"+namespace+"/web", token)
 
 	b.See("two tiles are in that state", `document.querySelectorAll('.tile.not-yet-available').length === 2`)
-	b.See("they say when", `[...document.querySelectorAll('.tile')].every(t => /: ready, available in \d+ s/.test(t.getAttribute('aria-label')))`)
+	b.See("they say when", `[...document.querySelectorAll('.tile')].every(t => /: ready, available in \d+ s/.test(t.title))`)
 	b.See("the legend says it", `[...document.querySelectorAll('#legend li')].some(l => l.textContent === 'ready, not yet available 2')`)
 	b.See("the message says it", `document.getElementById('fleet-message').textContent.includes('2 of 2 pods are ready and not yet available: minReadySeconds is 60')`)
 	b.See("none is available", `document.querySelector('[data-count=ready]').textContent === '2' && document.querySelector('[data-count=available]').textContent === '0'`)

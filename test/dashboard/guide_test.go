@@ -61,7 +61,7 @@ func TestAPinnedFleetShowsWhatItRunsAndCanBeUnpinned(t *testing.T) {
 	b.See("the new image is out", `document.getElementById('fleet-state').textContent === 'Ready' && document.getElementById('images').textContent.includes('nginx:1.99') && document.querySelectorAll('.tile.ready:not(.old)').length === 2`)
 	b.See("there is nothing to unpin", `document.querySelector('[data-action=undo]') && !document.querySelector('[data-action=unpin]')`)
 	b.Do("open the plan of the way back", chromedp.Click(`[data-action=undo]`))
-	b.See("it says that containers restart", planText+`.includes('the pod stays, its container restarts') && !document.getElementById('ask-do').disabled`)
+	b.See("it says that containers restart", planText+`.includes('container app restarts') && !document.getElementById('ask-do').disabled`)
 	b.Do("agree", chromedp.Click("#ask-do"))
 	b.See("the pods run the first image, and the page says so", `document.getElementById('fleet-state').textContent === 'Pinned' && !document.getElementById('images').querySelector('strong + *')?.textContent.includes('app nginx:1.99') && document.getElementById('images').textContent.includes('its template has nginx:1.99')`)
 	b.Keep("pinned")

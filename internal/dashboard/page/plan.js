@@ -17,10 +17,6 @@ export function waves(steps) {
   return [...found].sort(([a], [b]) => (a || Infinity) - (b || Infinity)).map(([number, lines]) => ({ number, lines: [...lines.values()] }));
 }
 
-// consequence adds what a change in place does besides: a container with a new image is
-// started again by the kubelet, which the pod survives.
-export const consequence = ({ what, why }) => (what === 'in place' && /\bimage of\b/.test(why) && !/restart/.test(why) ? `${why}; the pod stays, its container restarts` : why);
-
 // named lists a few pods and counts the others.
 export function named({ pods, count }, most = 6) {
   const shown = pods.slice(0, most);

@@ -1,7 +1,7 @@
 // Draws a plan: what happens in which wave, why, and what changes in the template.
 
 import { counted, el } from './dom.js';
-import { consequence, kindOfLine, named, waves } from './plan.js';
+import { kindOfLine, named, waves } from './plan.js';
 
 const shownWaves = 20;
 
@@ -15,7 +15,7 @@ export function drawWaves(plan) {
     el('strong', { textContent: number ? `Wave ${number}` : 'Held back' }),
     ...lines.map((line) => el('div', {},
       el('span', { className: `what ${line.what.replaceAll(' ', '-')}`, textContent: line.what }), ` ${named(line)} `,
-      el('span', { className: 'why', textContent: `— ${consequence(line)} [${line.reason}]` })))));
+      el('span', { className: 'why', textContent: `— ${line.why} [${line.reason}]` })))));
   if (all.length > shownWaves) list.push(el('li', { textContent: `and ${counted(all.length - shownWaves, 'more wave')}` }));
   return el('ol', { className: 'waves' }, ...list);
 }

@@ -1,7 +1,7 @@
 // The unit tests of the page's pure modules, run by TestThePureModules in a browser.
 
 import { matches, ordered } from './page/order.js';
-import { consequence, kindOfLine, named, waves } from './page/plan.js';
+import { kindOfLine, named, waves } from './page/plan.js';
 import { format, parse, titleOf } from './page/route.js';
 import { overdue } from './page/beat.js';
 import { age, axis } from './page/time.js';
@@ -59,12 +59,6 @@ export const tests = {
     same(got.map((w) => w.number), [1, 2, 0]);
     same(got[0].lines.map((l) => [l.what, l.pods]), [['in place', ['web-0', 'web-1']], ['delete', ['web-9']]]);
     same(named(got[2].lines[0]), 'web-3 and 3 more');
-  },
-  'a new image in place restarts its container': () => {
-    const line = (what, why) => consequence({ what, why });
-    same(line('in place', 'in place: image of app'), 'in place: image of app; the pod stays, its container restarts');
-    same(line('in place', 'in place: labels or annotations'), 'in place: labels or annotations');
-    same(line('recreate', 'the image of app changes'), 'the image of app changes');
   },
   'an answer is overdue when nothing came': () => {
     const now = 100e3;
