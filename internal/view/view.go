@@ -98,7 +98,7 @@ func NewPreview(f forecast.Run) Preview {
 			if !ok {
 				continue
 			}
-			if step.What == Recreate {
+			if step.What == Recreate || step.What == Move {
 				recreated = append(recreated, len(p.Steps))
 			}
 			if !begun {
